@@ -67,8 +67,13 @@ NOT_ALIKE: Final = {
 several effects are performed at the same time by threads there, by tasks here (``_answers``); and only the
 async clock needs a package."""
 
-OWN_METHODS: Final = {("FastEndpoint", "send"), ("AsyncFastEndpoint", "send")}
-"""Methods without a counterpart: one waits so that Ctrl-C gets through, the other only works on asyncio."""
+OWN_METHODS: Final = {
+    *((name, "send") for name in ("HttpEndpoint", "AsyncHttpEndpoint", "FastEndpoint", "AsyncFastEndpoint")),
+    ("FastEndpoint", "_build"),
+    ("AsyncFastEndpoint", "_build"),
+}
+"""Methods without a counterpart: an async exchange can be cancelled at its deadline; one fast endpoint waits
+so that Ctrl-C gets through, the other only works on asyncio and counts its requests itself."""
 
 
 def tree_of(module: ModuleType) -> ast.Module:

@@ -66,6 +66,10 @@ def begin() -> None:
     if WAY == "chatty":
         print("Welcome!\n\n{not json}", flush=True)
         print("w" * 200_000, file=sys.stderr, flush=True)
+    elif WAY == "once" and os.path.exists(sys.argv[2]):
+        time.sleep(60)
+    elif WAY == "once":
+        note(os.getpid())
     elif WAY == "broken":
         sys.exit("no such database")
     elif WAY == "noted":
@@ -92,6 +96,11 @@ def announces(message: dict[str, Any]) -> None:
     ANNOUNCED.append(True)
     print('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
     done(message)
+
+
+def keeps_announcing(_: dict[str, Any]) -> None:
+    while True:
+        print('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
 
 
 def done(message: dict[str, Any]) -> None:
@@ -153,6 +162,8 @@ ANSWERS: Final[Mapping[str, Way]] = {"initialize": initialized, "tools/list": li
 CALLS: Final[Mapping[str, Way]] = {
     "announces": announces,
     "closes": closes,
+    "keeps_announcing": keeps_announcing,
+    "once": lambda _: sys.exit(7),
     "floods": floods,
     "large": large,
     "large_backwards": large_backwards,

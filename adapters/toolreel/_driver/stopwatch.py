@@ -1,12 +1,14 @@
-"""Stopwatches of runs whose time is limited: they put the time on the events that a performer returns."""
+"""Stopwatches of runs whose time is limited: they put the time on events, and tell the ports what is left."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Generic, Self, TypeVar
 
 from toolreel._driver.ports import AsyncPerformer, Performer, Wanted
+from toolreel._driver.time_left import ending_at
 from toolreel_core._protocol.events import CancelRequested, Event, RunStarted
 from toolreel_core._protocol.state import State
 
@@ -17,13 +19,16 @@ _Performer = TypeVar("_Performer")
 class _Timed(Generic[_Performer]):
     performer: _Performer
     started: float = field(default_factory=time.monotonic)
+    seconds: float = inf
+    """How long the run may take."""
 
     @classmethod
     def where_wanted(cls, performer: _Performer, state: State) -> _Performer | Self:
         """The performer, timed if the plan limits the time; a continued run keeps its time so far."""
-        if state.plan.config.max_wall_ms is None:
+        limit = state.plan.config.max_wall_ms
+        if limit is None:
             return performer
-        return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
+        return cls(performer, time.monotonic() - state.tally.at_ms / 1000, limit / 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,8 @@ class Stopwatch(_Timed[Performer]):
 
     def perform(self, effect: Wanted) -> Event | None:
         """Perform the effect, and stamp the event with the time."""
-        return _stamped(self.performer.perform(effect), self.started)
+        with ending_at(self.started + self.seconds):
+            return _stamped(self.performer.perform(effect), self.started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,8 @@ class AsyncStopwatch(_Timed[AsyncPerformer]):
 
     async def perform(self, effect: Wanted) -> Event | None:
         """Perform the effect, and stamp the event with the time."""
-        return _stamped(await self.performer.perform(effect), self.started)
+        with ending_at(self.started + self.seconds):
+            return _stamped(await self.performer.perform(effect), self.started)
 
 
 def _stamped(event: Event | None, started: float) -> Event | None:

@@ -71,7 +71,7 @@ class TapedEndpoint:
         if encoded:
             refuse_unreadable(stored, self._recording.path)
         try:
-            incoming = Incoming(self._intake, effect, stored.status, headers)
+            incoming = Incoming(self._intake, None, effect, stored.status, headers)
             for piece in pieces_of(stored):
                 incoming.take(piece)
                 if incoming.over:

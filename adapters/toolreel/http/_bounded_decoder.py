@@ -22,6 +22,9 @@ recordings) ask for more and servers may send anything, so br and zstd are decod
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
 """Encodings that need a package, with the names of the packages; one of them is enough."""
 
+_PACKING: Final = 65_536
+"""Bytes by which a compressed body may exceed the limit of a decoded one: the marks of its compression."""
+
 _ZSTD_SLICE: Final = 32
 """Bytes fed to zstd at once, since it has no output limit: 3 bytes decode to at most a block, 128 KiB."""
 
@@ -34,7 +37,7 @@ class BodyError(AdapterError):
 
 
 class TooLarge(BodyError):
-    """A response body whose decoded size exceeds the limit."""
+    """A response body whose size exceeds the limit."""
 
 
 class UndecodableBody(BodyError):
@@ -48,6 +51,8 @@ class Stalled(BodyError):
 class BoundedDecoder:
     """Decodes one response body, chunk by chunk, and holds at most ``limit`` bytes of it.
 
+    The raw bytes are limited as well, since empty gzip blocks and skippable zstd frames decode to nothing.
+
     >>> decoder = BoundedDecoder("gzip", limit=100)
     >>> decoder.feed(__import__("gzip").compress(b"hello"))
     b'hello'
@@ -59,7 +64,7 @@ class BoundedDecoder:
     :raises UndecodableBody: if the encoding is not supported; several encodings in a row are not
     """
 
-    __slots__ = ("_began", "_body", "_encoding", "_limit", "_stream")
+    __slots__ = ("_body", "_encoding", "_limit", "_raw_size", "_stream")
 
     def __init__(self, content_encoding: str, limit: int) -> None:
         if limit < 0:
@@ -67,7 +72,7 @@ class BoundedDecoder:
         self._encoding = content_encoding.strip().lower()
         self._limit = limit
         self._body = bytearray()
-        self._began = False
+        self._raw_size = 0
         try:
             self._stream = _inflater(self._encoding)
         except _Unfit as error:
@@ -84,13 +89,15 @@ class BoundedDecoder:
     def feed(self, raw: bytes) -> bytes:
         """Decode the next raw chunk, and return the decoded bytes.
 
-        :raises TooLarge: as soon as the decoded body exceeds the limit
+        :raises TooLarge: as soon as the body exceeds the limit, decoded or compressed
         :raises UndecodableBody: when the bytes do not fit the encoding
         """
-        self._began = self._began or bool(raw)
+        self._raw_size += len(raw)
         if self._stream is None:
             self._keep(raw)
             return raw
+        if self._raw_size > self._limit + _PACKING:
+            raise TooLarge(f"the response body is larger than {self._limit} bytes, though it is compressed")
         try:
             # One byte more than allowed, so that _keep sees a body that is too large.
             piece = self._stream.inflate(raw, self._limit - len(self._body) + 1)
@@ -106,7 +113,7 @@ class BoundedDecoder:
 
         :raises UndecodableBody: if a compressed body is truncated
         """
-        if self._began and self._stream is not None and not self._stream.whole:
+        if self._raw_size and self._stream is not None and not self._stream.whole:
             raise UndecodableBody(
                 f"the {self._encoding} body was cut off, {len(self._body)} bytes came out of it"
             )

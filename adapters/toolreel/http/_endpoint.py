@@ -11,6 +11,8 @@ from typing import Generic, TypeVar
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
+from toolreel.http._bounded_stream import limited
+from toolreel.http._exchange import GRACE, Exchange
 from toolreel.http._httpx_conversion import (
     TIMEOUT,
     AsyncStateless,
@@ -18,6 +20,7 @@ from toolreel.http._httpx_conversion import (
     Stateless,
     async_chunks_of,
     chunks_of,
+    fault_of,
     hang_up,
     headers_of,
     lost,
@@ -37,6 +40,7 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 try:
+    import anyio
     import httpx
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
@@ -92,11 +96,12 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     :param api_key_env: name of the environment variable that holds the API key; the key is sent as a bearer
         token and is never recorded. ``None`` sends no key
     :param timeout: httpx timeouts, in seconds; a number sets all four of them
-    :param max_response_bytes: maximum size of a response body in bytes, decompressed; a larger one fails as
-        ``too_large``
+    :param max_response_bytes: maximum size of a response body in bytes, decompressed and compressed; a larger
+        one fails as ``too_large``
     :param stall_timeout: seconds without text or tool calls from the model after which a stream fails as
         ``timeout``; keep-alive comments of the server do not count
-    :param deadline: seconds after which a response that is still arriving fails as ``timeout``
+    :param deadline: seconds that an exchange may take in all, from waiting for a connection to the last byte;
+        then it fails as ``timeout``. It is never longer than what is left of the run's ``max_wall_ms``
     :param on_delta: callback for each piece of a reply, as it arrives
     :param now: monotonic clock, in seconds
     :param transport: an httpx transport (for example one of a cassette) or an httpx client (with your hooks,
@@ -128,18 +133,29 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        exchange = self._intake.begin()
+        with limited(exchange):
+            return self._send(effect, exchange)
+
+    def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
         try:
-            with closing(self._client.send(self._requests.of(effect.request), stream=True)) as response:
-                return self._read(effect, response)
-        except httpx.HTTPError as error:
+            with closing(
+                self._client.send(self._requests.of(effect.request, exchange), stream=True)
+            ) as response:
+                return self._read(effect, exchange, response)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             return lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             return broken(effect.ref, None, error)
 
-    def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
+    def _read(
+        self, effect: SendRequest, exchange: Exchange, response: httpx.Response
+    ) -> ReplyReceived | RequestFailed:
+        if fault := fault_of(response):
+            return RequestFailed(effect.ref, "broken", fault)
         chunks = chunks_of(response)
         try:
-            incoming = Incoming(self._intake, effect, response.status_code, headers_of(response))
+            incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
             for chunk in chunks:
                 incoming.take(chunk)
                 if incoming.over:  # some servers keep the connection open after [DONE]
@@ -177,20 +193,32 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        exchange = self._intake.begin()
+        # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
+        # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
+        with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
+            return await self._send(effect, exchange)
+        return RequestFailed(effect.ref, "timeout", exchange.message)
+
+    async def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
         try:
             async with aclosing(
-                await self._client.send(self._requests.of(effect.request), stream=True)
+                await self._client.send(self._requests.of(effect.request, exchange), stream=True)
             ) as response:
-                return await self._read(effect, response)
-        except httpx.HTTPError as error:
+                return await self._read(effect, exchange, response)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             return lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             return broken(effect.ref, None, error)
 
-    async def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
+    async def _read(
+        self, effect: SendRequest, exchange: Exchange, response: httpx.Response
+    ) -> ReplyReceived | RequestFailed:
+        if fault := fault_of(response):
+            return RequestFailed(effect.ref, "broken", fault)
         chunks = async_chunks_of(response)
         try:
-            incoming = Incoming(self._intake, effect, response.status_code, headers_of(response))
+            incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
             async for chunk in chunks:
                 incoming.take(chunk)
                 if incoming.over:  # some servers keep the connection open after [DONE]

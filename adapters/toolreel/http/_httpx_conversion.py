@@ -10,7 +10,10 @@ from typing import Final, Self, cast
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.urls import shown_url
+from toolreel.http._bounded_stream import async_trace, trace
+from toolreel.http._exchange import Exchange
 from toolreel.http._request import AT_ONCE, Address, blocks
+from toolreel.http._response_head import fault_of_head
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
@@ -48,11 +51,27 @@ class _Cookieless:
 
 
 class Stateless(_Cookieless, httpx.Client):
-    """An httpx client without cookies."""
+    """An httpx client without cookies and redirects."""
+
+    def __init__(self, transport: httpx.BaseTransport) -> None:
+        super().__init__(transport=transport, event_hooks={"response": [_forget_location]})
 
 
 class AsyncStateless(_Cookieless, httpx.AsyncClient):
-    """An async httpx client without cookies."""
+    """An async httpx client without cookies and redirects."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        super().__init__(transport=transport, event_hooks={"response": [_aforget_location]})
+
+
+def _forget_location(response: httpx.Response) -> None:
+    # httpx parses the location even if it does not follow it, and raises if it is no URL.
+    if "location" in response.headers:
+        del response.headers["location"]
+
+
+async def _aforget_location(response: httpx.Response) -> None:
+    _forget_location(response)
 
 
 class _ShownUrls(logging.Filter):
@@ -90,17 +109,19 @@ class Requests:
         self._address = address
         if shown_url(address.url) != address.url:
             logging.getLogger("httpx").addFilter(_SHOWN_URLS)
+        self._trace = async_trace if isinstance(client, httpx.AsyncClient) else trace
         whole = httpx.Timeout(timeout)
         self._timeouts = {False: whole.as_dict(), True: while_streaming(whole, stall_timeout).as_dict()}
         """By whether the reply is streamed."""
         try:
             merged = self._merged()
-        except httpx.InvalidURL as error:
+        except (httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: an international domain name
             raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
         self._template = merged if ours else None
 
-    def of(self, request: Request) -> httpx.Request:
+    def of(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core."""
+        timeouts = self._timeouts[request.streamed]
         merged, pieces = self._template or self._merged(), request.pieces()
         size = sum(map(len, pieces))
         at_once = size <= AT_ONCE
@@ -110,7 +131,11 @@ class Requests:
             headers=merged.headers,
             # Not content=, which would need the body as one object, however long it is.
             stream=httpx.ByteStream(b"".join(pieces)) if at_once else _Blocks(pieces),
-            extensions={**merged.extensions, "timeout": self._timeouts[request.streamed]},
+            extensions={
+                **merged.extensions,
+                "timeout": {name: exchange.within(timeout) for name, timeout in timeouts.items()},
+                "trace": self._trace,
+            },
         )
         built.headers["content-length"] = str(size)
         if at_once:
@@ -187,6 +212,12 @@ def headers_of(response: httpx.Response) -> httpx.Headers:
     return httpx.Headers([(k, v) for k, v in response.headers.multi_items() if k != "content-encoding"])
 
 
+def fault_of(response: httpx.Response) -> str:
+    """What is wrong with the head of a response; empty if nothing."""
+    headers = response.headers
+    return fault_of_head(response.http_version, headers.raw, sized_in_chunks="transfer-encoding" in headers)
+
+
 async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
     """Close the response, then exhaust its generators: trio warns about unfinished async generators."""
     await response.aclose()
@@ -194,10 +225,11 @@ async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> Non
         [_ async for _ in chunks]
 
 
-def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:
+def lost(ref: int, error: httpx.HTTPError | httpx.InvalidURL) -> RequestFailed:
     """The event for an httpx exception.
 
-    Only ``httpx.HTTPError`` becomes an event. A stale cassette raises another class, so that it cannot look
+    Only ``httpx.HTTPError`` becomes an event, and ``InvalidURL``, which is a redirect to no URL. A stale
+    cassette raises another class, so that it cannot look
     like a failure of the provider.
     """
     kind: FailureKind = "broken"

@@ -21,8 +21,8 @@ from toolreel.http._bounded_decoder import ACCEPT_ENCODING
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
 
-DEADLINE: Final = 3_600.0
-"""Default maximum duration of a response, in seconds. Needed since every byte that a server sends (such as a
+DEADLINE: Final = 600.0
+"""Default maximum duration of an exchange, in seconds. Needed since every byte that a server sends (such as a
 blank) resets the read timeout of an HTTP client."""
 
 STALL_TIMEOUT: Final = 120.0
@@ -36,6 +36,9 @@ so that a long conversation is not copied as a whole at each turn."""
 _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
 """The authority of a URL (user, password, host). The scheme is optional, so that a password in
 ``user:password@host`` is recognized and rejected without being quoted in an error."""
+
+_LABEL: Final = 63
+"""Maximum length of a part of a host name (RFC 1035, 2.3.4); Python raises UnicodeError for a longer one."""
 
 _VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
 """A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
@@ -127,11 +130,24 @@ def _split(url: str) -> SplitResult:
         why = "" if usable else "expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
     except ValueError as error:
         raise EndpointConfigError(f"base URL {shown_url(url)!r}: {error}") from None
+    why = why or host_fault(parts.hostname or "")
     if not url.isprintable() or " " in url:
         why = "it contains a space or a non-printable character"
     if why:
         raise EndpointConfigError(f"base URL {shown_url(url)!r}: {why}")
     return parts
+
+
+def host_fault(host: str) -> str:
+    """What is wrong with a host name that Python cannot look up; empty if nothing.
+
+    >>> host_fault("a..b")
+    "the host 'a..b' has an empty part, or one of more than 63 characters"
+    """
+    labels = host.removesuffix(".").split(".")
+    if all(0 < len(label) <= _LABEL for label in labels):
+        return ""
+    return f"the host {host!r} has an empty part, or one of more than {_LABEL} characters"
 
 
 def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ from typing import Final
 
 from toolreel._driver.ports import Listener, tell
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
+from toolreel.http._exchange import Exchange
 from toolreel.http._request import DEADLINE
 from toolreel.http._response_events import answered
 from toolreel_core._protocol.effects import SendRequest
@@ -35,18 +36,31 @@ class Intake:
     now: Callable[[], float]
     """Monotonic clock, in seconds."""
     deadline: float = DEADLINE
-    """Maximum seconds for the whole response."""
+    """Maximum seconds for the whole exchange."""
+
+    def begin(self) -> Exchange:
+        """The limits of an exchange that begins now."""
+        return Exchange(self.deadline, self.limit)
 
 
 class Incoming:
     """Reads one response.
 
+    :param exchange: has the deadline; ``None`` for a recorded response
     :param headers: of the response; looked up in lower case
     :raises UndecodableBody: if the encoding of the response is not supported
     """
 
-    def __init__(self, intake: Intake, effect: SendRequest, status: int, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        exchange: Exchange | None,
+        effect: SendRequest,
+        status: int,
+        headers: Mapping[str, str],
+    ) -> None:
         self._intake = intake
+        self._exchange = exchange
         self._effect = effect
         self._status = status
         self._headers = headers
@@ -55,7 +69,7 @@ class Incoming:
         self._declared_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
         self._stream = _BLANK
         self._may_be_stream = 200 <= status < 300
-        self._began = self._progressed_at = intake.now()
+        self._progressed_at = intake.now()
 
     @property
     def over(self) -> bool:
@@ -70,8 +84,8 @@ class Incoming:
         :raises UndecodableBody: if the bytes do not fit the encoding
         """
         now = self._intake.now()
-        if now - self._began > self._intake.deadline:
-            raise Stalled(f"the response was not complete after {self._intake.deadline:g} s, its deadline")
+        if self._exchange is not None and self._exchange.overdue:
+            raise Stalled(self._exchange.message)
         piece = self._decoder.feed(raw)
         if self._stream is _BLANK and piece[:1] == b"{":
             self._may_be_stream = False  # a stream of events cannot start with "{", so this is plain JSON

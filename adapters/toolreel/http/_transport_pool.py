@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import ssl
 import time
@@ -15,6 +16,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel.http._bounded_stream import current
+from toolreel.http._request import host_fault
 
 try:
     import anyio
@@ -29,6 +32,8 @@ KEPT: Final = 100
 EXPIRY: Final = 60.0
 """Seconds after which an idle connection is closed. Longer than httpx's 5 s, since tools run between two
 requests, and a new connection costs a handshake."""
+
+_NONE_FREE: Final = "no connection was free before the deadline of the exchange; connections= allows more"
 
 _Transport = TypeVar("_Transport")
 
@@ -51,7 +56,9 @@ class Pool(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; its transport is in use until the response is closed."""
-        self._slots.acquire()
+        exchange = current()
+        if not self._slots.acquire(timeout=None if exchange is None else exchange.left):
+            raise httpx.PoolTimeout(_NONE_FREE)
         transport = self._idle.take() or self._make()
         try:
             response = transport.handle_request(request)
@@ -92,7 +99,7 @@ class AsyncPool(httpx.AsyncBaseTransport):
         try:
             self._slots.acquire_nowait()  # unlike acquire(), no checkpoint: it does not yield to other tasks
         except anyio.WouldBlock:
-            await self._slots.acquire()
+            await self._wait()
         transport = self._idle.take() or self._make()
         try:
             response = await transport.handle_async_request(request)
@@ -108,6 +115,13 @@ class AsyncPool(httpx.AsyncBaseTransport):
             await stream.give_back()
         response.stream = stream
         return response
+
+    async def _wait(self) -> None:
+        exchange = current()
+        with anyio.move_on_after(math.inf if exchange is None else exchange.left):
+            await self._slots.acquire()
+            return
+        raise httpx.PoolTimeout(_NONE_FREE)
 
     async def _give_back(self, transport: httpx.AsyncBaseTransport) -> None:
         spent = self._idle.keep(transport)
@@ -265,7 +279,7 @@ def _tls(_http2: bool, _file: str | None, _folder: str | None) -> ssl.SSLContext
 
 def _explicit_proxy(proxy: AnyProxy) -> httpx.Proxy:
     try:
-        return proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy)
+        return _usable(proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy))
     except (ValueError, httpx.InvalidURL):  # not quoted: its text may contain a password
         raise EndpointConfigError(f"invalid proxy: {_EXPECTED}") from None
 
@@ -282,11 +296,17 @@ def _proxy_of_environment(url: str) -> httpx.Proxy | None:
     if not named or proxy_bypass(parts.netloc):  # no_proxy
         return None
     try:
-        return httpx.Proxy(named if "://" in named else f"http://{named}")
+        return _usable(httpx.Proxy(named if "://" in named else f"http://{named}"))
     except (ValueError, httpx.InvalidURL):
         raise EndpointConfigError(
             f"the environment names an invalid proxy for {parts.scheme}: {_EXPECTED}"
         ) from None
+
+
+def _usable(proxy: httpx.Proxy) -> httpx.Proxy:
+    if fault := host_fault(proxy.url.host):
+        raise ValueError(fault)
+    return proxy
 
 
 _EXPECTED: Final = "expected http://, https:// or socks5:// and a host"

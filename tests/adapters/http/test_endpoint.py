@@ -196,6 +196,12 @@ def test_a_closed_endpoint_sends_nothing(kind: Kind) -> None:
         endpoint.send(asking())
 
 
+@either
+def test_a_domain_name_that_is_none_is_refused(kind: Kind) -> None:
+    told = complaint(EndpointConfigError, lambda: kind("http://xn--/v1"))
+    assert told.startswith("base URL 'http://xn--/v1/chat/completions': ")
+
+
 @pytest.mark.parametrize("module", [http, httpx_exchange, transports])
 def test_without_httpx_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)

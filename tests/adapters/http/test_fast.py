@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import runpy
 import signal
@@ -12,11 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import pytest
 import trio
 
+from tests.patience import HANG
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving, streaming
+from tests.servers.dripping_server import Endless, dripping
 from tests.servers.http2_server import serving_http2
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel.http.fast import _endpoint as fast
@@ -117,6 +121,43 @@ WHOLE: Final = {
 def test_a_body_comes_whole_however_its_end_is_told(answer: Answer) -> None:
     with serving(answer) as server, FastEndpoint(server.url) as endpoint:
         assert endpoint.send(asking()) == ReplyReceived(1, 200, '{"ok":1}')
+
+
+HEAD: Final = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+SILENT: Final = {
+    "before a response": Endless(b"", b"", HANG),
+    "after the head": Endless(HEAD, b"", HANG),
+    "in mid-stream": Endless(HEAD + b"data:", b"", HANG),
+}
+
+
+@pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT)
+def test_a_cancelled_request_makes_room_for_another_at_once(silent: Endless) -> None:
+    async def conversation(url: str) -> None:
+        async with AsyncFastEndpoint(url, connections=1) as endpoint:
+            for _ in range(3):
+                with anyio.move_on_after(0.3) as scope:
+                    await endpoint.send(asking(stream=True))
+                assert scope.cancelled_caught
+            server.append(answer)
+            assert isinstance(await endpoint.send(asking()), ReplyReceived)
+
+    answer = Endless(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", b"", HANG)
+    server = [silent]
+    with dripping(lambda: server[-1]) as url:
+        anyio.run(conversation, url, backend="asyncio")
+
+
+def test_no_more_async_requests_are_under_way_than_there_may_be_in_any_loop() -> None:
+    async def three(endpoint: AsyncFastEndpoint) -> set[type]:
+        return {type(event) for event in await asyncio.gather(*(endpoint.send(asking()) for _ in range(3)))}
+
+    with serving(*[Answer(b"{}", delay=0.1)] * 6) as server:
+        endpoint = AsyncFastEndpoint(server.url, connections=1)
+        for _ in range(2):
+            assert asyncio.run(three(endpoint)) == {ReplyReceived}
+        asyncio.run(endpoint.aclose())
+    assert server.connections <= 2
 
 
 @pytest.mark.parametrize("kind", [FastEndpoint, AsyncFastEndpoint])

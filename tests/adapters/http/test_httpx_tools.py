@@ -114,7 +114,14 @@ def test_an_explicit_proxy_goes_before_the_environment(ask: Ask, given: Callable
 
 
 @each
-@pytest.mark.parametrize("proxy", ["gopher://me:not-a-real-key@proxy.test", "http://[me:not-a-real-key@::1"])
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "gopher://me:not-a-real-key@proxy.test",
+        "http://[me:not-a-real-key@::1",
+        "http://me:not-a-real-key@a..b",
+    ],
+)
 def test_an_explicit_proxy_that_cannot_be_used_is_refused_and_not_repeated(ask: Ask, proxy: str) -> None:
     assert complaint(EndpointConfigError, lambda: ask(proxy=proxy)) == (
         "invalid proxy: expected http://, https:// or socks5:// and a host"

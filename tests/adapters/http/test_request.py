@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from contextlib import suppress
+from urllib.parse import urlsplit
+
 import httpx
 import pytest
 from hypothesis import given
@@ -54,11 +57,21 @@ def test_what_is_no_base_url_is_refused_with_an_example(base_url: str) -> None:
         ("http://[::1/v1", "Invalid IPv6 URL"),
         ("http://host:eighty/v1", "Port could not be cast to integer value as 'eighty'"),
         ("http://host:99999/v1", "Port out of range 0-65535"),
+        ("http://a..b/v1", "the host 'a..b' has an empty part, or one of more than 63 characters"),
+        ("http://.b/v1", "the host '.b' has an empty part, or one of more than 63 characters"),
         ("http://host/\x7f", "it contains a space or a non-printable character"),
     ],
 )
 def test_a_broken_base_url_is_refused_before_anything_is_sent(base_url: str, why: str) -> None:
     assert complaint(EndpointConfigError, lambda: chat_url(base_url)) == f"base URL {base_url!r}: {why}"
+
+
+@given(st.text("ab.-_1", max_size=80), st.sampled_from(["", "a" * 63, "a" * 64, "a" * 200]))
+def test_every_host_that_is_accepted_can_be_looked_up(one: str, other: str) -> None:
+    """Python raises UnicodeError in a look-up of others, which is no failure of a network."""
+    with suppress(EndpointConfigError):
+        host = str(urlsplit(chat_url(f"http://{one}.{other}/v1")).hostname)
+        assert host.encode("idna") == host.encode()
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,13 @@ from functools import cache
 from math import inf
 from types import coroutine
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._secrets.urls import shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
+from toolreel.http._exchange import Exchange
 from toolreel.http._request import (
     DEADLINE,
     MAX_RESPONSE_BYTES,
@@ -31,6 +33,7 @@ from toolreel.http._request import (
     Closing,
 )
 from toolreel.http._response_events import broken
+from toolreel.http._response_head import READ_HEADERS, UNREADABLE, fault_of_coding
 from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -125,12 +128,12 @@ def _content_length(response: BaseResponse) -> float:
     Also infinite for HTTP/2, which marks the end of a body separately: a client that stops before that resets
     the stream, and servers count resets.
     """
-    length = response.get_header("content-length") or ""
-    has_length = response.version == "HTTP/1.1" and not response.get_header("transfer-encoding")
+    length = _header(response, "content-length")
+    has_length = response.version == "HTTP/1.1" and not _header(response, "transfer-encoding")
     return int(length) if has_length and length.isdecimal() else inf
 
 
-def _lost(ref: int, error: PyreqwestError) -> RequestFailed:
+def _lost(ref: int, error: PyreqwestError, exchange: Exchange) -> RequestFailed:
     """The event for a pyreqwest exception.
 
     Its own message contains the URL with the query, which may hold a key, so only the last cause is quoted.
@@ -139,12 +142,31 @@ def _lost(ref: int, error: PyreqwestError) -> RequestFailed:
     causes = (error.details.get("causes") if isinstance(error, DetailedPyreqwestError) else None) or []
     messages = [cause["message"] for cause in causes]
     kind: FailureKind = "broken"
+    if isinstance(error, RequestTimeoutError) and exchange.over:
+        return RequestFailed(ref, "timeout", f"{_MESSAGES['timeout']}: {exchange.message}")
     if _CONNECTING in messages:
         kind = "connect"
     elif isinstance(error, RequestTimeoutError):
         kind = "timeout"
     why = messages[-1] if len(messages) > 1 else error.message
     return RequestFailed(ref, kind, f"{_MESSAGES[kind]}: {why}")
+
+
+def _headers(response: BaseResponse) -> dict[str, str]:
+    """The headers that are read, by their names in lower case."""
+    return {name: _header(response, name) for name in READ_HEADERS}
+
+
+def _header(response: BaseResponse, name: str) -> str:
+    try:
+        return ", ".join(response.get_header_all(name))
+    except ValueError:  # a byte above 127
+        return UNREADABLE
+
+
+def _fault(response: BaseResponse) -> str:
+    """What is wrong with the head of a response; empty if nothing."""
+    return fault_of_coding(response.status, _header(response, "transfer-encoding"))
 
 
 _Client = TypeVar("_Client")
@@ -177,6 +199,8 @@ class _FastEndpoint(ABC, Generic[_Client]):
         # One client for streamed requests and one for others, as their timeouts differ.
         self._clients: dict[bool, _Client] = {False: self._build(streamed=False)}
         self._closed = False
+        self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        """Of an async endpoint, since a semaphore belongs to one event loop."""
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -201,6 +225,7 @@ class _FastEndpoint(ABC, Generic[_Client]):
         except ValueError as error:
             raise EndpointConfigError(f"invalid settings of the endpoint: {error}") from None
         # Not decompressed, since pyreqwest would do it without a limit.
+        builder.http1_allow_obsolete_multiline_headers_in_responses(True)  # as h11 does
         builder.gzip(False).brotli(False).zstd(False).deflate(False)
         return builder.follow_redirects(False).referer(False).http2(self._http2)
 
@@ -236,29 +261,35 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         # Waiting in Rust would hold up Ctrl-C, so another thread waits for the main thread.
+        exchange = self._intake.begin()
         if threading.current_thread() is not threading.main_thread():
-            return self._send(effect)
-        answer = _sender_thread().submit(self._send, effect)
+            return self._send(effect, exchange)
+        answer = _sender_thread().submit(self._send, effect, exchange)
         try:
             return answer.result()
         except KeyboardInterrupt:
             self.abort()
             raise
 
-    def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+    def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
         client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
+        builder.timeout(timedelta(seconds=exchange.left))
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:
             with request as response:
-                return self._read(effect, response)
+                return self._read(effect, exchange, response)
         except PyreqwestError as error:
-            return _lost(effect.ref, error)
+            return _lost(effect.ref, error, exchange)
 
-    def _read(self, effect: SendRequest, response: SyncResponse) -> ReplyReceived | RequestFailed:
+    def _read(
+        self, effect: SendRequest, exchange: Exchange, response: SyncResponse
+    ) -> ReplyReceived | RequestFailed:
+        if fault := _fault(response):
+            return RequestFailed(effect.ref, "broken", fault)
         reader = response.body_reader
         try:
-            incoming = Incoming(self._intake, effect, response.status, response.headers)
+            incoming = Incoming(self._intake, exchange, effect, response.status, _headers(response))
             # Waiting for the end of a body that is complete would cost another switch of threads.
             remaining = _content_length(response)
             while remaining and not incoming.over:
@@ -285,36 +316,53 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
 class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
     """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust (asyncio only).
 
-    Its parameters are those of :class:`FastEndpoint`.
+    Its parameters are those of :class:`FastEndpoint`. A cancelled request makes room for another at once. If
+    the server has not begun to answer, the connection stays open until it does, or until a timeout.
     """
 
     def _build(self, *, streamed: bool) -> Client:
-        return self._configured(ClientBuilder(), streamed=streamed).build()
+        # pyreqwest goes on with a cancelled request, which would keep its place; so the places are ours.
+        return self._configured(ClientBuilder(), streamed=streamed).max_connections(None).build()
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         try:
-            asyncio.get_running_loop()
+            loop = asyncio.get_running_loop()
         except RuntimeError:
             raise EndpointConfigError(
                 "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
             ) from None
-        return await _as_cancelled(self._send(effect))
+        exchange = self._intake.begin()
+        places = self._places.setdefault(loop, asyncio.Semaphore(self._connections))
+        try:
+            async with asyncio.timeout(exchange.left):
+                await places.acquire()
+        except TimeoutError:
+            return RequestFailed(effect.ref, "timeout", f"{_MESSAGES['timeout']}: {exchange.message}")
+        try:
+            return await _as_cancelled(self._send(effect, exchange))
+        finally:
+            places.release()
 
-    async def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+    async def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
         client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
+        builder.timeout(timedelta(seconds=exchange.left))
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:
             async with request as response:
-                return await self._read(effect, response)
+                return await self._read(effect, exchange, response)
         except PyreqwestError as error:
-            return _lost(effect.ref, error)
+            return _lost(effect.ref, error, exchange)
 
-    async def _read(self, effect: SendRequest, response: Response) -> ReplyReceived | RequestFailed:
+    async def _read(
+        self, effect: SendRequest, exchange: Exchange, response: Response
+    ) -> ReplyReceived | RequestFailed:
+        if fault := _fault(response):
+            return RequestFailed(effect.ref, "broken", fault)
         reader = response.body_reader
         try:
-            incoming = Incoming(self._intake, effect, response.status, response.headers)
+            incoming = Incoming(self._intake, exchange, effect, response.status, _headers(response))
             # Waiting for the end of a body that is complete would cost another switch of threads.
             remaining = _content_length(response)
             while remaining and not incoming.over:

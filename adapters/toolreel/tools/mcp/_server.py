@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
 
 from toolreel._internal.errors import AdapterError, McpServerError, MissingExtra
-from toolreel.tools._result_events import timed_out
+from toolreel.tools._result_events import timed_out, timeout_event
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._results import (
@@ -118,7 +118,24 @@ class Server:
             self._link.ending.over.set()
 
     async def run(self, effect: RunTool, tool: McpTool, deadline: float | None) -> ToolReturned:
-        """Run one of its tools; failures become results for the model."""
+        """Run one of its tools; failures become results for the model.
+
+        :param deadline: seconds for all that waits for the server: its start, its list of tools, and the call
+        """
+        asked = False
+
+        def asking() -> None:
+            nonlocal asked
+            asked = True
+
+        with anyio.move_on_after(math.inf if deadline is None else deadline):
+            return await self._run(effect, tool, asking)
+        if asked:
+            return timed_out(effect, deadline or 0)
+        late = f"was not called: its server was not ready for it within {deadline or 0:g} s"
+        return timeout_event(effect, late, safe_to_repeat=True)
+
+    async def _run(self, effect: RunTool, tool: McpTool, asking: Callable[[], None]) -> ToolReturned:
         server = f"the MCP server {self.config.name!r}"
         try:
             link = await self._connect()
@@ -130,13 +147,12 @@ class Server:
         if rejection := self._rejection(effect, tool):
             return rejection
         try:
-            with anyio.move_on_after(math.inf if deadline is None else deadline):
-                arguments = cast("dict[str, Any]", parse(effect.arguments))
-                progress = self._progress(effect)
-                return result_event(
-                    effect, await call_tool(link.session, tool.name, arguments, effect.key, progress)
-                )
-            return timed_out(effect, deadline or 0)
+            arguments = cast("dict[str, Any]", parse(effect.arguments))
+            progress = self._progress(effect)
+            asking()
+            return result_event(
+                effect, await call_tool(link.session, tool.name, arguments, effect.key, progress)
+            )
         except MCPError as error:
             return error_event(effect, error.error)
         except ResponseTooLarge:

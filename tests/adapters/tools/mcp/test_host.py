@@ -367,6 +367,26 @@ def test_a_server_that_floods_with_messages_costs_its_deadline() -> None:
         assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_TIMEOUT"]
 
 
+def test_a_server_that_does_not_say_what_has_changed_costs_the_deadline_of_the_call() -> None:
+    with McpTools([rude("announces", deadline_ms=500)]) as tools:
+        assert data(tools.run(called("mcp_rude_do"))) == {"value": "done"}
+        late = tools.run(called("mcp_rude_do"))
+    assert codes(late) == ["TOOL_TIMEOUT"]
+    assert "was not called: its server was not ready for it within 0.5 s" in message(late)
+
+
+def test_a_server_that_announces_changes_without_end_costs_the_deadline_of_each_call() -> None:
+    with McpTools([rude("keeps_announcing", deadline_ms=500)]) as tools:
+        for _ in range(3):
+            assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_TIMEOUT"]
+
+
+def test_a_server_that_does_not_start_again_costs_the_deadline_of_the_call(tmp_path: Path) -> None:
+    with McpTools([rude("once", str(tmp_path / "ran"), deadline_ms=3_000)]) as tools:
+        assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_UNAVAILABLE"]
+        assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_TIMEOUT"]
+
+
 @pytest.mark.parametrize("way", ["large", "large_backwards"])
 def test_an_answer_that_is_too_large_fails_its_call_alone(way: str) -> None:
     with McpTools([rude(way, "2", max_message_bytes=1_000_000)]) as tools:

@@ -1,0 +1,145 @@
+"""Keeps connections of httpx within the limits of the exchange that uses them.
+
+The ``trace`` extension of a request gets each new connection from httpcore, whoever made the client. Its
+``read`` and ``write`` then end at the deadline of the current exchange, and count what arrives. A failure is
+an exception of httpcore, so that it is recorded and replayed like any other timeout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from toolreel._internal.errors import MissingExtra
+from toolreel.http._exchange import Exchange
+
+try:
+    import httpcore
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
+
+_CURRENT: Final[ContextVar[Exchange | None]] = ContextVar("toolreel_exchange", default=None)
+"""The exchange of this thread or task: a connection outlives it, and serves others."""
+
+_WRITTEN: Final = 65_536
+"""Bytes that are written at most before the time is looked at: httpcore's timeout is for each ``send``."""
+
+
+@contextmanager
+def limited(exchange: Exchange) -> Generator[None]:
+    """Make this the current exchange."""
+    before = _CURRENT.set(exchange)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(before)
+
+
+def current() -> Exchange | None:
+    """The current exchange of this thread or task."""
+    return _CURRENT.get()
+
+
+def trace(event: str, details: dict[str, Any]) -> None:
+    """The callback of httpcore for a sync request."""
+    _follow(event)
+    if (stream := _new_stream(event, details)) is not None:
+        _bound(stream)
+
+
+async def async_trace(event: str, details: dict[str, Any]) -> None:
+    """The callback of httpcore for an async request."""
+    _follow(event)
+    stream = _new_stream(event, details)
+    # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
+    if stream is not None and not _is_http2(stream):
+        _async_bound(stream)
+
+
+def _follow(event: str) -> None:
+    if event == "http11.send_request_headers.started" and (exchange := _CURRENT.get()):
+        exchange.await_head()
+    elif event == "http11.receive_response_headers.complete" and (exchange := _CURRENT.get()):
+        exchange.await_body()
+
+
+def _new_stream(event: str, details: dict[str, Any]) -> Any:  # noqa: ANN401 - a sync or an async stream
+    opened = event.endswith((".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete"))
+    return details["return_value"] if opened else None
+
+
+def _is_http2(stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream) -> bool:
+    tls = stream.get_extra_info("ssl_object")
+    return tls is not None and tls.selected_alpn_protocol() == "h2"
+
+
+def _bound(stream: httpcore.NetworkStream) -> None:
+    read, write = stream.read, stream.write
+    counts = not _is_http2(stream)
+
+    def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
+        exchange = _CURRENT.get()
+        if exchange is None:
+            return read(max_bytes, timeout)
+        with _deadline(exchange, httpcore.ReadTimeout):
+            data = read(max_bytes, exchange.within(timeout))
+        return _counted(exchange, data) if counts else data
+
+    def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
+        exchange = _CURRENT.get()
+        if exchange is None:
+            write(buffer, timeout)
+            return
+        for start in range(0, len(buffer), _WRITTEN):
+            with _deadline(exchange, httpcore.WriteTimeout):
+                write(buffer[start : start + _WRITTEN], exchange.within(timeout))
+
+    _replace(stream, bounded_read, bounded_write)
+
+
+def _async_bound(stream: httpcore.AsyncNetworkStream) -> None:
+    read, write = stream.read, stream.write
+
+    async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
+        exchange = _CURRENT.get()
+        if exchange is None:
+            return await read(max_bytes, timeout)
+        with _deadline(exchange, httpcore.ReadTimeout):
+            data = await read(max_bytes, exchange.within(timeout))
+        return _counted(exchange, data)
+
+    async def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
+        exchange = _CURRENT.get()
+        if exchange is None:
+            await write(buffer, timeout)
+            return
+        with _deadline(exchange, httpcore.WriteTimeout):  # this timeout is for all of the buffer
+            await write(buffer, exchange.within(timeout))
+
+    _replace(stream, bounded_read, bounded_write)
+
+
+def _replace(stream: object, read: Callable[..., Any], write: Callable[..., Any]) -> None:
+    # On this one stream: httpx has no setting for the network backend, which could wrap it.
+    vars(stream).update(read=read, write=write)
+
+
+@contextmanager
+def _deadline(exchange: Exchange, timeout: type[httpcore.TimeoutException]) -> Generator[None]:
+    """Name the deadline of the exchange as the reason, where it is."""
+    if exchange.over:
+        raise timeout(exchange.message)
+    try:
+        yield
+    except httpcore.TimeoutException:
+        if exchange.over:
+            raise timeout(exchange.message) from None
+        raise
+
+
+def _counted(exchange: Exchange, data: bytes) -> bytes:
+    if why := exchange.excess(len(data)):
+        raise httpcore.RemoteProtocolError(why)
+    return data

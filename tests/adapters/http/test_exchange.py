@@ -1,0 +1,238 @@
+"""No exchange outlasts its deadline or the time of its run, and none takes in more than it may."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import anyio
+import httpx
+import pytest
+
+from tests.patience import HANG
+from tests.servers.chat_server import Answer, asking, replying, serving
+from tests.servers.dripping_server import DRIPS, FLOODS, Endless, dripping, sipping
+from tests.servers.http2_server import certificate_in
+from toolreel._driver.aio import arun
+from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.sync import run
+from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
+from toolreel.testing._scripted import ScriptedTools, saying
+from toolreel.tools._python.host import AsyncPythonTools
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol.outcome import Outcome, TransportFailed
+from toolreel_core._settings.loop_config import LoopConfig
+
+Said: TypeAlias = ReplyReceived | RequestFailed
+Ask: TypeAlias = Callable[..., list[Said]]
+
+
+def asking_with(kind: type[HttpEndpoint] | type[FastEndpoint]) -> Ask:
+    def ask(
+        url: str,
+        times: int = 1,
+        *,
+        stream: bool = False,
+        text: str = "hi",
+        **settings: Any,  # noqa: ANN401
+    ) -> list[Said]:
+        effects = [asking(text, stream=stream, ref=ref) for ref in range(times)]
+        with kind(url, **settings) as endpoint, ThreadPoolExecutor(times) as pool:
+            if times == 1:  # in the main thread, as a program without threads
+                return [endpoint.send(effects[0])]
+            return [*pool.map(endpoint.send, effects)]
+
+    return ask
+
+
+def asking_on(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: str) -> Ask:
+    def ask(
+        url: str,
+        times: int = 1,
+        *,
+        stream: bool = False,
+        text: str = "hi",
+        **settings: Any,  # noqa: ANN401
+    ) -> list[Said]:
+        said: list[Said] = []
+
+        async def one(endpoint: AsyncHttpEndpoint | AsyncFastEndpoint, ref: int) -> None:
+            said.append(await endpoint.send(asking(text, stream=stream, ref=ref)))
+
+        async def conversation() -> None:
+            async with kind(url, **settings) as endpoint, anyio.create_task_group() as group:
+                for ref in range(times):
+                    group.start_soon(one, endpoint, ref)
+
+        anyio.run(conversation, backend=backend)
+        return said
+
+    return ask
+
+
+WAYS: Final = {
+    "sync": asking_with(HttpEndpoint),
+    "asyncio": asking_on(AsyncHttpEndpoint, "asyncio"),
+    "trio": asking_on(AsyncHttpEndpoint, "trio"),
+    "fast": asking_with(FastEndpoint),
+    "fast on asyncio": asking_on(AsyncFastEndpoint, "asyncio"),
+}
+each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
+LATE: Final = "the exchange was not complete after 0.5 s, its deadline"
+
+
+@each
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("drip", DRIPS.values(), ids=DRIPS)
+def test_an_exchange_ends_at_its_deadline_whatever_drips(ask: Ask, drip: Endless, stream: bool) -> None:
+    with dripping(drip) as url:
+        began = time.monotonic()
+        (event,) = ask(url, deadline=0.5, stream=stream)
+        took = time.monotonic() - began
+    assert isinstance(event, RequestFailed)
+    assert (event.failure, event.message.rpartition(": ")[2]) == ("timeout", LATE)
+    assert 0.5 <= took < HANG
+
+
+WHY: Final = {
+    "100 Continue": "no response$|: the exchange was not complete",  # hyper, below fast, takes them all
+    "headers": "Receive buffer too long|message head is too large",
+    "empty members of gzip": "the gzip body goes on after its end",
+    "chunk extensions": "for a body of at most 100000$|chunk extensions over limit",
+    "trailers": "Receive buffer too long|chunk trailers count overflow",
+}
+"""Why a flood ends; others are larger than a body may be."""
+
+
+@each
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_of_nothing_ends(ask: Ask, flood: str) -> None:
+    with dripping(FLOODS[flood]) as url:
+        (event,) = ask(url, deadline=5.0, max_response_bytes=100_000)
+    assert isinstance(event, RequestFailed)
+    assert re.search(WHY.get(flood, "^the response body is larger than 100000 bytes"), event.message)
+
+
+@each
+def test_a_request_that_is_read_too_slowly_ends_at_the_deadline(ask: Ask) -> None:
+    with sipping() as url:
+        (event,) = ask(url, text="x" * 20_000_000, deadline=0.5)
+    assert isinstance(event, RequestFailed)
+    assert (event.failure, event.message.rpartition(": ")[2]) == ("timeout", LATE)
+
+
+@each
+def test_the_wait_for_a_free_connection_ends_at_the_deadline(ask: Ask) -> None:
+    with dripping(DRIPS["a header"]) as url:
+        said = ask(url, times=3, connections=1, deadline=0.5)
+    assert {(type(event), getattr(event, "failure", "")) for event in said} == {(RequestFailed, "timeout")}
+    assert sorted(event.ref for event in said) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint])
+def test_an_endpoint_with_one_connection_goes_on_after_a_deadline(
+    kind: type[HttpEndpoint] | type[FastEndpoint],
+) -> None:
+    with (
+        serving(Answer(delay=60), replying(saying("hello"))) as server,
+        kind(server.url, connections=1, deadline=1.5) as endpoint,
+    ):
+        said = [type(endpoint.send(asking(ref=ref))) for ref in (1, 2)]
+    assert said == [RequestFailed, ReplyReceived]
+
+
+LIMITED: Final = Plan.of(model="m", messages="Go.", config=LoopConfig(max_wall_ms=500, max_tries=1))
+
+
+def running(endpoint: HttpEndpoint | FastEndpoint) -> Outcome:
+    with endpoint:
+        return run(LIMITED, Ports(endpoint, ScriptedTools({}))).outcome
+
+
+def running_on(backend: str) -> Callable[[AsyncHttpEndpoint | AsyncFastEndpoint], Outcome]:
+    def running_(endpoint: AsyncHttpEndpoint | AsyncFastEndpoint) -> Outcome:
+        async def conversation() -> Outcome:
+            async with endpoint:
+                return (await arun(LIMITED, AsyncPorts(endpoint, AsyncPythonTools([])))).outcome
+
+        return anyio.run(conversation, backend=backend)
+
+    return running_
+
+
+RUNS: Final[dict[str, tuple[Any, Callable[[Any], Outcome]]]] = {
+    "sync": (HttpEndpoint, running),
+    "asyncio": (AsyncHttpEndpoint, running_on("asyncio")),
+    "trio": (AsyncHttpEndpoint, running_on("trio")),
+    "fast": (FastEndpoint, running),
+    "fast on asyncio": (AsyncFastEndpoint, running_on("asyncio")),
+}
+
+
+@pytest.mark.parametrize(("kind", "outcome_of"), RUNS.values(), ids=RUNS)
+def test_no_exchange_outlasts_its_run(kind: Any, outcome_of: Callable[[Any], Outcome]) -> None:  # noqa: ANN401
+    with dripping(DRIPS["headers"]) as url:
+        outcome = outcome_of(kind(url))
+    assert isinstance(outcome, TransportFailed)
+    assert outcome.failure == "timeout"
+    assert re.search(r"not complete after 0\.\d+ s, which is all that the run's max_wall_ms", outcome.message)
+
+
+@pytest.mark.parametrize("drip", ["a header", "a body of known length", "a stream"])
+def test_a_deadline_is_recorded_and_replayed_like_any_timeout(drip: str, tmp_path: Path) -> None:
+    with dripping(DRIPS[drip]) as url, recording(tmp_path / "a.yaml") as tape:
+        transport = RecordTransport(tape, httpx.HTTPTransport())
+        with HttpEndpoint(url, transport=transport, deadline=0.5) as endpoint:
+            event = endpoint.send(asking())
+    assert event == RequestFailed(1, "timeout", f"ReadTimeout: {LATE}")
+    with replaying(tmp_path / "a.yaml") as tape, HttpEndpoint(url, transport=ReplayTransport(tape)) as again:
+        assert again.send(asking()) == event
+
+
+@pytest.mark.parametrize("drip", ["a header", "100 Continue", "trailers"])
+def test_a_client_of_yours_observes_the_deadline_too(drip: str) -> None:
+    with (
+        dripping(DRIPS[drip]) as url,
+        httpx.Client() as client,
+        HttpEndpoint(url, transport=client, deadline=0.5) as endpoint,
+    ):
+        event = endpoint.send(asking())
+    assert event == RequestFailed(1, "timeout", f"ReadTimeout: {LATE}")
+
+
+class Deaf(httpx.AsyncBaseTransport):
+    """A transport that knows no trace and no timeout."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await anyio.sleep(HANG)
+        raise AssertionError(request)
+
+
+@pytest.mark.anyio
+async def test_an_async_transport_that_waits_for_ever_is_cancelled() -> None:
+    async with AsyncHttpEndpoint("http://127.0.0.1", transport=Deaf(), deadline=0.2) as endpoint:
+        event = await endpoint.send(asking())
+    assert event == RequestFailed(1, "timeout", "the exchange was not complete after 0.2 s, its deadline")
+
+
+@pytest.mark.parametrize("drip", ["a header", "a body of known length"])
+def test_an_exchange_over_tls_ends_at_its_deadline(
+    drip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate_in(tmp_path))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "server.pem"))
+    with dripping(DRIPS[drip], context) as url:
+        said = [ask(url, deadline=1.0)[0] for ask in WAYS.values()]
+    assert [
+        (event.failure, event.message.rpartition(": ")[2]) if isinstance(event, RequestFailed) else event
+        for event in said
+    ] == [("timeout", LATE.replace("0.5", "1"))] * len(WAYS)

@@ -1,0 +1,113 @@
+"""Odd answers mean the same to all endpoints, and no bytes of a server raise out of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.servers.chat_server import Answer, asking, serving
+from tests.servers.dripping_server import answering
+from tests.servers.odd_answers import ODD_ANSWERS, UNLIKE, whole
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+Said: TypeAlias = ReplyReceived | RequestFailed
+Send: TypeAlias = Callable[[bool], Said]
+Opened: TypeAlias = Callable[[str], AbstractContextManager[Send]]
+
+
+def sync(kind: type[HttpEndpoint] | type[FastEndpoint]) -> Opened:
+    @contextmanager
+    def opened(url: str) -> Generator[Send]:
+        with kind(url, deadline=5.0) as endpoint:
+            yield lambda stream: endpoint.send(asking(ref=0, stream=stream))
+
+    return opened
+
+
+def on(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: str) -> Opened:
+    @contextmanager
+    def opened(url: str) -> Generator[Send]:
+        with start_blocking_portal(backend) as portal:
+            endpoint = portal.call(lambda: kind(url, deadline=5.0))
+            with portal.wrap_async_context_manager(endpoint):
+                yield lambda stream: portal.call(endpoint.send, asking(ref=0, stream=stream))
+
+    return opened
+
+
+WAYS: Final[dict[str, Opened]] = {
+    "sync": sync(HttpEndpoint),
+    "asyncio": on(AsyncHttpEndpoint, "asyncio"),
+    "trio": on(AsyncHttpEndpoint, "trio"),
+    "fast": sync(FastEndpoint),
+    "fast on asyncio": on(AsyncFastEndpoint, "asyncio"),
+}
+each = pytest.mark.parametrize("way", WAYS)
+
+
+@each
+@pytest.mark.parametrize("odd", ODD_ANSWERS)
+def test_an_odd_answer_means_what_the_table_says(way: str, odd: str) -> None:
+    raw, meaning = ODD_ANSWERS[odd]
+    with serving(Answer(raw=raw)) as server, WAYS[way](server.url) as send:
+        event = send(False)
+    said = replace(event, message="") if isinstance(event, RequestFailed) else event
+    assert said == UNLIKE.get((way.partition(" ")[0], odd), meaning)
+
+
+NAMES: Final = st.sampled_from(
+    (
+        b"content-encoding",
+        b"content-type",
+        b"content-length",
+        b"transfer-encoding",
+        b"connection",
+        b"date",
+        b"location",
+        b"retry-after",
+        b"set-cookie",
+        b"upgrade",
+        b"x",
+    )
+)
+WORDS: Final = st.sampled_from(
+    (b"gzip", b"br", b"zstd", b"chunked", b"close", b"8", b"99999999999999999999", b"http://[", b"a:b")
+)
+HEADERS: Final = st.lists(
+    st.tuples(st.one_of(NAMES, st.binary(max_size=4)), st.one_of(st.binary(max_size=12), WORDS)), max_size=4
+)
+STATUS: Final = st.one_of(
+    st.sampled_from((b"200 OK", b"307 Away", b"429 Slow", b"500 Oops", b"101 Up")), st.binary(max_size=6)
+)
+
+
+@each
+def test_no_bytes_of_a_server_raise_out_of_an_endpoint(way: str) -> None:
+    now: list[bytes] = []
+
+    @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(STATUS, HEADERS, st.one_of(st.just(whole()), st.binary(max_size=40)), st.booleans())
+    def holds(status: bytes, headers: list[tuple[bytes, bytes]], body: bytes, stream: bool) -> None:
+        lines = b"".join(b"%b: %b\r\n" % header for header in headers)
+        now[:] = [whole(status, lines, body, False)]
+        assert isinstance(send(stream), ReplyReceived | RequestFailed)
+
+    with answering(lambda: now[0]) as url, WAYS[way](url) as send:
+        holds()
+
+
+@each
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_redirect_to_no_url_is_a_refusal(way: str, stream: bool) -> None:
+    answer = Answer(raw=whole(b"307 Away", b"location: foo:bar\r\n", b"gone"))
+    with serving(answer) as server, WAYS[way](server.url) as send:
+        assert send(stream) == RequestFailed(0, "status", "HTTP 307: gone", 307, "gone")
