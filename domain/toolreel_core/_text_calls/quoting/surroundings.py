@@ -1,0 +1,154 @@
+"""Where a call stands: between quotation marks, in indented code, in a table, or behind a backslash."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._text_calls.decoder_interface import Source
+
+_ADJACENT: Final = {
+    '"': '"',
+    "'": "'",
+    "“": "”",
+    "«": "»",
+    "»": "«",
+    "‘": "’",
+    "``": "''",
+}
+"""Marks that quote what stands directly between them."""
+_AROUND: Final = {"“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "《": "》"}
+"""Marks that quote the part of a paragraph between them, in which the call may have words around it."""
+_REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
+"""The rest of a truncated closing tag."""
+_REACH: Final = 400
+"""So many characters before and after a call are searched for quotation marks."""
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
+_OPENING: Final = re.compile(r"""(?:\A|[\s([{:,=>])"\Z""")
+"""A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
+_CELL: Final = re.compile(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
+_DIVIDER: Final = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$", re.MULTILINE)
+_INDENT: Final = re.compile(r"[ \t]*")
+_LITERAL: Final = re.compile(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
+"""The line before a literal block of reStructuredText, which is indented by any width."""
+_CODE_WIDTH: Final = 4
+_LINES: Final = 400
+"""So many lines before a call are looked at for the beginning of its indented block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a call in a text."""
+
+    source: Source
+    start: int
+    end: int
+    since: int
+    """Where the text before the call begins: what stands earlier is other calls and their tags."""
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether the place quotes the call."""
+        return (
+            is_escaped(self.source.text, self.start)
+            or self._in_adjacent_marks()
+            or self._in_marks_around()
+            or self._in_cell()
+            or self._in_indented_code()
+        )
+
+    def _in_adjacent_marks(self) -> bool:
+        text = self.source.text
+        for opener, closer in _ADJACENT.items():
+            if text.endswith(opener, 0, self.start):
+                cut = self.source.cut and _REST.match(text, self.end) is not None
+                return text.startswith(closer, self.end) or cut
+        return False
+
+    def _in_marks_around(self) -> bool:
+        before, after = self._before(), self._after()
+        for opener, closers in _AROUND.items():
+            behind = before.rpartition(opener)
+            if behind[1] and not any(closer in behind[2] for closer in closers):
+                return any(closer in after for closer in closers) or self._ends_early()
+        line = before.rpartition("\n")[2]
+        head, mark, _ = line.rpartition('"')
+        if not mark or line.count('"') % 2 == 0 or not _OPENING.search(head + mark):
+            return False
+        return '"' in after.partition("\n")[0] or self._ends_early()
+
+    def _before(self) -> str:
+        text = self.source.text[max(0, self.start - _REACH) : self.start]
+        return _PARAGRAPH_END.split(text)[-1]
+
+    def _after(self) -> str:
+        return _PARAGRAPH_END.split(self.source.text[self.end : self.end + _REACH], maxsplit=1)[0]
+
+    def _ends_early(self) -> bool:
+        """Whether the paragraph of the call was truncated, so that a closing mark may be missing."""
+        return self.source.cut and self.end + len(self._after()) == len(self.source.text)
+
+    def _in_cell(self) -> bool:
+        text = self.source.text
+        if "\n" in text[self.start : self.end].strip():
+            return False
+        begin = text.rfind("\n", 0, self.start) + 1
+        before = text[begin : self.start]
+        cell = _CELL.match(before)
+        if cell is None:
+            return False
+        return before.lstrip(" \t>").startswith("|") or _DIVIDER.search(text, 0, begin) is not None
+
+    def _in_indented_code(self) -> bool:
+        text = self.source.text
+        width = _width(text, self.start)
+        if not width or not text[self.since : self.start].strip():
+            return False
+        lines = text[self.start : self.end].rstrip().split("\n")[1:]
+        if any(line.strip() and _columns(line) < min(width, _CODE_WIDTH) for line in lines):
+            return False
+        return self._begins_a_block(width)
+
+    def _begins_a_block(self, width: int) -> bool:
+        """Whether the lines before are of the same block, down to a blank one or the head of a literal."""
+        text = self.source.text
+        end = text.rfind("\n", 0, self.start)
+        blank = False
+        for _ in range(_LINES):
+            if end <= self.since:
+                return blank and width >= _CODE_WIDTH
+            begin = text.rfind("\n", 0, end) + 1
+            line = text[begin:end]
+            if not line.strip():
+                blank = True
+            elif not _columns(line):
+                return bool(blank and (width >= _CODE_WIDTH or _LITERAL.match(line)))
+            elif blank and width >= _CODE_WIDTH:
+                return True
+            elif width >= _CODE_WIDTH > _columns(line):
+                return False
+            end = begin - 1
+        return False
+
+
+def is_escaped(text: str, start: int) -> bool:
+    r"""Whether a backslash escapes what begins at a place.
+
+    >>> is_escaped(r"\<tool_call>", 1), is_escaped(r"\\<tool_call>", 2)
+    (True, False)
+    """
+    before = text[max(0, start - 8) : start]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def _width(text: str, start: int) -> int:
+    """The indentation of a place, in columns; 0 if it is not the first on its line, or not indented."""
+    begin = text.rfind("\n", 0, start) + 1
+    lead = text[begin:start]
+    return 0 if lead.strip() or not begin else _columns(lead)
+
+
+def _columns(line: str) -> int:
+    lead = _INDENT.match(line)
+    return len(lead[0].expandtabs(_CODE_WIDTH)) if lead else 0
