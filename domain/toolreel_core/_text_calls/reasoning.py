@@ -7,7 +7,7 @@ Some servers remove the opener, so a closer alone ends reasoning too.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -108,5 +108,8 @@ def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
     text = quotations.source.text
     line = text[: close.start()].rpartition("\n")[2]
     within = _SET_APART.match(line) and _GOES_ON.match(text, close.end())
-    place = Place(quotations.source, close.start(), close.end(), 0)
-    return bool(within) or place.is_quoted or quotations.hold(close.start())
+    place = Place(quotations.source, close.start(), close.end(), close.start())
+    in_line = replace(place, head=close.start() - len(line.lstrip()))
+    return (
+        bool(within) or place.is_quoted or in_line.in_indented_code() or quotations.hold(close.start())
+    )

@@ -36,8 +36,6 @@ _BEGUN: Final = re.compile(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 _TEXT: Final = re.compile(r"\S")
 _LABEL: Final = 200
 """So many characters before a call are read as its label."""
-_BESIDE: Final = {"call", "debris", "wrapper", "frame", "special"}
-"""What may stand before a call without being prose, so that blanks after it do not indent the call."""
 _BLOCKQUOTE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
 
 
@@ -67,6 +65,8 @@ class Scan:
     spans: list[Span] = field(default_factory=list[Span])
     reasoning: list[str] = field(default_factory=list[str])
     rejected: list[Rejection] = field(default_factory=list[Rejection])
+    _heads: list[int] = field(default_factory=list[int])
+    """For each span, where the calls and tags begin of which it is one."""
     _edges: list[int] = field(default_factory=lambda: [0])
     """Ends of calls, frames and tokens; the current message begins after the last."""
 
@@ -199,17 +199,24 @@ class Scan:
         return mark.end()
 
     def _is_quoted(self, start: int, end: int) -> bool:
-        since = self.spans[-1].end if self.spans and self.spans[-1].kind in _BESIDE else 0
-        return Place(self.source, start, end, since).is_quoted
+        return Place(self.source, start, end, self._head(start)).is_quoted
 
     def _is_example(self, start: int) -> bool:
         """Whether a label such as "Example:" stands before a call, or before an example next to it."""
-        last = self.spans[-1] if self.spans else None
-        since = last.end if last else 0
-        before = self.source.text[max(since, start - _LABEL) : start]
-        if last and last.about == "example" and _is_blank(before):
+        head = self._head(start)
+        if head < start and self.spans[-1].about == "example":
             return True
-        return shows_an_example(before)
+        since = self.spans[-1].end if self.spans and head == start else 0
+        return shows_an_example(self.source.text[max(since, head - _LABEL) : head])
+
+    def _head(self, start: int) -> int:
+        """The start of the calls and tags that end before a place, with only blanks between them."""
+        last = self.spans[-1] if self.spans else None
+        return self._heads[-1] if last and last.kind != "prose" and self._is_next(last, start) else start
+
+    def _is_next(self, last: Span, start: int) -> bool:
+        code = last.kind == "quotation" and not last.about
+        return not code and _is_blank(self.source.text[last.end : start])
 
     def _opens_a_message(self, start: int) -> bool:
         """Whether only tokens are between this place and the message before."""
@@ -217,6 +224,7 @@ class Scan:
         return text is None or text.start() >= start
 
     def _add(self, start: int, end: int, kind: Kind, about: str = "") -> None:
+        self._heads.append(self._head(start))
         self.spans.append(Span(start, end, kind, about))
         if kind in {"call", "frame", "special"}:
             self._edges.append(end)

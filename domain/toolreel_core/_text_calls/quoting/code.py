@@ -134,8 +134,8 @@ class Code:
 
     def _following(self, opener: _Line) -> Iterator[_Line]:
         """The lines behind the opener of a fence that open or close one like it."""
-        behind = islice(self.lines, bisect_left(self.lines, opener.end, key=_start), None)
-        return (line for line in behind if line.may_close(opener.mark))
+        behind = range(bisect_left(self.lines, opener.end, key=_start), len(self.lines))
+        return (self.lines[at] for at in behind if self.lines[at].may_close(opener.mark))
 
     def _span(self, start: int, end: int) -> Region | None:
         """Code within a line, or within its paragraph; an unmatched run quotes nothing (CommonMark)."""

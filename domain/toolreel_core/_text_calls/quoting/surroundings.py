@@ -8,18 +8,12 @@ from typing import Final
 
 from toolreel_core._text_calls.decoder_interface import Source
 
-_ADJACENT: Final = {
-    '"': '"',
-    "'": "'",
-    "“": "”",
-    "«": "»",
-    "»": "«",
-    "‘": "’",
-    "``": "''",
-}
-"""Marks that quote what stands directly between them."""
+_ADJACENT: Final = {'"': '"', "'": "'", "‘": "’", "``": "''"}
+"""Marks that quote what stands directly behind them, up to their closer."""
 _AROUND: Final = {"“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "《": "》"}
 """Marks that quote the part of a paragraph between them, in which the call may have words around it."""
+_REVERSED: Final = ("»", "«")
+"""These quote only what stands directly between them, since they are the marks above the other way round."""
 _REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
 """The rest of a truncated closing tag."""
 _REACH: Final = 400
@@ -44,26 +38,32 @@ class Place:
     source: Source
     start: int
     end: int
-    since: int
-    """Where the text before the call begins: what stands earlier is other calls and their tags."""
+    head: int
+    """Where the calls and tags begin of which this call is one, with only blanks between them."""
 
     @property
     def is_quoted(self) -> bool:
         """Whether the place quotes the call."""
         return (
-            is_escaped(self.source.text, self.start)
+            is_escaped(self.source.text, self.head)
+            or is_escaped(self.source.text, self.start)
             or self._in_adjacent_marks()
             or self._in_marks_around()
             or self._in_cell()
-            or self._in_indented_code()
+            or self.in_indented_code()
         )
 
     def _in_adjacent_marks(self) -> bool:
         text = self.source.text
+        if text.endswith(tuple(_AROUND), 0, self.head):
+            return True
+        opener, closer = _REVERSED
+        if text.endswith(opener, 0, self.head) and text.startswith(closer, self.end):
+            return True
         for opener, closer in _ADJACENT.items():
-            if text.endswith(opener, 0, self.start):
+            if text.endswith(opener, 0, self.head):
                 cut = self.source.cut and _REST.match(text, self.end) is not None
-                return text.startswith(closer, self.end) or cut
+                return closer in text[self.end : self.end + _REACH] or cut
         return False
 
     def _in_marks_around(self) -> bool:
@@ -79,7 +79,7 @@ class Place:
         return '"' in after.partition("\n")[0] or self._ends_early()
 
     def _before(self) -> str:
-        text = self.source.text[max(0, self.start - _REACH) : self.start]
+        text = self.source.text[max(0, self.head - _REACH) : self.head]
         return _PARAGRAPH_END.split(text)[-1]
 
     def _after(self) -> str:
@@ -91,19 +91,20 @@ class Place:
 
     def _in_cell(self) -> bool:
         text = self.source.text
-        if "\n" in text[self.start : self.end].strip():
+        if 0 <= text.find("\n", self.head, self.end) < self.end - 1:
             return False
-        begin = text.rfind("\n", 0, self.start) + 1
-        before = text[begin : self.start]
+        begin = text.rfind("\n", 0, self.head) + 1
+        before = text[begin : self.head]
         cell = _CELL.match(before)
         if cell is None:
             return False
         return before.lstrip(" \t>").startswith("|") or _DIVIDER.search(text, 0, begin) is not None
 
-    def _in_indented_code(self) -> bool:
+    def in_indented_code(self) -> bool:
+        """Whether the call stands in indented code, or in a literal block of reStructuredText."""
         text = self.source.text
-        width = _width(text, self.start)
-        if not width or not text[self.since : self.start].strip():
+        width = _width(text, self.head)
+        if not width or not text[: self.head].strip():
             return False
         lines = text[self.start : self.end].rstrip().split("\n")[1:]
         if any(line.strip() and _columns(line) < min(width, _CODE_WIDTH) for line in lines):
@@ -113,11 +114,11 @@ class Place:
     def _begins_a_block(self, width: int) -> bool:
         """Whether the lines before are of the same block, down to a blank one or the head of a literal."""
         text = self.source.text
-        end = text.rfind("\n", 0, self.start)
+        end = text.rfind("\n", 0, self.head)
         blank = False
         for _ in range(_LINES):
-            if end <= self.since:
-                return blank and width >= _CODE_WIDTH
+            if end <= 0:
+                return False
             begin = text.rfind("\n", 0, end) + 1
             line = text[begin:end]
             if not line.strip():
