@@ -76,7 +76,9 @@ def main() -> int:
             print(f"{setting}: {one.name}: {calls}")
         large = sum("too_large" in one.rejected for one in texts)
         count = sum(len(one.calls) for one in running)
-        print(f"{setting}: {len(texts)} documents, {len(running)} run {count} calls; {large} too large to be read")
+        print(
+            f"{setting}: {len(texts)} documents, {len(running)} run {count} calls; {large} too large to be read"
+        )
     return 0
 
 

@@ -73,7 +73,10 @@ QUOTINGS: Final = (
     Quoting("<blockquote><blockquote>a</blockquote>CALL</blockquote>", ("blockquote",)),
     *map(_element, ("code", "pre", "samp", "kbd", "xmp", "textarea", "blockquote", "td", "example")),
     _element("pre", ' class="xml"'),
-    *(Quoting(marks.replace(" ", "CALL")) for marks in ("« »", "“ ”", "„ “", "‹ ›", "「 」", "『 』", "« »", "`` ''")),
+    *(
+        Quoting(marks.replace(" ", "CALL"))
+        for marks in ("« »", "“ ”", "„ “", "‹ ›", "「 」", "『 』", "« »", "`` ''")
+    ),
     Quoting('He wrote "CALL" there.'),
     Quoting('He wrote "Use CALL now" there.', ('"',), one_line=True),
     Quoting("Write « please CALL » there.", ("»", "«", "\n\n")),
@@ -98,7 +101,12 @@ NAMED: Final = (
     ("\\begin{verbatim}", "\\end{verbatim}"),
 )
 """What prose names, and what stands in the fence before the call."""
-BEFORE: Final = ("{} opens one:\n\n", "The tag is {}. Like so:\n", "Text.\n\n{}\n\nis it:\n", "({}) and `code`\n\n")
+BEFORE: Final = (
+    "{} opens one:\n\n",
+    "The tag is {}. Like so:\n",
+    "Text.\n\n{}\n\nis it:\n",
+    "({}) and `code`\n\n",
+)
 FENCES: Final = ("~~~~~", TICKS)
 
 
@@ -133,6 +141,7 @@ def _is_one_call(text: str) -> bool:
 
 CASES: Final = _cases()
 
+
 def runs(text: str, finish: str = "stop") -> list[str]:
     found = text_calls(text, tools=SCHEMAS, dialects=DIALECTS, finish=finish, schemas=SCHEMAS)
     return [call.arguments for call in found.calls]
@@ -142,7 +151,9 @@ def test_there_are_worked_cases_of_many_dialects() -> None:
     assert len(CASES) > 200
 
 
-@given(st.sampled_from(CASES), st.sampled_from(QUOTINGS), st.sampled_from(["", "Hi.\n\n", "I <think> so.\n\n"]))
+@given(
+    st.sampled_from(CASES), st.sampled_from(QUOTINGS), st.sampled_from(["", "Hi.\n\n", "I <think> so.\n\n"])
+)
 def test_a_quoted_call_does_not_run(call: str, quoting: Quoting, before: str) -> None:
     text = quoting.around(call)
     if text is not None:

@@ -110,6 +110,4 @@ def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
     within = _SET_APART.match(line) and _GOES_ON.match(text, close.end())
     place = Place(quotations.source, close.start(), close.end(), close.start())
     in_line = replace(place, head=close.start() - len(line.lstrip()))
-    return (
-        bool(within) or place.is_quoted or in_line.in_indented_code() or quotations.hold(close.start())
-    )
+    return bool(within) or place.is_quoted or in_line.in_indented_code() or quotations.hold(close.start())

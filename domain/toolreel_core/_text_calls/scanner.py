@@ -107,7 +107,9 @@ class Scan:
                 return self.quotations.paired(closer_of(mark[0]), mark.start(), mark.end())
             case "result":
                 tag = mark[0].rstrip(">").split()[0]
-                return self.quotations.result(re.compile(re.escape(f"</{tag[1:]}>")), mark.start(), mark.end())
+                return self.quotations.result(
+                    re.compile(re.escape(f"</{tag[1:]}>")), mark.start(), mark.end()
+                )
             case _:
                 return self.quotations.opened(mark, kind)
 

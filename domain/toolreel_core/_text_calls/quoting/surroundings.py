@@ -22,7 +22,9 @@ _PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
 _OPENING: Final = re.compile(r"""(?:\A|[\s([{:,=>])"\Z""")
 """A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
 _CELL: Final = re.compile(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
-_DIVIDER: Final = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$", re.MULTILINE)
+_DIVIDER: Final = re.compile(
+    r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$", re.MULTILINE
+)
 _INDENT: Final = re.compile(r"[ \t]*")
 _LITERAL: Final = re.compile(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
