@@ -1,7 +1,7 @@
 """Play documents about tool calling as a model's final text, and print the calls that would run.
 
-Usage: ``python -m benchmarks.documents FOLDER``. Each text file below the folder is read with the marked dialects
-and with all, and with the worst list of tools: every word of the document that stands where a tool's name could.
+Usage: ``python -m benchmarks.documents FOLDER``. Each text file below the folder is read with the marked
+dialects and with all, and with the worst list of tools: every word that stands where a tool's name could.
 """
 
 from __future__ import annotations
@@ -76,9 +76,7 @@ def main() -> int:
             print(f"{setting}: {one.name}: {calls}")
         large = sum("too_large" in one.rejected for one in texts)
         count = sum(len(one.calls) for one in running)
-        print(
-            f"{setting}: {len(texts)} documents, {len(running)} run {count} calls; {large} too large to be read"
-        )
+        print(f"{setting}: {len(texts)} documents, {len(running)} run {count} calls; {large} too large")
     return 0
 
 

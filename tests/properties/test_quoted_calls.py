@@ -75,7 +75,7 @@ QUOTINGS: Final = (
     _element("pre", ' class="xml"'),
     *(
         Quoting(marks.replace(" ", "CALL"))
-        for marks in ("« »", "“ ”", "„ “", "‹ ›", "「 」", "『 』", "« »", "`` ''")
+        for marks in ("« »", "“ ”", "„ “", "\u2039 \u203a", "「 」", "『 』", "`` ''")
     ),
     Quoting('He wrote "CALL" there.'),
     Quoting('He wrote "Use CALL now" there.', ('"',), one_line=True),

@@ -28,7 +28,8 @@ OPENERS: Final = {
     "comment": "<!--",
     "element": rf"<(?:{_ELEMENTS})(?:\s[^<>]{{0,200}})?>|<!\[CDATA\[",
     # Code in LaTeX, Org and forums.
-    "listing": r"\\begin\{(?:verbatim|lstlisting|minted|alltt)\*?\}|#\+begin_(?:src|example|quote)\b|\[(?:code|quote)\]",
+    "listing": r"\\begin\{(?:verbatim|lstlisting|minted|alltt)\*?\}|#\+begin_(?:src|example|quote)\b"
+    r"|\[(?:code|quote)\]",
 }
 """Patterns of the openers of quotations."""
 _ANY: Final = re.compile(
@@ -37,7 +38,7 @@ _ANY: Final = re.compile(
 _NAME: Final = re.compile(r"\w+")
 _TAGS: Final = 50
 """So many tags of one name are looked at for elements within an element."""
-_CLOSERS: Final = 20
+_CLOSERS: Final = 10
 """So many closers in code are passed over."""
 _HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
 
@@ -82,7 +83,7 @@ class Quotations:
         return Region(start, len(self.source.text) if place < 0 else place)
 
     def _comment(self, start: int, end: int) -> Region | None:
-        """A comment; unclosed, it quotes the rest of the text only if it begins a line (as HTML in Markdown)."""
+        """A comment; unclosed, it quotes the rest of the text only if it begins a line, as in Markdown."""
         whole = self.paired(re.compile("-->"), start, end)
         if whole is None and _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start):
             return Region(start, len(self.source.text), certain=False, closed=False)
@@ -90,8 +91,8 @@ class Quotations:
 
     def result(self, closing: re.Pattern[str], start: int, end: int) -> Region:
         """A tool's result, to the end of the text if it is not closed."""
-        unclosed = Region(start, len(self.source.text), certain=False, closed=False)
-        return self.paired(closing, start, end) or unclosed
+        rest = Region(start, len(self.source.text), certain=False, closed=False)
+        return self.paired(closing, start, end) or rest
 
     def paired(self, closing: re.Pattern[str], start: int, end: int) -> Region | None:
         """What is between the opener at ``start:end`` and the first closer outside of code.
@@ -109,7 +110,7 @@ class Quotations:
         return Region(start, len(self.source.text), closed=False) if self.source.cut else None
 
     def ending(self, closing: re.Pattern[str], start: int, end: int) -> re.Match[str] | Region | None:
-        """The closer outside of code, or else everything up to the end of the code that holds the first one."""
+        """The closer outside of code, or else everything up to the end of the code around the first."""
         named: Region | None = None
         at = end
         for _ in range(_CLOSERS):
@@ -122,7 +123,7 @@ class Quotations:
         return named
 
     def _around(self, close: re.Match[str], start: int, end: int, since: int) -> Region | None:
-        """The code that holds the closer of what opens at ``start:end``, unless the closer ends that code too.
+        """The code around the closer of what opens at ``start:end``, unless the closer ends that code too.
 
         Real reasoning leaves fences and backticks open, and ends all the same: code holds the closer only if
         it is closed behind it, in its line or as a fence, or has an opener of its own.

@@ -178,9 +178,13 @@ class Scan:
 
     def _take_calls(self, start: int, reading: Calls) -> None:
         text = self.source.text[start : reading.end]
-        shown = self._is_example(start)
-        quoted = shown or self._is_quoted(start, start + len(text.rstrip()))
-        if quoted or was_said(text.strip(), self.earlier):
+        head = self._head(start)
+        shown = self._is_example(start, head)
+        if (
+            shown
+            or self._is_quoted(start, start + len(text.rstrip()), head)
+            or was_said(text.strip(), self.earlier)
+        ):
             self.rejected.append("quotation")
             self._add(start, reading.end, "quotation", "example" if shown else "quotation")
             return
@@ -200,15 +204,18 @@ class Scan:
         self._add(mark.start(), mark.end(), "prose")
         return mark.end()
 
-    def _is_quoted(self, start: int, end: int) -> bool:
-        return Place(self.source, start, end, self._head(start)).is_quoted
+    def _is_quoted(self, start: int, end: int, head: int) -> bool:
+        """Whether the place quotes the call; one next to a call that runs stands where that stands."""
+        if head < start and self.spans[-1].kind == "call":
+            return is_escaped(self.source.text, start)
+        return Place(self.source, start, end, head).is_quoted
 
-    def _is_example(self, start: int) -> bool:
+    def _is_example(self, start: int, head: int) -> bool:
         """Whether a label such as "Example:" stands before a call, or before an example next to it."""
-        head = self._head(start)
-        if head < start and self.spans[-1].about == "example":
-            return True
-        since = self.spans[-1].end if self.spans and head == start else 0
+        last = self.spans[-1] if self.spans else None
+        if last and head < start and (last.kind == "call" or last.about == "example"):
+            return last.about == "example"
+        since = last.end if last and head == start else 0
         return shows_an_example(self.source.text[max(since, head - _LABEL) : head])
 
     def _head(self, start: int) -> int:

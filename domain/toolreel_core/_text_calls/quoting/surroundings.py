@@ -10,12 +10,13 @@ from toolreel_core._text_calls.decoder_interface import Source
 
 _ADJACENT: Final = {'"': '"', "'": "'", "‘": "’", "``": "''"}
 """Marks that quote what stands directly behind them, up to their closer."""
-_AROUND: Final = {"“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "《": "》"}
+_AROUND: Final = {"“": "”", "„": "“”", "«": "»", "\u2039": "\u203a", "「": "」", "『": "』", "《": "》"}
 """Marks that quote the part of a paragraph between them, in which the call may have words around it."""
 _REVERSED: Final = ("»", "«")
 """These quote only what stands directly between them, since they are the marks above the other way round."""
 _REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
 """The rest of a truncated closing tag."""
+_ANY_MARK: Final = re.compile(f'["{"".join(_AROUND)}]')
 _REACH: Final = 400
 """So many characters before and after a call are searched for quotation marks."""
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
@@ -69,7 +70,10 @@ class Place:
         return False
 
     def _in_marks_around(self) -> bool:
-        before, after = self._before(), self._after()
+        before = self._before()
+        if not _ANY_MARK.search(before):
+            return False
+        after = self._after()
         for opener, closers in _AROUND.items():
             behind = before.rpartition(opener)
             if behind[1] and not any(closer in behind[2] for closer in closers):
@@ -93,12 +97,11 @@ class Place:
 
     def _in_cell(self) -> bool:
         text = self.source.text
-        if 0 <= text.find("\n", self.head, self.end) < self.end - 1:
+        if "\n" in text[self.start : self.end].rstrip() or "\n" in text[self.head : self.start]:
             return False
         begin = text.rfind("\n", 0, self.head) + 1
         before = text[begin : self.head]
-        cell = _CELL.match(before)
-        if cell is None:
+        if "|" not in before or not _CELL.match(before):
             return False
         return before.lstrip(" \t>").startswith("|") or _DIVIDER.search(text, 0, begin) is not None
 
