@@ -166,14 +166,15 @@ class _Reader:
 
 def _led(whole: Whole, text: str) -> Whole | None:
     """The message if the words before its calls announce them; an example is no call."""
-    match lead_in(whole.content):
+    kind = lead_in(whole.content)
+    match kind:
         case "announced":
             return whole
         case "shown":
             return None
         case "unclear":
             return Whole((), text, rejected=("quotation",))
-        case kind:
+        case _:
             assert_never(kind)
 
 
