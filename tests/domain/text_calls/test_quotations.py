@@ -151,3 +151,32 @@ def test_more_elements_than_are_counted_end_at_the_first_closer() -> None:
 def test_more_closers_in_code_than_are_passed_over_quote_only_the_first() -> None:
     text = f"<think> {'`</think>` ' * 30}{PING}"
     assert in_words(ask(text), "")[0] == "ping{}"
+
+
+FENCED = '```json\n{"name": "ping", "arguments": {}}\n```'
+
+
+@pytest.mark.parametrize(
+    ("lead", "calls", "rejected"),
+    [
+        ("I'll call the tool:", "ping{}", ""),
+        ("Sure.", "ping{}", ""),
+        ("Example:", "", ""),
+        ("Rejected request:", "", ""),
+        ("The request:", "", "quotation"),
+    ],
+)
+def test_a_fence_is_a_call_if_the_words_before_announce_it(lead: str, calls: str, rejected: str) -> None:
+    text = f"{lead}\n{FENCED}"
+    found = ask(text)
+    assert (in_words(found, text)[0], " ".join(found.rejected)) == (calls, rejected)
+    assert found.content == (lead if calls else text)
+
+
+def test_what_is_said_in_a_section_is_no_lead_in() -> None:
+    assert ask(">>>all\nExample:\n>>>ping\n{}").calls
+
+
+def test_an_escaped_opener_of_debris_is_prose() -> None:
+    text = '\\<tool_call>{"name": "ping", "arguments": {oops\n'
+    assert in_words(ask(text), text) == ("", SAME, "")
