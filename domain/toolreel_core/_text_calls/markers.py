@@ -30,6 +30,7 @@ from toolreel_core._text_calls.formats.tagged_json import (
 )
 from toolreel_core._text_calls.formats.token_tags import TAG_TOKEN, minimax_m3, xtml_call, xtml_channel
 from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, tool_call
+from toolreel_core._text_calls.quotations import OPENERS as QUOTATIONS
 from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS
 
 
@@ -133,14 +134,7 @@ _RESULT: Final = (
 )
 """Openers of tool results; after a call in the same text, the model invented the result."""
 
-_QUOTATIONS: Final = {
-    "ticks": "`+",
-    "tildes": "~{3,}",
-    "blockquote": r"\n[ \t]{0,3}>(?!>>)",
-    "comment": "<!--",
-    "think": THOUGHTS,
-    "result": _RESULT,
-}
+_QUOTATIONS: Final = {**QUOTATIONS, "think": THOUGHTS, "result": _RESULT}
 _GROUPS: Final = {
     **_QUOTATIONS,
     **{key: opener.pattern for key, opener in OPENERS.items()},
@@ -174,7 +168,7 @@ def mark_at(text: str, start: int) -> re.Match[str] | None:
     return (_TOKENS if text[start + 1 : start + 2] in {"|", "｜"} else _ANGLES).match(text, start)
 
 
-_SIGNS: Final = r"<[\w|｜!/]|\[[TBEe/]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>"
+_SIGNS: Final = r"<[\w|｜!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
 _WORDS: Final = ("functools[", "function call<", "to=", "Observation:")
 _BY_SIGNS: Final = re.compile(_SIGNS)
 _BY_SIGNS_AND_WORDS: Final = re.compile("|".join((_SIGNS, *map(re.escape, _WORDS))))

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, assert_never
 
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._text_calls.decoder_interface import Found, Offered, Rejection, Source
 from toolreel_core._text_calls.quotations import was_said
+from toolreel_core._text_calls.quoting.lead_ins import lead_in
 from toolreel_core._text_calls.reasoning import Thoughts, thoughts
 from toolreel_core._text_calls.scanner import Remainder, Scan, Span, remainder, scan
 from toolreel_core._text_calls.whole_message import (
@@ -53,6 +54,8 @@ _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
 )
 """The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
+_SECTIONS: Final = ">>>"
+"""Functionary's sections: what the model says to the user in one is no lead-in."""
 _JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})
 
 
@@ -129,7 +132,7 @@ class _Reader:
     earlier: Sequence[str]
 
     def read(self, content: str, *, cut: bool) -> TextCalls:
-        thought = thoughts(content)
+        thought = thoughts(content, cut=cut)
         source = Source(content[thought.end :], self.offered, self.enabled, cut)
         message = without_tokens(source.text)
         if cut and self.enabled.intersection(_JSON) and begins_a_call(replace(source, text=message)):
@@ -147,8 +150,8 @@ class _Reader:
     def _whole(self, source: Source, text: str) -> Whole | None:
         """The reading of the first bare dialect that accepts the whole message.
 
-        Rejected are quotations of earlier text, a message with a marked call before the bare one, and
-        truncated messages, of which nobody knows how they would have gone on.
+        Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose
+        lead-in shows an example, and truncated messages, of which nobody knows how they would have gone on.
         """
         if source.cut or was_said(text, self.earlier):
             return None
@@ -156,7 +159,23 @@ class _Reader:
         readers = (reader for dialects, reader in _BARE if not self.enabled.isdisjoint(dialects))
         whole = next((whole for reader in readers if (whole := reader(message))), None)
         before = f"{whole.content}\n{whole.reasoning}" if whole else ""
-        return None if scan(replace(source, text=before)).calls else whole
+        if whole is None or scan(replace(source, text=before)).calls:
+            return None
+        return whole if text.startswith(_SECTIONS) else _led(whole, text)
+
+
+def _led(whole: Whole, text: str) -> Whole | None:
+    """The message if the words before its calls announce them; an example is no call."""
+    kind = lead_in(whole.content)
+    match kind:
+        case "announced":
+            return whole
+        case "shown":
+            return None
+        case "unclear":
+            return Whole((), text, rejected=("quotation",))
+        case _:
+            assert_never(kind)
 
 
 def _of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:

@@ -1,29 +1,46 @@
 """Quotations: parts of a text in which no call is read, such as code, comments, quoted lines and results.
 
 Whichever opens first wins: a fence inside an open call is data of the call, and a call inside an open fence
-is a quotation.
+is a quotation. But prose may only name a tag. Fences are found first, therefore: a closer that stands in code
+does not end what was opened in the prose before, and the code goes on.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Protocol, runtime_checkable
 
 from toolreel_core._jsontext.canonical import quote
 from toolreel_core._text_calls.decoder_interface import Source
-from toolreel_core._text_calls.reasoning import closer_of
+from toolreel_core._text_calls.quoting.code import Code, Region
 
-_RUN: Final = re.compile("`+")
-# Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.
-_LINE_LEAD: Final = re.compile(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
-_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
-_REACH: Final = 60
-_REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
-"""The rest of a truncated closing tag."""
-_MARKS: Final = {'"': '"', "'": "'", "“": "”", "«": "»", "‘": "’"}
+_ELEMENTS: Final = (
+    "code|pre|samp|kbd|tt|xmp|listing|plaintext|textarea|blockquote|q|td|th|script|style|template|noscript"
+    "|examples?|syntaxhighlight|nowiki|source"
+)
+OPENERS: Final = {
+    "ticks": "`+",
+    "tildes": "~{3,}",
+    "blockquote": r"\n[ \t]{0,3}>(?!>>)",
+    "comment": "<!--",
+    "element": rf"<(?:{_ELEMENTS})(?:\s[^<>]{{0,200}})?>|<!\[CDATA\[",
+    # Code in LaTeX, Org and forums.
+    "listing": r"\\begin\{(?:verbatim|lstlisting|minted|alltt)\*?\}|#\+begin_(?:src|example|quote)\b"
+    r"|\[(?:code|quote)\]",
+}
+"""Patterns of the openers of quotations."""
+_ANY: Final = re.compile(
+    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in OPENERS.items()), re.IGNORECASE
+)
+_NAME: Final = re.compile(r"\w+")
+_TAGS: Final = 50
+"""So many tags of one name are looked at for elements within an element."""
+_CLOSERS: Final = 10
+"""So many closers in code are passed over."""
+_HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,72 +48,123 @@ class Quotations:
     """Finds the end of each quotation in a text."""
 
     source: Source
-    runs: Mapping[int, Sequence[int]]
-    """Offsets of backtick runs by length: inline code ends with a run of the same length."""
+    code: Code
 
     @classmethod
     def of(cls, source: Source) -> Quotations:
-        """The quotations of a text; its backticks are indexed once."""
-        runs: dict[int, list[int]] = {}
-        for run in _RUN.finditer(source.text):
-            runs.setdefault(len(run[0]), []).append(run.start())
-        return cls(source, runs)
+        """The quotations of a text; the marks of its code are indexed once."""
+        return cls(source, Code.of(source.text, cut=source.cut))
 
-    def code(self, start: int, end: int) -> int:
-        """The end of the code whose opening backticks or tildes are at ``start:end``."""
-        if end - start >= 3 and self._is_fence(start, end):
-            return self._end_of_fence(start, end)
-        return self._end_of_span(start, end) if self.source.text[start] == "`" else end
+    def opened(self, mark: re.Match[str], kind: str) -> Region | None:
+        """What the opener of a quotation quotes; ``None`` if it is only named."""
+        match kind:
+            case "comment":
+                return self._comment(mark.start(), mark.end())
+            case "blockquote":
+                return self.line(mark.end())
+            case "element" | "listing":
+                return self._element(mark[0], mark.start(), mark.end())
+            case _:
+                return self.code.at(mark.start(), mark.end())
 
-    def until(self, closer: str, start: int) -> int:
-        """The end of the next closer; an unclosed quotation extends to the end of the text."""
-        place = self.source.find(closer, start)
-        return len(self.source.text) if place < 0 else place + len(closer)
-
-    def line(self, start: int) -> int:
-        """The end of the line."""
-        place = self.source.find("\n", start)
-        return len(self.source.text) if place < 0 else place
-
-    def thought(self, opener: str, end: int) -> int:
-        """The end of reasoning; unclosed reasoning quotes nothing, unless the text is truncated."""
-        close = self.source.search(re.compile(re.escape(closer_of(opener)), re.IGNORECASE), end)
-        if close:
-            return close.end()
-        return len(self.source.text) if self.source.cut else end
-
-    def _is_fence(self, start: int, end: int) -> bool:
-        text = self.source.text
-        if not _LINE_LEAD.search(text, max(0, start - _REACH), start):
-            return False
-        stop = self.line(end)
-        return text[start] == "~" or text.find("`", end, stop) < 0
-
-    def _end_of_fence(self, start: int, end: int) -> int:
-        mark = self.source.text[start]
-        closing = re.compile(rf"^[ \t>]*{mark}{{{end - start},}}[ \t]*$", re.MULTILINE)
-        close = closing.search(self.source.text, end)
-        return close.end() if close else len(self.source.text)
-
-    def _end_of_span(self, start: int, end: int) -> int:
-        """The end of inline code, within its paragraph; an unmatched run quotes nothing (CommonMark)."""
-        places = self.runs[end - start]
-        index = bisect_left(places, end)
-        paragraph = self.source.search(_PARAGRAPH_END, end)
-        stop = paragraph.start() if paragraph else len(self.source.text)
-        if index < len(places) and places[index] < stop:
-            return places[index] + end - start
-        return stop if self.source.cut and not paragraph else end
-
-
-def in_quotation_marks(source: Source, start: int, end: int) -> bool:
-    """Whether the text at ``start:end`` is in quotation marks."""
-    closer = _MARKS.get(source.text[start - 1 : start] if start else "")
-    if closer is None:
+    def hold(self, place: int) -> bool:
+        """Whether a place is in a quotation, as far as no call is open there."""
+        at = 0
+        while mark := _ANY.search(self.source.text, at, place):
+            region = self.opened(mark, mark.lastgroup or "")
+            if region and region.end > place:
+                return True
+            at = region.end if region else mark.end()
         return False
-    if source.text.startswith(closer, end):
-        return True
-    return source.cut and _REST.match(source.text, end) is not None
+
+    def line(self, start: int) -> Region:
+        """The rest of a line."""
+        place = self.source.find("\n", start)
+        return Region(start, len(self.source.text) if place < 0 else place)
+
+    def _comment(self, start: int, end: int) -> Region | None:
+        """A comment; unclosed, it quotes the rest of the text only if it begins a line, as in Markdown."""
+        whole = self.paired(re.compile("-->"), start, end)
+        if whole is None and _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start):
+            return Region(start, len(self.source.text), certain=False, closed=False)
+        return whole
+
+    def result(self, closing: re.Pattern[str], start: int, end: int) -> Region:
+        """A tool's result, to the end of the text if it is not closed."""
+        rest = Region(start, len(self.source.text), certain=False, closed=False)
+        return self.paired(closing, start, end) or rest
+
+    def paired(self, closing: re.Pattern[str], start: int, end: int) -> Region | None:
+        """What is between the opener at ``start:end`` and the first closer outside of code.
+
+        If all closers stand in code, the prose only named the opener; nobody knows what was meant, so that
+        everything up to the end of that code is quoted. An opener that is never closed quotes nothing, unless
+        the text is truncated.
+        """
+        ending = self.ending(closing, start, end)
+        if isinstance(ending, Region):
+            return ending
+        if ending:
+            first = self.source.search(closing, end)
+            return Region(start, ending.end(), certain=first is not None and first.end() == ending.end())
+        return Region(start, len(self.source.text), closed=False) if self.source.cut else None
+
+    def ending(self, closing: re.Pattern[str], start: int, end: int) -> re.Match[str] | Region | None:
+        """The closer outside of code, or else everything up to the end of the code around the first."""
+        named: Region | None = None
+        at = end
+        for _ in range(_CLOSERS):
+            close = self.source.search(closing, at)
+            code = self._around(close, start, end, at) if close else None
+            if code is None:
+                return close or named
+            named = named or Region(start, code.end, certain=False)
+            at = code.end
+        return named
+
+    def _around(self, close: re.Match[str], start: int, end: int, since: int) -> Region | None:
+        """The code around the closer of what opens at ``start:end``, unless the closer ends that code too.
+
+        Real reasoning leaves fences and backticks open, and ends all the same: code holds the closer only if
+        it is closed behind it, in its line or as a fence, or has an opener of its own.
+        """
+        code = self.code.holding(close.start(), since)
+        if code is None:
+            return None
+        text = self.source.text
+        opener = text[start:end].split()[0].rstrip(">").lower()
+        if opener in text[code.start : close.start()].lower():
+            return code
+        whole = text.startswith(("```", "~~~"), code.start) or "\n" not in text[code.start : code.end]
+        return code if whole and (code.closed or self.source.cut) else None
+
+    def _element(self, opener: str, start: int, end: int) -> Region | None:
+        """An element with the elements of the same name in it."""
+        whole = self.paired(_closing(opener), start, end)
+        name = _NAME.search(opener)
+        if whole is None or not whole.closed or not opener.startswith("<") or "[" in opener or name is None:
+            return whole
+        tags = re.compile(rf"<(?P<close>/)?{name[0]}\b[^<>]{{0,200}}>", re.IGNORECASE)
+        depth = 1
+        for tag in islice(tags.finditer(self.source.text, end), _TAGS):
+            depth += -1 if tag["close"] else 1
+            if depth == 0:
+                return Region(start, max(whole.end, tag.end()), certain=whole.certain)
+        return Region(start, len(self.source.text), closed=False) if self.source.cut else whole
+
+
+def _closing(opener: str) -> re.Pattern[str]:
+    """The closer of an element or a listing."""
+    if opener.startswith("<!"):
+        return re.compile(r"\]\]>")
+    if opener.startswith("\\"):
+        return re.compile(re.escape(opener.replace("begin", "end", 1)))
+    name = _NAME.search(opener)
+    word = name[0] if name else ""
+    if opener.startswith("#"):
+        return re.compile(rf"#\+end_{re.escape(opener.partition('_')[2])}\b", re.IGNORECASE)
+    closing = rf"\[/{word}\]" if opener.startswith("[") else rf"</{word}\s*>"
+    return re.compile(closing, re.IGNORECASE)
 
 
 @runtime_checkable

@@ -7,10 +7,13 @@ Some servers remove the opener, so a closer alone ends reasoning too.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
-from toolreel_core._text_calls.decoder_interface import Source
+from toolreel_core._text_calls.decoder_interface import Offered, Source
+from toolreel_core._text_calls.quotations import Quotations
+from toolreel_core._text_calls.quoting.surroundings import Place
 
 _LEAD: Final = (
     r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"
@@ -43,7 +46,8 @@ _CLOSER: Final = re.compile(
 # A closer in the middle of a sentence is only mentioned: text before it on the line, and after it.
 _SET_APART: Final = re.compile(r"[^\n]*\S[^\n]*[ \t(]\Z")
 _GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
-_TICKS: Final = re.compile("`+")
+_CLOSERS: Final = 20
+"""So many closers without an opener are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,32 +58,34 @@ class Thoughts:
     end: int
 
 
-def thoughts(text: str) -> Thoughts:
+def thoughts(text: str, *, cut: bool = False) -> Thoughts:
     r"""The closed reasoning that a text begins with.
 
     >>> thoughts("<think>Two.</think>Four.")
     Thoughts(text='Two.', end=19)
     >>> thoughts("Two.</think>\nFour.")
     Thoughts(text='Two.', end=12)
+
+    :param cut: whether the text was truncated, so that code in it may go on
     """
+    source = Source(text, Offered(frozenset()), frozenset(), cut)
     said: list[str] = []
     at = 0
     while opening := _OPENER.match(text, at):
-        close = re.compile(re.escape(closer_of(opening["opener"])), re.IGNORECASE).search(text, opening.end())
-        if close is None:
+        closing = closer_of(opening["opener"])
+        close = Quotations.of(source).ending(closing, opening.start("opener"), opening.end())
+        if not isinstance(close, re.Match):
             return Thoughts("\n".join(said), at)
         said.append(text[opening.end() : close.start()].strip())
         at = close.end()
-    close = None if said else _CLOSER.search(text)
-    if close and not _ANY_OPENER.search(text, 0, close.start()) and not _quoted(text, close):
-        return Thoughts(text[: close.start()].strip(), close.end())
-    return Thoughts("\n".join(said), at)
+    close = None if said else _lone_closer(source)
+    return Thoughts(text[: close.start()].strip(), close.end()) if close else Thoughts("\n".join(said), at)
 
 
-def closer_of(opener: str) -> str:
-    """The closer of an opener of reasoning, in lower case."""
+def closer_of(opener: str) -> re.Pattern[str]:
+    """The pattern of the closer of an opener of reasoning."""
     mark = opener.lower()
-    return _PAIRS.get(mark, f"</{mark[1:]}")
+    return re.compile(re.escape(_PAIRS.get(mark, f"</{mark[1:]}")), re.IGNORECASE)
 
 
 def opener_of_thoughts(source: Source) -> int:
@@ -88,9 +94,20 @@ def opener_of_thoughts(source: Source) -> int:
     return opening.end() if opening else -1
 
 
-def _quoted(text: str, close: re.Match[str]) -> bool:
-    """Whether a closer is only mentioned: in code, or inside a line of prose."""
+def _lone_closer(source: Source) -> re.Match[str] | None:
+    """The first closer that is not only mentioned, of reasoning whose opener the server removed."""
+    closers = list(islice(_CLOSER.finditer(source.text), _CLOSERS))
+    if not closers or _ANY_OPENER.search(source.text, 0, closers[0].start()):
+        return None
+    quotations = Quotations.of(source)
+    return next((close for close in closers if not _is_mentioned(quotations, close)), None)
+
+
+def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
+    """Whether a closer stands in a quotation, or inside a line of prose."""
+    text = quotations.source.text
     line = text[: close.start()].rpartition("\n")[2]
     within = _SET_APART.match(line) and _GOES_ON.match(text, close.end())
-    runs = len(_TICKS.findall(text, 0, close.start()))
-    return runs % 2 == 1 or bool(within)
+    place = Place(quotations.source, close.start(), close.end(), close.start())
+    in_line = replace(place, head=close.start() - len(line.lstrip()))
+    return bool(within) or place.is_quoted or in_line.in_indented_code() or quotations.hold(close.start())

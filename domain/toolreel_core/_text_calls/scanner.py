@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._text_calls.decoder_interface import (
@@ -23,14 +23,19 @@ from toolreel_core._text_calls.decoder_interface import (
 from toolreel_core._text_calls.formats.harmony import glued, titled
 from toolreel_core._text_calls.formats.tool_call_tag import headless
 from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
-from toolreel_core._text_calls.quotations import Quotations, in_quotation_marks, was_said
-from toolreel_core._text_calls.reasoning import opener_of_thoughts
+from toolreel_core._text_calls.quotations import Quotations, was_said
+from toolreel_core._text_calls.quoting.code import Region
+from toolreel_core._text_calls.quoting.lead_ins import shows_an_example
+from toolreel_core._text_calls.quoting.surroundings import Place, is_escaped
+from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts
 
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 
 _BEGUN: Final = re.compile(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 """So little text after an opener that, in a truncated text, a call may have begun."""
 _TEXT: Final = re.compile(r"\S")
+_LABEL: Final = 200
+"""So many characters before a call are read as its label."""
 _BLOCKQUOTE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
 
 
@@ -53,11 +58,15 @@ class Scan:
     quotations: Quotations
     earlier: Sequence[str]
     """Earlier texts: a call that one of them contains verbatim is a quotation."""
+    nested: bool = False
+    """Whether the text is a quotation that is searched for a call to report."""
     calls: list[tuple[Found, str]] = field(default_factory=list[tuple[Found, str]])
     """Each call, with the text that it was read from."""
     spans: list[Span] = field(default_factory=list[Span])
     reasoning: list[str] = field(default_factory=list[str])
     rejected: list[Rejection] = field(default_factory=list[Rejection])
+    _heads: list[int] = field(default_factory=list[int])
+    """For each span, where the calls and tags begin of which it is one."""
     _edges: list[int] = field(default_factory=lambda: [0])
     """Ends of calls, frames and tokens; the current message begins after the last."""
 
@@ -84,24 +93,30 @@ class Scan:
             return mark.end()
         if kind == "result" and (self.calls or not mark[0].startswith("<")):
             return self._fabricated(mark) if self.calls else mark.end()
-        end = self._end_of_quotation(mark, kind)
-        if end > mark.end():
-            self._add(mark.start(), end, "quotation")
-        return end
+        region = self._quotation(mark, kind)
+        if region is None:
+            return mark.end()
+        self._add(mark.start(), region.end, "quotation")
+        if not region.certain and not self.nested and self._hides_a_call(mark.end(), region.end):
+            self.rejected.append("quotation")
+        return region.end
 
-    def _end_of_quotation(self, mark: re.Match[str], kind: str) -> int:
+    def _quotation(self, mark: re.Match[str], kind: str) -> Region | None:
         match kind:
-            case "comment":
-                return self.quotations.until("-->", mark.end())
-            case "blockquote":
-                return self.quotations.line(mark.end())
             case "think":
-                return self.quotations.thought(mark[0], mark.end())
+                return self.quotations.paired(closer_of(mark[0]), mark.start(), mark.end())
             case "result":
                 tag = mark[0].rstrip(">").split()[0]
-                return self.quotations.until(f"</{tag[1:]}>", mark.end())
+                return self.quotations.result(
+                    re.compile(re.escape(f"</{tag[1:]}>")), mark.start(), mark.end()
+                )
             case _:
-                return self.quotations.code(mark.start(), mark.end())
+                return self.quotations.opened(mark, kind)
+
+    def _hides_a_call(self, start: int, end: int) -> bool:
+        """Whether a quotation whose end is not certain holds a call that is not quoted on its own."""
+        inside = replace(self.source, text=self.source.text[start:end])
+        return bool(scan(inside, self.earlier, nested=True).calls)
 
     def _fabricated(self, mark: re.Match[str]) -> int:
         """The model invented a tool result: everything from here on is based on it, and is ignored."""
@@ -131,9 +146,15 @@ class Scan:
     def _take(self, mark: re.Match[str], reading: Reading, start: int) -> int:
         match reading:
             case Calls(end=end):
+                if fence := self.quotations.code.leaves_open(start, end):
+                    return self._straddles(start, fence)
                 self._take_calls(start, reading)
                 return end
             case Broken(why, end):
+                if is_escaped(self.source.text, start):
+                    return self._prose(mark)
+                fence = self.quotations.code.leaves_open(start, end)
+                end = fence.end if fence else end
                 self.rejected.append(why)
                 self._add(start, end, "debris", why)
                 return end
@@ -149,13 +170,23 @@ class Scan:
             case _:
                 assert_never(reading)
 
+    def _straddles(self, start: int, fence: Region) -> int:
+        """A tag that prose only named seemed to open a call, which then ended inside a fence."""
+        self.rejected.append("quotation")
+        self._add(start, fence.end, "quotation", "quotation")
+        return fence.end
+
     def _take_calls(self, start: int, reading: Calls) -> None:
         text = self.source.text[start : reading.end]
-        if in_quotation_marks(self.source, start, start + len(text.rstrip())) or was_said(
-            text.strip(), self.earlier
+        head = self._head(start)
+        shown = self._is_example(start, head)
+        if (
+            shown
+            or self._is_quoted(start, start + len(text.rstrip()), head)
+            or was_said(text.strip(), self.earlier)
         ):
             self.rejected.append("quotation")
-            self._add(start, reading.end, "quotation", "quotation")
+            self._add(start, reading.end, "quotation", "example" if shown else "quotation")
             return
         self.rejected.extend(reading.broken)
         several = len(reading.calls) > 1
@@ -173,22 +204,46 @@ class Scan:
         self._add(mark.start(), mark.end(), "prose")
         return mark.end()
 
+    def _is_quoted(self, start: int, end: int, head: int) -> bool:
+        """Whether the place quotes the call; one next to a call that runs stands where that stands."""
+        if head < start and self.spans[-1].kind == "call":
+            return is_escaped(self.source.text, start)
+        return Place(self.source, start, end, head).is_quoted
+
+    def _is_example(self, start: int, head: int) -> bool:
+        """Whether a label such as "Example:" stands before a call, or before an example next to it."""
+        last = self.spans[-1] if self.spans else None
+        if last and head < start and (last.kind == "call" or last.about == "example"):
+            return last.about == "example"
+        since = last.end if last and head == start else 0
+        return shows_an_example(self.source.text[max(since, head - _LABEL) : head])
+
+    def _head(self, start: int) -> int:
+        """The start of the calls and tags that end before a place, with only blanks between them."""
+        last = self.spans[-1] if self.spans else None
+        return self._heads[-1] if last and last.kind != "prose" and self._is_next(last, start) else start
+
+    def _is_next(self, last: Span, start: int) -> bool:
+        code = last.kind == "quotation" and not last.about
+        return not code and _is_blank(self.source.text[last.end : start])
+
     def _opens_a_message(self, start: int) -> bool:
         """Whether only tokens are between this place and the message before."""
         text = self.source.search(_TEXT, self._edges[-1])
         return text is None or text.start() >= start
 
     def _add(self, start: int, end: int, kind: Kind, about: str = "") -> None:
+        self._heads.append(self._head(start))
         self.spans.append(Span(start, end, kind, about))
         if kind in {"call", "frame", "special"}:
             self._edges.append(end)
 
 
-def scan(source: Source, earlier: Sequence[str] = ()) -> Scan:
+def scan(source: Source, earlier: Sequence[str] = (), *, nested: bool = False) -> Scan:
     """Scan a text for the calls of all marked dialects."""
-    found = Scan(source, Quotations.of(source), earlier)
+    found = Scan(source, Quotations.of(source), earlier, nested)
     quoted = _BLOCKQUOTE.match(source.text)
-    position = found.quotations.line(quoted.end()) if quoted else found.head()
+    position = found.quotations.line(quoted.end()).end if quoted else found.head()
     marks = trigger(source.text)
     while mark := marks.search(source.text, position):
         position = found.step(mark.start())

@@ -31,14 +31,32 @@ QUOTATIONS = [
     'Write "{}".',
     "Write “{}” to call.",
     "Write '{}' to call.",
+    "See <code>{}</code>.",
+    "<pre>\n{}",
+    "<q><q>a</q>{}</q>",
+    "<![CDATA[{}]]>",
+    "\\begin{verbatim}\n{}\n\\end{verbatim}",
+    "#+begin_src xml\n{}\n#+end_src",
+    "[code]{}[/code]",
+    "<!-- opens:\n```\n<!-- a -->\n{}\n```",
+    "Prose names <!-- too:\n```\n<!-- a -->\n{}\n```",
+    "Results stand in <tool_response>:\n```\n<tool_response>a</tool_response>\n{}\n```",
+    "Thoughts stand in <think>:\n```\na</think>\n{}\n```",
+    "<think> is first:\n~~~\n<think>a</think>\n{}\n~~~",
+    "The tag <tool_call>{name} opens:\n```\n{}\n```",
+    "The tags <function=write_file><parameter=path> open:\n```\n</parameter></function>\n{}\n```",
+    "```md\n```xml\n<a/>\n```\n{}\n```",
+    "Example:\n{}",
+    "Examples:\n{}\n{}",
 ]
 
 
 @pytest.mark.parametrize("quotation", QUOTATIONS)
 def test_what_is_quoted_is_no_call(quotation: str) -> None:
     text = quotation.replace("{}", PING)
-    for finish in ("stop", "length"):
+    for finish in () if text.startswith("<pre>\n") else ("stop",):
         assert ask(text, finish=finish).calls == ()
+    assert ask(text, finish="length").calls == ()
 
 
 @pytest.mark.parametrize(
@@ -55,6 +73,12 @@ def test_what_is_quoted_is_no_call(quotation: str) -> None:
         "So ~~~ in the middle ~~~ of a line: ",
         "> a line\n",
         'He said "so" and ',
+        "<code>code</code> and ",
+        "The tag <pre> and <!-- and \\begin{verbatim} and ",
+        "<pre>code</pre>\n\n",
+        "```md\n```xml\n```\nOne is not closed.\n\n",
+        "\\<tool_call>{name}\n",
+        "First an example: none.\n",
     ],
 )
 def test_what_follows_a_quotation_is_a_call(before: str) -> None:
@@ -103,3 +127,56 @@ class Indexed(tuple[str, ...]):
 def test_texts_that_know_where_to_look_are_asked() -> None:
     assert was_said('say "a"', Indexed(("Hi.", r'["say \"a\""]')))
     assert not was_said('say "a"', Indexed(('say "a"', "Hi.")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<!-- is not closed\n{PING}",
+        f"<tool_response> is not closed\n{PING}",
+        f"```\nis not closed\n{PING}",
+        f"```md\n```xml\n```\n{PING}\n```",
+        f"A <think> is named. {PING} And\n```\n</think>\n```",
+    ],
+)
+def test_a_call_in_a_quotation_without_a_certain_end_is_told(text: str) -> None:
+    assert in_words(ask(text), text) == ("", SAME, "quotation")
+
+
+def test_more_elements_than_are_counted_end_at_the_first_closer() -> None:
+    assert ask(f"{'<q>' * 60}</q>{PING}").calls
+    assert not ask(f"{'<q>' * 60}</q>{PING}", finish="length").calls
+
+
+def test_more_closers_in_code_than_are_passed_over_quote_only_the_first() -> None:
+    text = f"<think> {'`</think>` ' * 30}{PING}"
+    assert in_words(ask(text), "")[0] == "ping{}"
+
+
+FENCED = '```json\n{"name": "ping", "arguments": {}}\n```'
+
+
+@pytest.mark.parametrize(
+    ("lead", "calls", "rejected"),
+    [
+        ("I'll call the tool:", "ping{}", ""),
+        ("Sure.", "ping{}", ""),
+        ("Example:", "", ""),
+        ("Rejected request:", "", ""),
+        ("The request:", "", "quotation"),
+    ],
+)
+def test_a_fence_is_a_call_if_the_words_before_announce_it(lead: str, calls: str, rejected: str) -> None:
+    text = f"{lead}\n{FENCED}"
+    found = ask(text)
+    assert (in_words(found, text)[0], " ".join(found.rejected)) == (calls, rejected)
+    assert found.content == (lead if calls else text)
+
+
+def test_what_is_said_in_a_section_is_no_lead_in() -> None:
+    assert ask(">>>all\nExample:\n>>>ping\n{}").calls
+
+
+def test_an_escaped_opener_of_debris_is_prose() -> None:
+    text = '\\<tool_call>{"name": "ping", "arguments": {oops\n'
+    assert in_words(ask(text), text) == ("", SAME, "")

@@ -50,6 +50,41 @@ def test_reasoning_that_was_never_closed_begins_behind_its_opener() -> None:
     assert opener_of_thoughts(source("On <think>")) == -1
 
 
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("<think> names `</think>`.\n</think>Done.", "</think>Done."),
+        ("<think>It`s\nso.</think>Done `x`.", "</think>Done `x`."),
+        ("<think>So:\n```json\n{}\n</think>Done.", "</think>Done."),
+        ("So `</think>` ends it.\n</think>\nDone.", "</think>\nDone."),
+        ("So.\n\n    </think>\n\nOn.\n</think>Done.", "</think>Done."),
+    ],
+)
+def test_a_closer_in_code_does_not_end_reasoning(text: str, end: str) -> None:
+    assert text[: thoughts(text).end] == text.removesuffix(end) + "</think>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think> opens:\n```\n<think>so</think>\n```\nDone.",
+        "<think> opens:\n```\nso</think>\n```\nDone.",
+        "So:\n~~~\nso</think>\n~~~",
+        "So: <pre>so</think></pre>",
+        "So.\n\n    so</think>\n",
+        "So.\n> so</think>\nDone.",
+        "So \\</think>",
+    ],
+)
+def test_a_thought_that_is_closed_in_code_is_none(text: str) -> None:
+    assert thoughts(text).end == 0
+
+
+def test_code_that_was_cut_may_hold_the_closer() -> None:
+    text = "<think> opens:\n```\nso</think>"
+    assert (thoughts(text).end, thoughts(text, cut=True).end) == (len(text), 0)
+
+
 def test_closers_match_their_openers() -> None:
-    assert closer_of("<Seed:think>") == "</seed:think>"
-    assert closer_of("[THINK]") == "[/think]"
+    assert closer_of("<Seed:think>").fullmatch("</seed:THINK>")
+    assert closer_of("[THINK]").fullmatch("[/think]")

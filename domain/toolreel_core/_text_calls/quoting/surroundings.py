@@ -1,0 +1,160 @@
+"""Where a call stands: between quotation marks, in indented code, in a table, or behind a backslash."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._text_calls.decoder_interface import Source
+
+_ADJACENT: Final = {'"': '"', "'": "'", "‘": "’", "``": "''"}
+"""Marks that quote what stands directly behind them, up to their closer."""
+_AROUND: Final = {"“": "”", "„": "“”", "«": "»", "\u2039": "\u203a", "「": "」", "『": "』", "《": "》"}
+"""Marks that quote the part of a paragraph between them, in which the call may have words around it."""
+_REVERSED: Final = ("»", "«")
+"""These quote only what stands directly between them, since they are the marks above the other way round."""
+_REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
+"""The rest of a truncated closing tag."""
+_ANY_MARK: Final = re.compile(f'["{"".join(_AROUND)}]')
+_REACH: Final = 400
+"""So many characters before and after a call are searched for quotation marks."""
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
+_OPENING: Final = re.compile(r"""(?:\A|[\s([{:,=>])"\Z""")
+"""A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
+_CELL: Final = re.compile(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
+_DIVIDER: Final = re.compile(
+    r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$", re.MULTILINE
+)
+_INDENT: Final = re.compile(r"[ \t]*")
+_LITERAL: Final = re.compile(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
+"""The line before a literal block of reStructuredText, which is indented by any width."""
+_CODE_WIDTH: Final = 4
+_LINES: Final = 400
+"""So many lines before a call are looked at for the beginning of its indented block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a call in a text."""
+
+    source: Source
+    start: int
+    end: int
+    head: int
+    """Where the calls and tags begin of which this call is one, with only blanks between them."""
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether the place quotes the call."""
+        return (
+            is_escaped(self.source.text, self.head)
+            or is_escaped(self.source.text, self.start)
+            or self._in_adjacent_marks()
+            or self._in_marks_around()
+            or self._in_cell()
+            or self.in_indented_code()
+        )
+
+    def _in_adjacent_marks(self) -> bool:
+        text = self.source.text
+        if text.endswith(tuple(_AROUND), 0, self.head):
+            return True
+        opener, closer = _REVERSED
+        if text.endswith(opener, 0, self.head) and text.startswith(closer, self.end):
+            return True
+        for opener, closer in _ADJACENT.items():
+            if text.endswith(opener, 0, self.head):
+                cut = self.source.cut and _REST.match(text, self.end) is not None
+                return closer in text[self.end : self.end + _REACH] or cut
+        return False
+
+    def _in_marks_around(self) -> bool:
+        before = self._before()
+        if not _ANY_MARK.search(before):
+            return False
+        after = self._after()
+        for opener, closers in _AROUND.items():
+            behind = before.rpartition(opener)
+            if behind[1] and not any(closer in behind[2] for closer in closers):
+                return any(closer in after for closer in closers) or self._ends_early()
+        line = before.rpartition("\n")[2]
+        head, mark, _ = line.rpartition('"')
+        if not mark or line.count('"') % 2 == 0 or not _OPENING.search(head + mark):
+            return False
+        return '"' in after.partition("\n")[0] or self._ends_early()
+
+    def _before(self) -> str:
+        text = self.source.text[max(0, self.head - _REACH) : self.head]
+        return _PARAGRAPH_END.split(text)[-1]
+
+    def _after(self) -> str:
+        return _PARAGRAPH_END.split(self.source.text[self.end : self.end + _REACH], maxsplit=1)[0]
+
+    def _ends_early(self) -> bool:
+        """Whether the paragraph of the call was truncated, so that a closing mark may be missing."""
+        return self.source.cut and self.end + len(self._after()) == len(self.source.text)
+
+    def _in_cell(self) -> bool:
+        text = self.source.text
+        if "\n" in text[self.start : self.end].rstrip() or "\n" in text[self.head : self.start]:
+            return False
+        begin = text.rfind("\n", 0, self.head) + 1
+        before = text[begin : self.head]
+        if "|" not in before or not _CELL.match(before):
+            return False
+        return before.lstrip(" \t>").startswith("|") or _DIVIDER.search(text, 0, begin) is not None
+
+    def in_indented_code(self) -> bool:
+        """Whether the call stands in indented code, or in a literal block of reStructuredText."""
+        text = self.source.text
+        width = _width(text, self.head)
+        if not width or not text[: self.head].strip():
+            return False
+        lines = text[self.start : self.end].rstrip().split("\n")[1:]
+        if any(line.strip() and _columns(line) < min(width, _CODE_WIDTH) for line in lines):
+            return False
+        return self._begins_a_block(width)
+
+    def _begins_a_block(self, width: int) -> bool:
+        """Whether the lines before are of the same block, down to a blank one or the head of a literal."""
+        text = self.source.text
+        end = text.rfind("\n", 0, self.head)
+        blank = False
+        for _ in range(_LINES):
+            if end <= 0:
+                return False
+            begin = text.rfind("\n", 0, end) + 1
+            line = text[begin:end]
+            if not line.strip():
+                blank = True
+            elif not _columns(line):
+                return bool(blank and (width >= _CODE_WIDTH or _LITERAL.match(line)))
+            elif blank and width >= _CODE_WIDTH:
+                return True
+            elif width >= _CODE_WIDTH > _columns(line):
+                return False
+            end = begin - 1
+        return False
+
+
+def is_escaped(text: str, start: int) -> bool:
+    r"""Whether a backslash escapes what begins at a place.
+
+    >>> is_escaped(r"\<tool_call>", 1), is_escaped(r"\\<tool_call>", 2)
+    (True, False)
+    """
+    before = text[max(0, start - 8) : start]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def _width(text: str, start: int) -> int:
+    """The indentation of a place, in columns; 0 if it is not the first on its line, or not indented."""
+    begin = text.rfind("\n", 0, start) + 1
+    lead = text[begin:start]
+    return 0 if lead.strip() or not begin else _columns(lead)
+
+
+def _columns(line: str) -> int:
+    lead = _INDENT.match(line)
+    return len(lead[0].expandtabs(_CODE_WIDTH)) if lead else 0
