@@ -82,13 +82,14 @@ def texts() -> Iterator[Case]:
                 yield Case(row["text"], enabled, SCHEMAS)
 
 
-def is_whole(text: str) -> bool:
-    """Whether no tag of an argument is missing: an edit on top of an omission may leave no trace."""
-    return all(
-        len(re.findall(rf"<[^\s<>/]*\b{part}\b[^<>]*(?<!/)>", text))
-        == len(re.findall(rf"</[^\s<>]*\b{part}\b", text))
-        for part in PARTS
-    )
+def is_whole(text: str, calls: Sequence[Call]) -> bool:
+    """Whether no tag of an argument is missing, and no argument given twice.
+
+    An edit on top of such a fault may leave no trace.
+    """
+    opened = [len(re.findall(rf"<[^\s<>/]*\b{part}\b[^<>]*(?<!/)>", text)) for part in PARTS]
+    closed = [len(re.findall(rf"</[^\s<>]*\b{part}\b", text)) for part in PARTS]
+    return opened == closed and max(opened) <= sum(len(given) for _, given in calls)
 
 
 def by_dialect() -> dict[str, list[Case]]:
@@ -98,7 +99,8 @@ def by_dialect() -> dict[str, list[Case]]:
         found = text_calls(
             case.text, tools=case.schemas, dialects=case.dialects, finish="stop", schemas=case.schemas
         )
-        if found.calls and is_whole(case.text) and (calls := read(case.text, case, "stop")):
+        calls = read(case.text, case, "stop")
+        if found.calls and calls and is_whole(case.text, calls):
             cases.setdefault(found.calls[0].dialect, []).append(replace(case, calls=calls))
     return cases
 

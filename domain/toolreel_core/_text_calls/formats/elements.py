@@ -152,8 +152,8 @@ def _argument(
         return _Argument(key, "", begin)
     data = _CDATA_BEGIN.match(source.text, begin)
     behind = source.find("]]>", data.end()) if data else end_of_tree(source, begin, schema)
-    if behind < 0:
-        return None if source.cut else _Argument(key, "", begin, confused=True)
+    if behind < 0 and source.cut:
+        return None
     close = source.search(_VALUE_END, max(begin, behind))
     following = source.search(_PARAMETER, max(begin, behind))
     if following and (close is None or following.start() < close.start()):
@@ -167,7 +167,10 @@ def _argument(
         odd = swallowed and not mentions(source.text[begin : following.start()]) if following else False
         return _Argument(key, value, ends, confused=odd and isinstance(value, str))
     close = None if source.cut else source.search(call.block.closing, max(begin, behind))
-    return _unclosed(source, opening, close.start(), schema) if close else None
+    if close is None:
+        return None
+    tag = source.text.rindex("<", close.start(), close.end())  # a fence before it may belong to the value
+    return _unclosed(source, opening, tag, schema)
 
 
 def _unclosed(source: Source, opening: re.Match[str], end: int, schema: Json) -> _Argument:
