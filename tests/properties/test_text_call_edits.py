@@ -112,7 +112,7 @@ CASES: Final = by_dialect()
 def edits(draw: st.DrawFn, case: Case) -> Edited:
     """One edit of a text."""
     text = case.text
-    tags = [tag for tag in TAG.finditer(text) if not THOUGHT.search(tag[0])]
+    tags = [tag for tag in TAG.finditer(text) if not THOUGHT.search(tag[0]) and not is_escaped(case, tag)]
     values = [value for value in strings(case) if text.count(value) == 1]
     kinds: list[Edit] = ["cut"]
     kinds += ["drop", "double", "misspell", "misspell"] if tags else []
@@ -151,6 +151,13 @@ def strings(case: Case) -> Iterator[str]:
     """The texts among the arguments of the calls."""
     for _, given in case.calls:
         yield from (value for value in given.values() if isinstance(value, str) and value)
+
+
+def is_escaped(case: Case, tag: re.Match[str]) -> bool:
+    """Whether a tag is part of a value that the text spells with escapes."""
+    spelt = [text for value in strings(case) if (text := json.dumps(value)[1:-1]) != value]
+    places = [(case.text.find(value), len(value)) for value in spelt]
+    return any(at <= tag.start() < at + length for at, length in places if at >= 0)
 
 
 def meant(case: Case, edited: Edited) -> list[Call]:

@@ -24,10 +24,11 @@ _LEFT: Final = (
     r"<\|(?:tool_call|action_start|(?:open|close)\|>)|<tool_call\||\bto=functions\.\w"
     r"|<[/\W]{0,4}(?:DSML|GCML)\W|<[|\uff5c]tool|\[/?TOOL_CALLS?\]"
     rf"|</?{_PREFIX}(?:arg_key|arg_value|tool_?calls?|tool_use|function_?calls?|invoke)(?:[\s:][^<>\n]{{0,200}})?>"
-    r"|</(?:param|parameter)>\s*</(?:function|invoke)\b"
+    r"|<(?:param|parameter)\s*=|</(?:param|parameter)>\s*</(?:function|invoke)\b"
     r"|<\|channel\|>commentary[^<>]{0,100}(?:<\|constrain\|>\w{0,20})?<\|message\|>\s*\{"
 )
 """Markup that remains of a call when a server has removed its opener, and markup around calls."""
+_CLOSER: Final = re.compile(r"</[^<>\s]{1,60}>\s*")
 _THINK: Final = re.compile(
     r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
     r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
@@ -68,7 +69,7 @@ def looks_like_a_call(
     """
     outside = _outside_code(text)
     marked = "<" in outside or "[" in outside or ("=" in outside and "to=" in outside) or "✿" in outside
-    if marked and _marks().search(outside):
+    if marked and _marks().search(_without_last_closers(outside)):
         return True
     if names_a_tool(outside, known) and _has_skeleton(outside, known, schemas):
         return True
@@ -133,6 +134,16 @@ def _outside_code(text: str) -> str:
         # Unclosed backticks quote nothing.
         text = "".join(closed[::2]) + last
     return text
+
+
+def _without_last_closers(text: str) -> str:
+    """A text without the closing tags at its end: behind a plain answer, without any opener, they are noise."""
+    end = len(text)
+    while _CLOSER.fullmatch(text, begin := max(0, text.rfind("<", 0, end)), end):
+        end = begin
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def _closes(tag: str) -> bool:

@@ -20,7 +20,7 @@ from toolreel_core._text_calls.json_payload import Block, arguments, closers, en
 from toolreel_core._text_calls.left_inside import confused, holds_markup, mentions, whole
 from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed
 
-SUFFIX: Final = r"(?::[^>\s]{1,40})?"
+SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
 """The name of a checkpoint after the name of a tag."""
 
 _P: Final = r"(?:\w{1,20}[_:|])?"
