@@ -62,10 +62,16 @@ def read(text: str, case: Case, finish: str) -> tuple[Call, ...]:
     found = text_calls(text, tools=case.schemas, dialects=case.dialects, finish=finish, schemas=case.schemas)
     calls = [(call.name, json.loads(call.arguments)) for call in found.calls]
     return tuple(
-        (name, given)
-        for name, given in calls
-        if name in case.schemas and Draft202012Validator(case.schemas[name]).is_valid(given)
+        (name, arguments)
+        for name, arguments in calls
+        if name in case.schemas and is_valid(arguments, case.schemas[name])
     )
+
+
+def is_valid(arguments: Mapping[str, Any], schema: Json) -> bool:
+    """Whether a schema allows these arguments."""
+    assert isinstance(schema, Mapping)
+    return Draft202012Validator(schema).is_valid(arguments)
 
 
 def texts() -> Iterator[Case]:
@@ -89,7 +95,7 @@ def is_whole(text: str, calls: Sequence[Call]) -> bool:
     """
     opened = [len(re.findall(rf"<[^\s<>/]*\b{part}\b[^<>]*(?<!/)>", text)) for part in PARTS]
     closed = [len(re.findall(rf"</[^\s<>]*\b{part}\b", text)) for part in PARTS]
-    return opened == closed and max(opened) <= sum(len(given) for _, given in calls)
+    return opened == closed and max(opened) <= sum(len(arguments) for _, arguments in calls)
 
 
 def by_dialect() -> dict[str, list[Case]]:
@@ -142,15 +148,16 @@ def misspelt(draw: st.DrawFn, tag: str) -> str:
     place = draw(st.sampled_from(places))
     inner = 0 < place < len(tag) - 1  # a bracket twice may as well be the text beside the tag
     doubled = tag[place] * 2 if inner else "x"
-    wrong = draw(st.sampled_from(("", doubled, "x", tag[place + 1 : place + 2] + tag[place])))
+    swapped = tag[place + 1] + tag[place] if place + 2 < len(tag) else "x"
+    wrong = draw(st.sampled_from(("", doubled, "x", swapped)))
     skipped = 2 if len(wrong) == 2 and wrong[0] != tag[place] else 1
     return tag[:place] + wrong + tag[place + skipped :]
 
 
 def strings(case: Case) -> Iterator[str]:
     """The texts among the arguments of the calls."""
-    for _, given in case.calls:
-        yield from (value for value in given.values() if isinstance(value, str) and value)
+    for _, arguments in case.calls:
+        yield from (value for value in arguments.values() if isinstance(value, str) and value)
 
 
 def is_escaped(case: Case, tag: re.Match[str]) -> bool:
@@ -164,8 +171,8 @@ def meant(case: Case, edited: Edited) -> list[Call]:
     """The calls that may run: the original's, and those with the same edit in their value."""
     before, after = edited.value
     changed = [
-        (name, {key: after if value == before else value for key, value in given.items()})
-        for name, given in case.calls
+        (name, {key: after if value == before else value for key, value in arguments.items()})
+        for name, arguments in case.calls
     ]
     return [*case.calls, *changed]
 
@@ -173,13 +180,15 @@ def meant(case: Case, edited: Edited) -> list[Call]:
 def wrong(case: Case, edited: Edited) -> list[Call]:
     """The calls that run although nobody meant them."""
     allowed = meant(case, edited)
-    return [call for call in read(edited.text, case, edited.finish) if trimmed(call) not in map(trimmed, allowed)]
+    return [
+        call for call in read(edited.text, case, edited.finish) if trimmed(call) not in map(trimmed, allowed)
+    ]
 
 
 def trimmed(call: Call) -> Call:
     """A call without the line breaks around its texts, which are the notation's."""
-    name, given = call
-    return name, {key: value.strip() if isinstance(value, str) else value for key, value in given.items()}
+    name, arguments = call
+    return name, {key: value.strip() if isinstance(value, str) else value for key, value in arguments.items()}
 
 
 @pytest.mark.parametrize("dialect", sorted(CASES))

@@ -17,6 +17,7 @@ from toolreel_core._jsontext.trees import tree_at
 
 _REACH: Final = 300
 """Characters around a name in which the rest of its call has to begin."""
+_KEY_REACH: Final = 40
 _KEYED: Final = re.compile(
     r"""(?:name|tool|tool_name|function|recipient_name|action)["']?\s*(?::|=>|=)\s*["']?(?:functions\.)?\Z""",
     re.IGNORECASE,
@@ -37,18 +38,20 @@ _NAMED_KEY: Final = re.compile(
     r"""(?:<|name\s*=\s*["']?|parameter\s*=\s*["']?|["'])(?P<key>[\w-]{1,100})["']?\s*[>:=]"""
 )
 _ATTRIBUTE: Final = re.compile(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
+_END: Final = re.compile(r"</([\w.-]{1,100})>")
 _VOID: Final = re.compile(r"\s*/>")
 _HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
 # fmt: off
 _HTML: Final = frozenset({
-    "a", "abbr", "address", "area", "article", "aside", "audio", "b", "base", "body", "br", "button", "canvas",
-    "caption", "cite", "code", "col", "data", "del", "details", "dialog", "div", "em", "embed", "figure",
-    "footer", "form", "frame", "h1", "h2", "head", "header", "hr", "html", "i", "iframe", "image", "img",
-    "input", "ins", "kbd", "label", "li", "link", "main", "map", "mark", "menu", "meta", "meter", "nav",
-    "object", "ol", "option", "output", "p", "param", "path", "picture", "pre", "progress", "q", "s", "script",
-    "search", "section", "select", "slot", "small", "source", "span", "strong", "style", "sub", "summary",
-    "sup", "svg", "table", "tbody", "td", "template", "text", "textarea", "th", "time", "title", "tr", "track",
-    "u", "ul", "use", "var", "video", "wbr",
+    "a", "abbr", "address", "area", "article", "aside", "audio", "b", "base", "body", "br",
+    "button", "canvas", "caption", "cite", "code", "col", "data", "del", "details", "dialog", "div",
+    "em", "embed", "figure", "footer", "form", "frame", "h1", "h2", "head", "header", "hr", "html",
+    "i", "iframe", "image", "img", "input", "ins", "kbd", "label", "li", "link", "main", "map",
+    "mark", "menu", "meta", "meter", "nav", "object", "ol", "option", "output", "p", "param",
+    "path", "picture", "pre", "progress", "q", "s", "script", "search", "section", "select", "slot",
+    "small", "source", "span", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody",
+    "td", "template", "text", "textarea", "th", "time", "title", "tr", "track", "u", "ul", "use",
+    "var", "video", "wbr",
 })
 # fmt: on
 """Elements of HTML, whose tags alone say nothing of a tool with the same name."""
@@ -64,8 +67,11 @@ def has_skeleton(text: str, known: Collection[str], schemas: Mapping[str, Json])
     False
     """
     names = _names(frozenset(known))
-    return names is not None and any(
-        _is_call(text, name, tree_at(schemas, name[0], "properties")) for name in names.finditer(text)
+    if names is None:
+        return False
+    ends = {tag[1]: tag.start() for tag in _END.finditer(text)}
+    return any(
+        _is_call(text, name, tree_at(schemas, name[0], "properties"), ends) for name in names.finditer(text)
     )
 
 
@@ -75,13 +81,15 @@ def _names(known: frozenset[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") if words else None
 
 
-def _is_call(text: str, name: re.Match[str], parameters: Mapping[str, Json]) -> bool:
+def _is_call(text: str, name: re.Match[str], parameters: Mapping[str, Json], ends: Mapping[str, int]) -> bool:
     before = text[max(0, name.start() - _REACH) : name.start()]
     after = text[name.end() : name.end() + _REACH]
-    if _KEYED.search(before):
+    if _KEYED.search(before, max(0, len(before) - _KEY_REACH)):
         return _is_envelope(before, after, parameters)
     if before.endswith(("<", "</")):
-        return _is_element(text, name, after, parameters)
+        return _is_element(name, after, parameters) or (
+            name[0].lower() not in _HTML and ends.get(name[0], -1) >= name.start() - len("</")
+        )
     beside = _OBJECT.match(after)
     if beside is None or beside["key"] not in parameters:
         return False
@@ -97,12 +105,9 @@ def _is_envelope(before: str, after: str, parameters: Mapping[str, Json]) -> boo
     return any(key is not None and key["key"] in parameters for key in keys)
 
 
-def _is_element(text: str, name: re.Match[str], after: str, parameters: Mapping[str, Json]) -> bool:
-    """Whether a tag that is named like a tool is a call: its name says it, or the parameters in it."""
+def _is_element(name: re.Match[str], after: str, parameters: Mapping[str, Json]) -> bool:
+    """Whether a tag that is named like a tool holds parameters, or nothing because it closes itself."""
     keys = (_ATTRIBUTE.match(after), _NAMED_KEY.search(after))
     if any(key is not None and key["key"] in parameters for key in keys):
         return True
-    if name[0].lower() in _HTML:
-        return False
-    closed = text[name.start() - 1] == "/" or _VOID.match(after) is not None
-    return closed or text.find(f"</{name[0]}>", name.end()) >= 0
+    return name[0].lower() not in _HTML and _VOID.match(after) is not None

@@ -57,9 +57,7 @@ def may_hide_something(text: str, known: Collection[str], *, has_calls: bool) ->
     )
 
 
-def looks_like_a_call(
-    text: str, known: Collection[str], schemas: Mapping[str, Json] = _NO_SCHEMAS
-) -> bool:
+def looks_like_a_call(text: str, known: Collection[str], schemas: Mapping[str, Json] = _NO_SCHEMAS) -> bool:
     """Whether a text has call markup or the skeleton of a call outside of code, or is a call as a whole.
 
     >>> looks_like_a_call("<function=ping>", []), looks_like_a_call("Say `<tool_call>`.", [])
@@ -137,12 +135,10 @@ def _outside_code(text: str) -> str:
 
 
 def _without_last_closers(text: str) -> str:
-    """A text without the closing tags at its end: behind a plain answer, without any opener, they are noise."""
+    """A text without the closing tags at its end: behind a plain answer, they are noise."""
     end = len(text)
     while _CLOSER.fullmatch(text, begin := max(0, text.rfind("<", 0, end)), end):
         end = begin
-        while end and text[end - 1].isspace():
-            end -= 1
     return text[:end]
 
 

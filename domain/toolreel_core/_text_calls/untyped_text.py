@@ -62,9 +62,10 @@ def decoded(raw: str) -> Json:
 
 
 def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
-    """The end of the object or array that begins here, if the schema takes nothing else; else the place itself.
+    """The end of the object or array that begins here.
 
-    Inside its strings, the closing tag of a dialect is text.
+    The place itself if there is none, or if the schema takes text too. Inside its strings, the closing tag
+    of a dialect is text.
 
     >>> end_of_tree(SearchedText('{"a": "</v>"}</v>'), 0, {"type": "object"})
     13

@@ -16,7 +16,7 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import end_of
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.left_inside import confused, holds_markup, mentions, whole
+from toolreel_core._text_calls.left_inside import confused, holds_markup, mentions, surplus, whole
 from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed, unwrapped
 
 NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"
@@ -116,19 +116,20 @@ def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) ->
     ):
         return whole(source, _read(source, call, given, at), _TAGS)
     last = _REST.match(source.text, at)
+    if (left := surplus(source, at, _TAGS_AND_WRAPPING if given else _TAGS)) >= 0:
+        return Broken("malformed", left)
     if not given and not (source.cut and last):
         return None
     if (source.cut and last) or not source.offered.satisfied(call.name, given):
         return Broken("truncated", len(source.text) if last else at)
-    return whole(source, _read(source, call, given, at), _TAGS_AND_WRAPPING)
+    return _read(source, call, given, at)
 
 
 def _behind_closers(source: Source, call: Element, at: int) -> int:
     """The end of the closing tag of a call, and of its repetitions."""
+    end = at
     while close := call.block.closing.match(source.text, at):
         end, at = close.end(), skip_blanks(source.text, close.end())
-        if close.end() == close.start():
-            break
     return end
 
 

@@ -36,7 +36,7 @@ _CALL_ENDS: Final = re.compile(re.escape(_CALL_END))
 _CLOSED: Final = re.compile(rf"(?:\s*{re.escape(_CALL_END)})*")
 _TOKEN: Final = re.compile(r"<\|(?:open|close|sep)\|>")
 _TAGS: Final = re.compile(
-    rf"(?P<opens>{_CALL.pattern.replace('?P<attributes>', '')})|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"
+    r"(?P<opens><\|open\|>call\b)|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"
 )
 """What is left behind a call that was cut."""
 _ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&"))

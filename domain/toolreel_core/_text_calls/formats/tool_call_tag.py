@@ -126,17 +126,18 @@ def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pai
         return _missing(source, at)
     closed = opened is not None and end[0] < end[1]
     text = one_line_break_less(source.text[at : end[0]])
-    if end[0] == end[1]:  # what stands before the next tag then is the line break between them
-        text = text.removesuffix("\\n")
-    schema = source.offered.parameter(name, key)
-    value: Json
-    if kind:
-        value = text if kind[1].strip() == "string" else decoded(text)
-    else:
-        value = typed(text, schema)
+    if not closed:  # then a leaked line break belongs to the tag that is missing
+        text = text.removeprefix("\\n").removesuffix("\\n")
+    value = _typed(text, kind, source.offered.parameter(name, key))
     if holds_markup(key) or (isinstance(value, str) and _is_odd(text, closed=closed)):
         return confused(source, begin, _OPEN, _CLOSE)
     return _Pair(key, value, end[1], closed)
+
+
+def _typed(text: str, kind: re.Match[str] | None, schema: Json) -> Json:
+    if kind is None:
+        return typed(text, schema)
+    return text if kind[1].strip() == "string" else decoded(text)
 
 
 def _is_odd(text: str, *, closed: bool) -> bool:
