@@ -120,9 +120,9 @@ def edits(draw: st.DrawFn, case: Case) -> Edited:
     text = case.text
     tags = [tag for tag in TAG.finditer(text) if not THOUGHT.search(tag[0]) and not is_escaped(case, tag)]
     values = [value for value in strings(case) if text.count(value) == 1]
-    kinds: list[Edit] = ["cut"]
-    kinds += ["drop", "double", "misspell", "misspell"] if tags else []
-    kinds += ["insert", "insert"] if tags and values else []
+    of_tags: Sequence[Edit] = ("drop", "double", "misspell", "misspell") if tags else ()
+    of_values: Sequence[Edit] = ("insert", "insert") if tags and values else ()
+    kinds: Sequence[Edit] = ("cut", *of_tags, *of_values)
     kind = draw(st.sampled_from(kinds))
     if kind == "cut":
         return Edited(text[: draw(st.integers(0, len(text)))], "length")
