@@ -7,18 +7,28 @@ ollama/ollama#17353): the run would end as if it were an answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Final
 
+from pyrsistent import pmap
+
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core._text_calls.dialects import BARE
 
+_NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
 _OPENING: Final = {"channel", "message", "addressed", "content"}
 """Openers that also precede ordinary text, and so prove nothing."""
+_PREFIX: Final = r"(?:\w{1,20}[:_|])?"
 _LEFT: Final = (
-    r"<arg_key>|<minimax:tool_call>|<\|(?:tool_call|action_start)|<\uff5c(?:tool|DSML)|\bto=functions\.\w"
+    r"<\|(?:tool_call|action_start|(?:open|close)\|>)|<tool_call\||\bto=functions\.\w"
+    r"|<[/\W]{0,4}(?:DSML|GCML)\W|<[|\uff5c]tool|\[/?TOOL_CALLS?\]"
+    rf"|</?{_PREFIX}(?:arg_key|arg_value|tool_?calls?|tool_use|function_?calls?|invoke)(?:[\s:][^<>\n]{{0,200}})?>"
+    r"|<(?:param|parameter)\s*=|</(?:param|parameter)>\s*</(?:function|invoke)\b"
+    r"|<\|channel\|>commentary[^<>]{0,100}(?:<\|constrain\|>\w{0,20})?<\|message\|>\s*\{"
 )
 """Markup that remains of a call when a server has removed its opener, and markup around calls."""
+_CLOSER: Final = re.compile(r"</[^<>\s]{1,60}>\s*")
 _THINK: Final = re.compile(
     r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
     r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
@@ -34,26 +44,32 @@ _WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 def may_hide_something(text: str, known: Collection[str], *, has_calls: bool) -> bool:
     """Whether a text may hold tagged reasoning or, if there are no structured calls, a call.
 
+    A quick answer, which errs on the side of doubt.
+
     >>> may_hide_something("How many pins?", [], has_calls=False)
     False
     >>> may_hide_something("<function=ping>", [], has_calls=False)
     True
     """
     return not _is_plain(text) and (
-        has_think_tags(text) or (not has_calls and looks_like_a_call(text, known))
+        has_think_tags(text)
+        or (not has_calls and (names_a_tool(text, known) or looks_like_a_call(text, known)))
     )
 
 
-def looks_like_a_call(text: str, known: Collection[str]) -> bool:
-    """Whether a text has call markup outside of code, or is a call as a whole.
+def looks_like_a_call(text: str, known: Collection[str], schemas: Mapping[str, Json] = _NO_SCHEMAS) -> bool:
+    """Whether a text has call markup or the skeleton of a call outside of code, or is a call as a whole.
 
     >>> looks_like_a_call("<function=ping>", []), looks_like_a_call("Say `<tool_call>`.", [])
     (True, False)
     >>> looks_like_a_call('{"name": "ping", "arguments": {}}', ["ping"])
     True
     """
-    marked = "<" in text or "[" in text or ("=" in text and "to=" in text) or "✿" in text
-    if marked and _marks().search(_outside_code(text)):
+    outside = _outside_code(text)
+    marked = "<" in outside or "[" in outside or ("=" in outside and "to=" in outside) or "✿" in outside
+    if marked and _marks().search(_without_last_closers(outside)):
+        return True
+    if names_a_tool(outside, known) and _has_skeleton(outside, known, schemas):
         return True
     return text.lstrip().startswith(_WHOLE) and _is_a_call(text, known)
 
@@ -68,6 +84,16 @@ def has_think_tags(text: str) -> bool:
         return False
     head = len(text) - len(text.lstrip())
     return any(_closes(found[0]) or found.start() == head for found in _THINK.finditer(text))
+
+
+def names_a_tool(text: str, known: Collection[str]) -> bool:
+    """Whether a text names a tool, and has a bracket, a tag or an assignment: a call may be in it.
+
+    >>> names_a_tool("Use add.", ["add"]), names_a_tool("add(a=1)", ["add"])
+    (False, True)
+    """
+    drawn = "{" in text or "=" in text or "<" in text
+    return drawn and any(name in text for name in known)
 
 
 def _is_plain(text: str) -> bool:
@@ -88,6 +114,12 @@ def _marks() -> re.Pattern[str]:
     return re.compile("|".join([_LEFT, *openers]), re.IGNORECASE)
 
 
+def _has_skeleton(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
+    from toolreel_core._text_calls.call_skeletons import has_skeleton  # noqa: PLC0415 - as above
+
+    return has_skeleton(text, known, schemas)
+
+
 def _is_a_call(text: str, known: Collection[str]) -> bool:
     from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded when a text is first in doubt
 
@@ -100,6 +132,14 @@ def _outside_code(text: str) -> str:
         # Unclosed backticks quote nothing.
         text = "".join(closed[::2]) + last
     return text
+
+
+def _without_last_closers(text: str) -> str:
+    """A text without the closing tags at its end: behind a plain answer, they are noise."""
+    end = len(text)
+    while _CLOSER.fullmatch(text, begin := max(0, text.rfind("<", 0, end)), end):
+        end = begin
+    return text[:end]
 
 
 def _closes(tag: str) -> bool:

@@ -19,6 +19,7 @@ _NUMBER: Final = re.compile(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{
 # In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
 _WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
 _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+_TREES: Final = frozenset({"null", "object", "array"})
 _ANY: Final = frozenset({"null", "integer", "number", "boolean", "object", "array"})
 
 
@@ -58,6 +59,22 @@ def decoded(raw: str) -> Json:
     if isinstance(value, Value) and skip(source, value.end) == len(raw):
         return value.tree
     return raw
+
+
+def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
+    """The end of the object or array that begins here.
+
+    The place itself if there is none, or if the schema takes text too. Inside its strings, the closing tag
+    of a dialect is text.
+
+    >>> end_of_tree(SearchedText('{"a": "</v>"}</v>'), 0, {"type": "object"})
+    13
+    """
+    if not isinstance(schema, Mapping) or not _types(schema) or not _types(schema) <= _TREES:
+        return at
+    begin = skip(source, at)
+    value = value_at(source, begin) if source.text.startswith(("{", "["), begin) else None
+    return value.end if isinstance(value, Value) else at
 
 
 def unwrapped(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapping[str, Json]:

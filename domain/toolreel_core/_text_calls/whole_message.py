@@ -17,6 +17,7 @@ from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions
 from toolreel_core._text_calls.json_payload import bare_calls, skip_blanks, wrapped_calls
+from toolreel_core._text_calls.left_inside import mentions
 from toolreel_core._text_calls.markers import SPECIAL
 from toolreel_core._text_calls.untyped_text import typed
 
@@ -272,6 +273,8 @@ def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Jso
         if tag["void"] or end < 0:
             return None, at
         text = one_line_break_less(source.text[tag.end() : end])
+        if (again := text.find(tag[0])) >= 0 and not mentions(text[:again]):
+            return None, at
         given[tag["name"]] = typed(text, source.offered.parameter(name, tag["name"]))
         at = skip_blanks(source.text, end + len(tag["name"]) + 3)
     return given, at

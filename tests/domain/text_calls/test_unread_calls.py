@@ -58,7 +58,7 @@ def test_the_markup_of_a_call_is_suspicious(text: str) -> None:
         '{"name": "nobody", "arguments": {}}',
         '{"name": "ping"}',
         '{"name": 7, "arguments": {}}',
-        'I would say {"name": "ping", "arguments": {}}.',
+        'I would say `{"name": "ping", "arguments": {}}`.',
         '{"name": "ping", "arguments": ',
         "```json\n[{}]\n```",
         "Send it to=me.",

@@ -94,9 +94,9 @@ class WrittenCalls:
         )
 
     def _suspicions(self, content: str, reasoning: str) -> Iterator[WarningCode]:
-        if looks_like_a_call(content, self.known):
+        if looks_like_a_call(content, self.known, self.schemas):
             yield "TEXT_CALL_SUSPECTED"
-        if looks_like_a_call(reasoning, self.known):
+        if looks_like_a_call(reasoning, self.known, self.schemas):
             yield "TEXT_CALL_IN_REASONING"
 
 

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import end_of
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
+from toolreel_core._text_calls.left_inside import confused, holds_markup, mentions, surplus, whole
+from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed, unwrapped
 
 NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"
 """Optional prefix of a tag's name."""
@@ -30,6 +32,7 @@ ATTRIBUTE: Final = (
 
 _PARAMETER: Final = re.compile(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
 _VALUE_END: Final = re.compile(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
+_VALUE_ENDS: Final = re.compile(rf"(?:\s*{_VALUE_END.pattern})+", re.IGNORECASE)
 _STRING: Final = re.compile(r"""string[ ]*=[ ]*["']?(true|false)""", re.IGNORECASE)
 _PARAM: Final = re.compile(r"<param(?!eter)")
 _CDATA_BEGIN: Final = re.compile(r"\s*<!\[CDATA\[")
@@ -60,6 +63,10 @@ class _Argument:
     key: str
     value: Json
     end: int
+    closed: bool = True
+    """Whether its own closing tag ends it."""
+    confused: bool = False
+    """Whether it may have swallowed markup."""
 
 
 def attribute(opening: re.Match[str]) -> str:
@@ -74,11 +81,16 @@ def element(source: Source, at: int, call: Element) -> Reading:
     at = skip_blanks(source.text, at)
     if source.text.startswith("{", at):
         return arguments(source, at, call.name, call.body)
+    begin = at
     given: dict[str, Json] = {}
+    repeated = lax = False
     while opening := _PARAMETER.match(source.text, at):
         argument = _argument(source, opening, call, given)
         if argument is None:
             return Broken("truncated", len(source.text))
+        repeated, lax = repeated or argument.key in given, lax or not argument.closed
+        if argument.confused or (repeated and lax):
+            return confused(source, begin, _CALL, call.block.closing)
         given[argument.key] = argument.value
         at = skip_blanks(source.text, argument.end)
     return _ended(source, call, given, at)
@@ -96,14 +108,16 @@ def one_line_break_less(text: str) -> str:
 
 def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) -> Reading:
     """The call; without a closing tag only if nothing can be missing."""
-    if close := call.block.closing.match(source.text, at):
-        return _read(source, call, given, close.end())
+    if call.block.closing.match(source.text, at):
+        return whole(source, _read(source, call, given, _behind_closers(source, call, at)), _TAGS)
     wrapped = call.wrapping.match(source.text, at)
     if wrapped and (
         given or (call.name in source.offered.names and source.offered.satisfied(call.name, given))
     ):
-        return _read(source, call, given, at)
+        return whole(source, _read(source, call, given, at), _TAGS)
     last = _REST.match(source.text, at)
+    if (left := surplus(source, at, _TAGS_AND_WRAPPING if given else _TAGS)) >= 0:
+        return Broken("malformed", left)
     if not given and not (source.cut and last):
         return None
     if (source.cut and last) or not source.offered.satisfied(call.name, given):
@@ -111,9 +125,17 @@ def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) ->
     return _read(source, call, given, at)
 
 
+def _behind_closers(source: Source, call: Element, at: int) -> int:
+    """The end of the closing tag of a call, and of its repetitions."""
+    end = at
+    while close := call.block.closing.match(source.text, at):
+        end, at = close.end(), skip_blanks(source.text, close.end())
+    return end
+
+
 def _read(source: Source, call: Element, given: Mapping[str, Json], end: int) -> Reading:
-    whole = unwrapped(given, source.offered.parameters(call.name))
-    read = found(call.name, whole, source.prefer(*call.block.dialects))
+    opened = unwrapped(given, source.offered.parameters(call.name))
+    read = found(call.name, opened, source.prefer(*call.block.dialects))
     return Calls((read,), end) if read else Broken("malformed", end)
 
 
@@ -130,7 +152,7 @@ def _argument(
     if opening["rest"].rstrip().endswith("/"):
         return _Argument(key, "", begin)
     data = _CDATA_BEGIN.match(source.text, begin)
-    behind = source.find("]]>", data.end()) if data else begin
+    behind = source.find("]]>", data.end()) if data else end_of_tree(source, begin, schema)
     if behind < 0 and source.cut:
         return None
     close = source.search(_VALUE_END, max(begin, behind))
@@ -138,11 +160,25 @@ def _argument(
     if following and (close is None or following.start() < close.start()):
         other = attribute(following).strip()
         if other != key and other not in given and other in source.offered.parameters(call.name):
-            return _Argument(key, _value(source, opening, following.start(), schema), following.start())
+            return _unclosed(source, opening, following.start(), schema)
     if close:
-        return _Argument(key, _value(source, opening, close.start(), schema), close.end())
-    close = None if source.cut else source.search(call.block.closing, begin)
-    return _Argument(key, _value(source, opening, close.start(), schema), close.start()) if close else None
+        value = _value(source, opening, close.start(), schema)
+        ends = end_of(_VALUE_ENDS, source.text, close.start())
+        swallowed = following is not None and following.start() < close.start()
+        odd = swallowed and not mentions(source.text[begin : following.start()]) if following else False
+        return _Argument(key, value, ends, confused=odd and isinstance(value, str))
+    close = None if source.cut else source.search(call.block.closing, max(begin, behind))
+    if close is None:
+        return None
+    tag = source.text.rindex("<", close.start(), close.end())  # a fence before it may belong to the value
+    return _unclosed(source, opening, tag, schema)
+
+
+def _unclosed(source: Source, opening: re.Match[str], end: int, schema: Json) -> _Argument:
+    """A parameter without a closing tag of its own."""
+    value = _value(source, opening, end, schema)
+    swallowed = isinstance(value, str) and holds_markup(source.text[opening.end() : end])
+    return _Argument(attribute(opening).strip(), value, end, closed=False, confused=swallowed)
 
 
 def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Json:
@@ -167,6 +203,17 @@ _WRAPPING: Final = re.compile(
     r"|<[｜|]tool[▁_ ]call[▁_ ]end[｜|]>",
     re.IGNORECASE,
 )
+_CALL: Final = re.compile(
+    rf"<{NAMESPACE}(?:function|invoke|function_call)(?:\s*=|[\sĠĊ]+\w{{1,40}}[ ]*=)", re.IGNORECASE
+)
+_TAGS: Final = re.compile(
+    rf"(?P<opens>{_CALL.pattern})|<{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,200}}>"
+    rf"|</{NAMESPACE}(?:param(?:eter)?|function|invoke|function_call)\b[^<>\n]{{0,80}}>",
+    re.IGNORECASE,
+)
+"""What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
+_TAGS_AND_WRAPPING: Final = re.compile(f"{_TAGS.pattern}|{_WRAPPING.pattern}", re.IGNORECASE)
+"""The same for a call without a closing tag, which may end with the element around it, but not before it."""
 _BEFORE_JSON: Final = re.compile(r"[\s,>]*(?={)")
 _FUNCTION_END: Final = closers(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
 _INVOKE_END: Final = closers(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>")

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import BLANK, Bare, Flaw, Style, Value, members_at, skip
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.json_payload import Block, closers, debris, enveloped, skip_blanks, tail
+from toolreel_core._text_calls.left_inside import whole
 from toolreel_core._text_calls.untyped_text import decoded, typed
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
@@ -174,7 +176,12 @@ def _call(source: Source, at: int, block: Block, quote: str) -> Reading:
     values = {key: _value(item, source.offered.parameter(name, key)) for key, item in tree.items()}
     call = found(name, values, block.dialects[0])
     end = tail(source, given.end, block)
-    return Calls((call,), end) if call else Broken("malformed", end)
+    return whole(source, Calls((call,), end) if call else Broken("malformed", end), _tags(block))
+
+
+@cache
+def _tags(block: Block) -> re.Pattern[str]:
+    return re.compile(f"(?P<opens>{block.opening.pattern})|{block.closing.pattern}", re.IGNORECASE)
 
 
 def _value(item: Json, schema: Json) -> Json:

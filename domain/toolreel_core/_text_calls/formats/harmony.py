@@ -48,6 +48,8 @@ def message(source: Source, start: int, _end: int) -> Reading:
     match channel["name"]:
         case "analysis":
             return _reasoning(source, header.end())
+        case "commentary" if source.text.startswith("{", skip_blanks(source.text, header.end())):
+            return _unaddressed(source, header.end())
         case "commentary" | "final":
             return Frame(header.end())
         case _:
@@ -111,6 +113,12 @@ def _to(source: Source, header: re.Match[str], recipient: str) -> Reading:
     if not skip_blanks(source.text, header.end()) < len(source.text):
         return Broken("truncated", len(source.text))
     return arguments(source, header.end(), whole, _CALL)
+
+
+def _unaddressed(source: Source, begin: int) -> Broken:
+    """Arguments in the channel of calls, for no tool."""
+    close = source.search(_BODY_END, begin)
+    return Broken("malformed", close.end() if close else len(source.text))
 
 
 def _reasoning(source: Source, begin: int) -> Frame:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import end_of
 from toolreel_core._jsontext.trees import as_tree, tree_at
 from toolreel_core._text_calls.decoder_interface import (
     MAX_DEPTH,
@@ -20,6 +21,7 @@ from toolreel_core._text_calls.decoder_interface import (
 )
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
+from toolreel_core._text_calls.left_inside import confused, whole
 from toolreel_core._text_calls.untyped_text import decoded, typed
 
 _ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
@@ -30,6 +32,13 @@ _JSON: Final = re.compile(_OPEN.format("json"))
 _JSON_BODY: Final = Block(("kimi_k3_xtml",), _CALL, closers(r"<\|close\|>json<\|sep\|>"))
 _ARGUMENT_END: Final = "<|close|>argument<|sep|>"
 _CALL_END: Final = "<|close|>call<|sep|>"
+_CALL_ENDS: Final = re.compile(re.escape(_CALL_END))
+_CLOSED: Final = re.compile(rf"(?:\s*{re.escape(_CALL_END)})*")
+_TOKEN: Final = re.compile(r"<\|(?:open|close|sep)\|>")
+_TAGS: Final = re.compile(
+    r"(?P<opens><\|open\|>call\b)|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"
+)
+"""What is left behind a call that was cut."""
 _ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&"))
 
 
@@ -50,14 +59,16 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading:
             return Broken("truncated", len(source.text))
         about = _attributes(argument["attributes"])
         key, text = about.get("key", ""), source.text[argument.end() : end]
+        if _TOKEN.search(text):
+            return confused(source, opening.end(), _CALL, _CALL_ENDS)
         given[key] = _value(text, about.get("type", ""), source.offered.parameter(name, key))
         at = skip_blanks(source.text, end + len(_ARGUMENT_END))
     closed = source.text.startswith(_CALL_END, at)
     if not closed and (source.cut or not given or not source.offered.satisfied(name, given)):
         return Broken("truncated", len(source.text)) if given or source.cut else None
     call = found(name, given, "kimi_k3_xtml")
-    end = at + len(_CALL_END) if closed else at
-    return Calls((call,), end) if call else Broken("malformed", end)
+    end = end_of(_CLOSED, source.text, at)
+    return whole(source, Calls((call,), end) if call else Broken("malformed", end), _TAGS)
 
 
 def xtml_channel(source: Source, start: int, end: int) -> Reading:
@@ -134,6 +145,8 @@ class _Reader:
         members: dict[str, Json] = {}
         items: list[Json] = []
         while tag := self.source.search(_TAG, at):
+            if (members or items or not tag["close"]) and not _is_blank(self.source.text[at : tag.start()]):
+                return None
             if tag["close"]:
                 if tag["name"] != name:
                     return None
@@ -150,6 +163,10 @@ class _Reader:
                 members[child] = inner.value
             at = inner.end
         return None
+
+
+def _is_blank(text: str) -> bool:
+    return not text or text.isspace()
 
 
 def _schema_of(schema: Json, child: str) -> Json:

@@ -17,9 +17,10 @@ from toolreel_core._jsontext.json_repair import BLANK, end_of
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, enveloped, skip_blanks, tail
-from toolreel_core._text_calls.untyped_text import decoded, typed
+from toolreel_core._text_calls.left_inside import confused, holds_markup, mentions, whole
+from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed
 
-SUFFIX: Final = r"(?::[^>\s]{1,40})?"
+SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
 """The name of a checkpoint after the name of a tag."""
 
 _P: Final = r"(?:\w{1,20}[_:|])?"
@@ -36,6 +37,12 @@ _NEXT_KEY: Final = re.compile(rf"<{_P}arg_key{SUFFIX}>(?P<key>[^<]{{1,200}})</{_
 _PLAIN_KEY: Final = re.compile(rf"{_GAP}(?P<key>[\w.-]{{1,200}})(?=</{_P}arg_key{SUFFIX}>)")
 _BLANKS: Final = re.compile(_GAP)
 _CLOSE: Final = re.compile(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+_CLOSES: Final = re.compile(rf"(?:{_GAP}{_CLOSE.pattern})*", re.IGNORECASE)
+_OPEN: Final = re.compile(rf"<{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+_TAGS: Final = re.compile(
+    rf"(?P<opens>{_OPEN.pattern})|</?{_P}arg_(?:key|value|type){SUFFIX}>|{_CLOSE.pattern}", re.IGNORECASE
+)
+"""What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
 _TAG: Final = re.compile(r"(?:<[^<>]*)?\Z")
 _REST: Final = re.compile(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
 
@@ -45,6 +52,7 @@ class _Pair:
     key: str
     value: Json
     end: int
+    closed: bool
 
 
 def arg_keys(source: Source, at: int, dialect: str) -> Reading:
@@ -64,13 +72,18 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
         at = head.start("name") + len(raw)
     name = source.offered.named(raw)
     given: dict[str, Json] = {}
+    repeated = lax = False
     while begin := _key(source, at):
         pair = _pair(source, begin, name, given)
         if isinstance(pair, Broken):
             return pair
+        repeated, lax = repeated or pair.key in given, lax or not pair.closed
+        if repeated and lax:
+            return confused(source, at, _OPEN, _CLOSE)
         given[pair.key] = pair.value
         at = pair.end
-    return _ended(source, name, given, at, dialect, separated=head["sep"] is not None)
+    reading = _ended(source, name, given, at, dialect, separated=head["sep"] is not None)
+    return whole(source, reading, _TAGS)
 
 
 def _ended(
@@ -86,7 +99,7 @@ def _ended(
     if close is None and ((source.cut and last) or not given or not source.offered.satisfied(name, given)):
         return Broken("truncated", len(source.text) if last else at)
     call = found(name, given, dialect)
-    end = close.end() if close else at
+    end = end_of(_CLOSES, source.text, close.end()) if close else at
     return Calls((call,), end) if call else Broken("malformed", end)
 
 
@@ -103,16 +116,36 @@ def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pai
     key_end = source.search(_KEY_END, at)
     if key_end is None or ((close := source.search(_CLOSE, at)) and close.start() < key_end.start()):
         return _missing(source, at)
+    begin = at
     key, at = source.text[at : key_end.start()].strip().removesuffix("\\n"), key_end.end()
     kind = _TYPE.match(source.text, at)
-    at = end_of(_VALUE, source.text, kind.end() if kind else at)
+    opened = _VALUE.match(source.text, kind.end() if kind else at)
+    at = opened.end() if opened else (kind.end() if kind else at)
     end = _value_end(source, at, name, {**given, key: None})
     if end is None:
         return _missing(source, at)
+    closed = opened is not None and end[0] < end[1]
     text = one_line_break_less(source.text[at : end[0]])
-    if kind:
-        return _Pair(key, text if kind[1].strip() == "string" else decoded(text), end[1])
-    return _Pair(key, typed(text, source.offered.parameter(name, key)), end[1])
+    if not closed:  # then a leaked line break belongs to the tag that is missing
+        text = text.removeprefix("\\n").removesuffix("\\n")
+    value = _typed(text, kind, source.offered.parameter(name, key))
+    if holds_markup(key) or (isinstance(value, str) and _is_odd(text, closed=closed)):
+        return confused(source, begin, _OPEN, _CLOSE)
+    return _Pair(key, value, end[1], closed)
+
+
+def _typed(text: str, kind: re.Match[str] | None, schema: Json) -> Json:
+    if kind is None:
+        return typed(text, schema)
+    return text if kind[1].strip() == "string" else decoded(text)
+
+
+def _is_odd(text: str, *, closed: bool) -> bool:
+    """Whether a value may have swallowed markup; one with both of its tags may mention tags."""
+    if not closed:
+        return holds_markup(text)
+    swallowed = _VALUE.search(text)
+    return swallowed is not None and not mentions(text[: swallowed.start()])
 
 
 def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) -> tuple[int, int] | None:
@@ -121,11 +154,13 @@ def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) ->
     A value without a closing tag ends at the next key, if the tool has such a parameter, or at the end of the
     call, unless more of the value may be missing.
     """
+    *_, key = given
+    at = end_of_tree(source, at, source.offered.parameter(name, key))
     close = source.search(_VALUE_END, at)
     following = source.search(_NEXT_KEY, at)
     if following and (close is None or following.start() < close.start()):
-        key = following["key"].strip()
-        if key in source.offered.parameters(name) and key not in given:
+        other = following["key"].strip()
+        if other in source.offered.parameters(name) and other not in given:
             return following.start(), following.start()
     if close:
         return close.start(), close.end()
@@ -160,6 +195,7 @@ _OWNERS: Final = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_j
 _NAMED: Final = re.compile(rf"[{BLANK}]*(?P<name>[\w.:-]{{0,199}}\w)[{BLANK}]*(?={{)")
 # Qwen's code interpreter writes its code behind the JSON.
 _CODE: Final = re.compile(rf"[{BLANK}]*<code>")
+_CODE_TAGS: Final = re.compile(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.IGNORECASE)
 # The beginning of `<code>` at the end of a truncated text.
 _BEGUN: Final = re.compile(rf"[{BLANK}]*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
 _CLOSED: Final = re.compile(rf"{CLOSING}\Z", re.IGNORECASE)
@@ -210,13 +246,16 @@ def _with_code(source: Source, reading: Reading, block: Block) -> Reading:
     if opening is None:
         closed = _CLOSED.search(source.text[: reading.end][-80:])
         waiting = source.cut and not closed and _BEGUN.match(source.text, reading.end)
-        return _without_last(source, others) if waiting else reading
+        return _without_last(source, others) if waiting else whole(source, reading, _CODE_TAGS)
     end = source.find("</code>", opening.end())
     code = one_line_break_less(source.text[opening.end() : end])
-    whole = found(call.name, {**given, "code": code}, call.dialect, call.id)
-    if end < 0 or whole is None:
+    complete = found(call.name, {**given, "code": code}, call.dialect, call.id)
+    if end < 0 or complete is None:
         return _without_last(source, others)
-    return Calls((*others, whole), tail(source, end + len("</code>"), block), reading.broken)
+    if (again := code.find("<code>")) >= 0 and not mentions(code[:again]):
+        return confused(source, opening.end(), _OPEN, block.closing)
+    ended = Calls((*others, complete), tail(source, end + len("</code>"), block), reading.broken)
+    return whole(source, ended, _CODE_TAGS)
 
 
 def _without_last(source: Source, calls: list[Found]) -> Reading:
