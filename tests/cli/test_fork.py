@@ -278,7 +278,9 @@ def test_a_mistake_is_explained(mistakes: dict[str, Said], mistake: str) -> None
 
 def test_a_run_that_the_changed_plan_does_not_lead_to_is_a_drift(tmp_path: Path) -> None:
     said = toolreel(*FORK, "--at", "3", "--set", "text_dialects=[]", "--recorded", cwd=tmp_path)
-    assert_mistake(said, "event 2: it does not fit the changed run", "in phase Settled", "Fork at 1", code=3)
+    assert_mistake(
+        said, "event 2: it does not fit the changed run", "in phase AwaitingReply", "Fork at 1", code=3
+    )
     assert said.stdout == ""
 
 

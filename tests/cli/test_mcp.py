@@ -120,7 +120,7 @@ def test_ctrl_c_in_a_call_ends_the_servers_and_keeps_the_run(tmp_path: Path, dri
     with serving(replying(calling(("mcp_t_do", {})))) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--mcp", file, "--driver", driver)
         said = interrupted((*base, "--record", "kept"), tmp_path, lambda: len(server.seen) == 1)
-    assert said.code == 1
+    assert said.code == 130
     assert "Traceback" not in said.stderr
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
     assert (tmp_path / "kept.journal.jsonl").exists()

@@ -124,6 +124,7 @@ def test_two_presets_are_compared_by_their_values(here: Path) -> None:
         "a": "raw",
         "b": "qwen2_5_coder",
         "differences": [
+            {"key": "config.accept_suspected_calls", "a": True, "b": False, "because": ""},
             {"key": "config.argument_repairs", "a": "strict", "b": "safe", "because": ""},
             {
                 "key": "config.text_dialects",

@@ -165,12 +165,15 @@ def test_settings_reach_the_loop_the_options_and_the_body(tmp_path: Path) -> Non
 
 def test_a_preset_reads_calls_that_are_written_as_text(tmp_path: Path) -> None:
     fenced = '```json\n{"name": "state_get", "arguments": {"path": "/release/status"}}\n```'
-    with serving(replying(saying(fenced)), replying(READY), replying(saying(fenced))) as server:
+    with serving(
+        replying(saying(fenced)), replying(READY), replying(saying(fenced)), replying(READY)
+    ) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", *WORKSPACE)
         mended, plain = said_by_each([(*base, "--preset", "qwen2_5_coder"), base], tmp_path)
     assert mended.data["tally"]["tool_calls"] == 1
     assert mended.data["turns"][0]["calls"][0]["provenance"] == "text:json_fenced"
     assert plain.data["tally"]["tool_calls"] == 0
+    assert plain.data["turns"][0]["notices"] == ["TEXT_CALL_SUSPECTED"]
 
 
 def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_path: Path) -> None:

@@ -54,6 +54,8 @@ def test_a_key_that_a_server_says_back_is_not_printed(
         replying(calling(("nothing", {spelled: spelled}))),
         replying(saying(f"It is {spelled} .")),
     ]
+    # A reply with a key cannot be recorded, so that a recorded run ends there.
+    script = script[:1] if "--record" in options else script
     refused = [replying({"error": {"message": f"Incorrect API key: {spelled} ."}}, 401)]
     for answers in (script, refused):
         with serving(*answers) as server:

@@ -211,4 +211,4 @@ def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
 def _kinds_of(event: Event) -> set[tuple[str, bool]]:
     """The kinds that a line with this event can have, each with whether the line has no fingerprint."""
     answered = {(tag(effect), False) for effect, answers in ANSWERS.items() if isinstance(event, answers)}
-    return answered or {(tag(type(event)), True)}
+    return {*answered, (tag(type(event)), True)}  # an answer that nobody had asked for has none

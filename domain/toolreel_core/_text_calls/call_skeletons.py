@@ -38,6 +38,8 @@ _NAMED_KEY: Final = re.compile(
     r"""(?:<|name\s*=\s*["']?|parameter\s*=\s*["']?|["'])(?P<key>[\w-]{1,100})["']?\s*[>:=]"""
 )
 _ATTRIBUTE: Final = re.compile(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
+_WORDS: Final = re.compile(r"\w\s+\w+\s*\Z")
+_MORE: Final = re.compile(r"\W{0,3}\s\w+\s\w")
 _END: Final = re.compile(r"</([\w.-]{1,100})>")
 _VOID: Final = re.compile(r"\s*/>")
 _HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
@@ -85,7 +87,7 @@ def _is_call(text: str, name: re.Match[str], parameters: Mapping[str, Json], end
     before = text[max(0, name.start() - _REACH) : name.start()]
     after = text[name.end() : name.end() + _REACH]
     if _KEYED.search(before, max(0, len(before) - _KEY_REACH)):
-        return _is_envelope(before, after, parameters)
+        return _is_envelope(before, after, parameters) and not _is_in_a_sentence(text, name.start())
     if before.endswith(("<", "</")):
         return _is_element(name, after, parameters) or (
             name[0].lower() not in _HTML and ends.get(name[0], -1) >= name.start() - len("</")
@@ -103,6 +105,18 @@ def _is_envelope(before: str, after: str, parameters: Mapping[str, Json]) -> boo
     flat = _FLAT.match(after)
     keys = [flat] if flat or not before.rstrip("\"' ").endswith("=") else _NAMED_KEY.finditer(after)
     return any(key is not None and key["key"] in parameters for key in keys)
+
+
+def _is_in_a_sentence(text: str, at: int) -> bool:
+    """Whether an object has words of a sentence before and behind it: it is talked about, not called.
+
+    A sentence that leads in to a call ends with a colon, and nothing follows a call on its line.
+    """
+    line = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    rest = text[at : end if end >= 0 else len(text)]
+    lead, brace, _ = text[line:at].partition("{")
+    return bool(brace and _WORDS.search(lead) and _MORE.match(rest.rpartition("}")[2]))
 
 
 def _is_element(name: re.Match[str], after: str, parameters: Mapping[str, Json]) -> bool:

@@ -91,6 +91,7 @@ from toolreel_core._tools.faults import (
 from toolreel_core._tools.result_envelope import Envelope
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
+from toolreel_core._transforms import registry
 from toolreel_core._transforms.registry import TransformKind, register_transform
 
 ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
@@ -300,11 +301,20 @@ def test_cancelling_a_settled_run_changes_nothing() -> None:
     assert step(settled, CANCEL) == Step(settled, (), ())
 
 
-KINDS_THAT_BREAK: tuple[TransformKind, ...] = ("message", "response", "tool_result")
-for _kind in KINDS_THAT_BREAK:
-    register_transform(_kind, "breaks_in_runs", about="Fails on what it does not expect.")(
-        lambda tree: {"role": tree["no such key"]}
+@pytest.fixture(autouse=True)
+def _transforms_that_break(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transforms that fail, in a registry of each test's own, since others try all that there are."""
+    monkeypatch.setattr(registry, "_REGISTRY", dict(vars(registry)["_REGISTRY"]))
+    kinds: tuple[TransformKind, ...] = ("message", "response", "tool_result")
+    for kind in kinds:
+        register_transform(kind, "breaks_in_runs", about="Fails on what it does not expect.")(
+            lambda tree: {"role": tree["no such key"]}
+        )
+    register_transform("message", "breaks_at_results", about="Fails on what a tool returned.")(
+        lambda tree: {**tree, "content": tree["content" if tree["role"] != "tool" else "no such key"]}
     )
+
+
 BROKEN = TransformFailed(
     "the {} transform 'breaks_in_runs' failed with KeyError: 'no such key'; it has to take any tree"
 )
@@ -329,11 +339,6 @@ def test_a_transform_that_fails_on_the_plans_own_messages_ends_the_run_before_it
     assert began.effects == (Finish(broken("message")),)
     assert began.notes == (RunSettled("transform_failed"),)
     assert list(began.state.messages.messages) == []
-
-
-register_transform("message", "breaks_at_results", about="Fails on what a tool returned.")(
-    lambda tree: {**tree, "content": tree["content" if tree["role"] != "tool" else "no such key"]}
-)
 
 
 def test_a_transform_of_messages_that_fails_on_results_ends_the_run_with_its_calls() -> None:

@@ -25,6 +25,8 @@ from toolreel_core._text_calls.unread_calls import looks_like_a_call
         "So: <run_code>ls</run_code>",
         "ls</run_code>",
         "So: stock_lookup with {part: x}",
+        'The call would be {"name": "stock_lookup", "arguments": {"part": "x"}}\nI will wait.',
+        'I call it now: {"name": "stock_lookup", "arguments": {"part": "x"}} and I wait.',
     ],
 )
 def test_a_tool_beside_its_arguments_looks_like_a_call(text: str) -> None:
@@ -43,6 +45,7 @@ def test_an_element_of_html_does_only_with_a_parameter() -> None:
     [
         "Use stock_lookup (part = x), or search_docs.",
         'The total is {"stock_lookup": {"hits": 3}}.',
+        'The call would be {"name": "stock_lookup", "arguments": {"part": "x"}}. I will wait.',
         '{"name": "stock_lookup", "hits": 3, "seen": {"part": 1}}',
         "Say <run_code> and then stop.",
         '<input name="stock_lookup" value="1">',
