@@ -20,6 +20,7 @@ from tests.servers.dripping_server import DRIPS, FLOODS, Endless, dripping, sipp
 from tests.servers.http2_server import certificate_in
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.run_result import Resting
 from toolreel._driver.sync import run
 from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
@@ -152,14 +153,14 @@ def test_an_endpoint_with_one_connection_goes_on_after_a_deadline(
 LIMITED: Final = Plan.of(model="m", messages="Go.", config=LoopConfig(max_wall_ms=500, max_tries=1))
 
 
-def running(endpoint: HttpEndpoint | FastEndpoint) -> Outcome:
+def running(endpoint: HttpEndpoint | FastEndpoint) -> Outcome | Resting:
     with endpoint:
         return run(LIMITED, Ports(endpoint, ScriptedTools({}))).outcome
 
 
-def running_on(backend: str) -> Callable[[AsyncHttpEndpoint | AsyncFastEndpoint], Outcome]:
-    def running_(endpoint: AsyncHttpEndpoint | AsyncFastEndpoint) -> Outcome:
-        async def conversation() -> Outcome:
+def running_on(backend: str) -> Callable[[AsyncHttpEndpoint | AsyncFastEndpoint], Outcome | Resting]:
+    def running_(endpoint: AsyncHttpEndpoint | AsyncFastEndpoint) -> Outcome | Resting:
+        async def conversation() -> Outcome | Resting:
             async with endpoint:
                 return (await arun(LIMITED, AsyncPorts(endpoint, AsyncPythonTools([])))).outcome
 
@@ -168,7 +169,7 @@ def running_on(backend: str) -> Callable[[AsyncHttpEndpoint | AsyncFastEndpoint]
     return running_
 
 
-RUNS: Final[dict[str, tuple[Any, Callable[[Any], Outcome]]]] = {
+RUNS: Final[dict[str, tuple[Any, Callable[[Any], Outcome | Resting]]]] = {
     "sync": (HttpEndpoint, running),
     "asyncio": (AsyncHttpEndpoint, running_on("asyncio")),
     "trio": (AsyncHttpEndpoint, running_on("trio")),
@@ -178,7 +179,7 @@ RUNS: Final[dict[str, tuple[Any, Callable[[Any], Outcome]]]] = {
 
 
 @pytest.mark.parametrize(("kind", "outcome_of"), RUNS.values(), ids=RUNS)
-def test_no_exchange_outlasts_its_run(kind: Any, outcome_of: Callable[[Any], Outcome]) -> None:  # noqa: ANN401
+def test_no_exchange_outlasts_its_run(kind: Any, outcome_of: Callable[[Any], Outcome | Resting]) -> None:  # noqa: ANN401
     with dripping(DRIPS["headers"]) as url:
         outcome = outcome_of(kind(url))
     assert isinstance(outcome, TransportFailed)

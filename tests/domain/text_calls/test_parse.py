@@ -200,7 +200,8 @@ def test_no_text_takes_long_to_read(piece: str) -> None:
     text = piece * (MOST // len(piece.encode()))
     begun = process_time()
     found(text)
-    assert process_time() - begun < 4
+    # CPU seconds. What takes time with the square of such a text takes hours, so that no load decides this.
+    assert process_time() - begun < 60
 
 
 QUOTES = [
