@@ -104,10 +104,8 @@ def _nudge_opening(state: State, reply: Reply, why: NudgeReason) -> str:
                 if state.memory.called
                 else "You have not called a tool yet."
             )
-        case "text_call_rejected" if _is_guess(reply):
-            return "Your reply looks like a tool call written as text, and nothing was run."
         case "text_call_rejected":
-            return f"Your tool call {_what_went_wrong(reply)}, and nothing was run."
+            return f"{_what_went_wrong(reply)}, and nothing was run."
         case _:
             assert_never(why)
 
@@ -126,10 +124,12 @@ def _is_guess(reply: Reply) -> bool:
 
 
 def _what_went_wrong(reply: Reply) -> str:
+    if _is_guess(reply):
+        return "Your reply looks like a tool call written as text"
     if _TRUNCATED in reply.warnings:
-        return "was cut"
+        return "Your tool call was cut"
     unread = _UNREAD in reply.warnings or _FOREIGN not in reply.warnings
-    return "could not be read" if unread else "was for a tool that is not here"
+    return f"Your tool call {'could not be read' if unread else 'was for a tool that is not here'}"
 
 
 def _is_empty(reply: Reply) -> bool:

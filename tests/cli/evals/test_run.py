@@ -184,7 +184,7 @@ def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path)
         until(process, far, 6)
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 3
+    assert process.returncode == 130
     assert "Stopping: what is under way still ends; Ctrl-C again gives it up." in stderr
     assert "Incomplete (" in stderr
     assert "Traceback" not in stderr

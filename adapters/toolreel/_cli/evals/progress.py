@@ -15,6 +15,7 @@ from typing import Final
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from toolreel._cli.output.console import err, printable
+from toolreel._cli.output.errors import INTERRUPTED
 from toolreel.evals._runner.evaluation import ExistingRuns
 from toolreel_core.evals._records.record import Record
 
@@ -40,6 +41,8 @@ class EvaluationProgress:
         self._lines = lines or not err.is_terminal
         self._results: Counter[str] = Counter()
         self.failed: list[Record] = []
+        self.interrupted = False
+        """Whether Ctrl-C has ended it."""
         """The first runs that failed."""
         self._before = 0
         self._since = time.monotonic()
@@ -82,6 +85,7 @@ class EvaluationProgress:
             if stop.is_set():
                 raise KeyboardInterrupt
             stop.set()
+            self.interrupted = True
             err.print(
                 "Stopping: what is under way still ends; Ctrl-C again gives it up. "
                 "The same command goes on from there."
@@ -93,7 +97,7 @@ class EvaluationProgress:
                 yield stop
         except KeyboardInterrupt:
             err.print("Given up; every run that had ended is kept.")
-            sys.exit(130)
+            sys.exit(INTERRUPTED)
         finally:
             signal.signal(signal.SIGINT, before)
 

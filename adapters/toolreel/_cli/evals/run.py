@@ -68,7 +68,7 @@ def run_command(
         _tell(outcome, folder, progress)
         if not summed:
             err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
-    if stop.is_set() and not outcome.complete:
+    if progress.interrupted and not outcome.complete:
         return INTERRUPTED
     return 0 if outcome.complete else DRIFT
 
