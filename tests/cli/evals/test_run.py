@@ -194,7 +194,7 @@ def test_another_category_is_repeated_as_before(far: Provider) -> None:
     [
         (
             ("--accept-void", "transport.forbiden"),
-            "--accept-void: there is no void category 'transport.forbiden'; did you mean 'transport.forbidden'?",
+            "there is no void category 'transport.forbiden'; did you mean 'transport.forbidden'?",
         ),
         (("--accept-void", "loop.max_turns"), "--accept-void: 'loop.max_turns' is no void run"),
         (("--min-coverage", "0.5"), "--min-coverage: it is about void runs that are accepted"),
