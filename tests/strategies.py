@@ -247,7 +247,7 @@ def _plan(tools: ToolSurface, config: LoopConfig, **rest: Any) -> Plan:  # noqa:
 
 plans: Final[st.SearchStrategy[Plan]] = st.builds(
     _plan,
-    model=st.text(min_size=1),
+    model=st.text(min_size=1).filter(str.strip),
     messages=st.lists(messages, min_size=1, max_size=3).map(tuple),
     options=st.dictionaries(
         st.sampled_from(["temperature", "user", "max_tokens", "parallel_tool_calls"]), json_values

@@ -39,6 +39,8 @@ class Provider:
     """Whether every fourth request fails when it comes for the first time."""
     down: bool = False
     """Whether every request does."""
+    refused: str = ""
+    """A model that every request for is answered with 403."""
     kinds: tuple[Kind, ...] = _KINDS
     """The models that it plays, chosen by the conversation."""
     worded: Callable[[_Body], _Body] = dict
@@ -124,6 +126,9 @@ class _Answering(BaseHTTPRequestHandler):
             return
         self.provider.came += 1
         self.provider.wait(self.provider.pace)
+        if self.provider.refused and json.loads(body)["model"] == self.provider.refused:
+            self._say(403, b'{"error": {"message": "not for you"}}')
+            return
         trouble = self.provider.trouble(body)
         match trouble:
             case None:

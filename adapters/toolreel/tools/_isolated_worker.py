@@ -45,7 +45,7 @@ def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
     effect = RunTool(0, request["call_id"], *details)
     try:
         with running(effect):
-            return {"output": succeeded(effect, _call(request, effect)).output}
+            return {"output": succeeded(effect, _call(request, effect), request["ok_key"]).output}
     except ToolError as error:
         return {"output": failure(effect, error).output}
     except Exception as error:  # noqa: BLE001 - every exception of a tool is reported

@@ -7,6 +7,7 @@ from typing import Final, cast
 
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
+from toolreel.tools._own_envelopes import OkKey, counted
 from toolreel.tools._python.types.results import plain
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool
@@ -20,10 +21,10 @@ def keywords(effect: RunTool) -> Mapping[str, Json]:
     return cast("Mapping[str, Json]", parse(effect.arguments))
 
 
-def succeeded(effect: RunTool, value: object) -> ToolReturned:
+def succeeded(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> ToolReturned:
     """The event for a returned value, or for one that JSON cannot represent."""
     try:
-        return ToolReturned(effect.ref, canonical(plain(value)))
+        return ToolReturned(effect.ref, canonical(counted(plain(value), ok_key)))
     except (TypeError, ValueError, RecursionError) as error:
         return failed_event(
             effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but its output is not JSON: {error}."

@@ -132,6 +132,79 @@ def test_a_budget_stops_it_and_the_exit_code_says_that_it_is_incomplete(far: Pro
     assert evaluating(*at(far)).code == 0
 
 
+REFUSED: Final = ("--accept-void", "transport.forbidden", "--min-coverage")
+
+
+def test_a_model_that_is_always_refused_leaves_a_complete_evaluation(far: Provider) -> None:
+    """Never hidden: run, summarize and compare say how many runs are void, and that they are accepted."""
+    far.refused = LOCAL[1]
+    assert evaluating(*at(far)).code == 3
+    came = far.came
+    said = evaluating(*at(far, *REFUSED, "0.5"))
+    assert said.code == 0, said.stderr
+    assert far.came == came
+    told = (
+        "3 of 6 runs void and accepted (transport.forbidden): 50.0 % covered, at least min_coverage (50.0 %)"
+    )
+    assert told in said.stderr
+    assert "6 of 6 runs have ended before; 3 are void and accepted" in said.stderr
+    summed = evaluating("summarize", "results", "--junit", "results.xml")
+    assert summed.code == 0, summed.stderr
+    assert f"accepted_void: {told}" in summed.stdout
+    assert "void=3" in summed.stdout
+    assert "1 void (1 accepted)" in Path("results.xml").read_text()
+    tree = json.loads(evaluating("summarize", "results", "--json").stdout)
+    assert (tree["complete"], tree["void"], tree["coverage"]) == (True, 3, 0.5)
+    assert tree["accepted_void"] == {
+        "categories": ["transport.forbidden"],
+        "runs": 3,
+        "min_coverage": 0.5,
+        "covered": True,
+    }
+    compared = evaluating("compare", "results", "--by", "model", *LOCAL)
+    assert compared.code == 0, compared.stderr
+    assert "void and accepted: 0 in the first, 3 in the second" in compared.stdout
+
+
+def test_too_few_runs_leave_an_evaluation_incomplete_and_are_not_repeated(far: Provider) -> None:
+    far.refused = LOCAL[1]
+    said = evaluating(*at(far, *REFUSED, "0.6"))
+    assert said.code == 3
+    assert "50.0 % covered, less than min_coverage (60.0 %)" in said.stderr
+    came = far.came
+    assert evaluating(*at(far, *REFUSED, "0.6")).code == 3
+    assert far.came == came
+    for command in (("summarize", "results"), ("compare", "results", "--by", "model", *LOCAL)):
+        told = evaluating(*command)
+        assert (told.code, "Incomplete" in told.stderr) == (3, True), command
+
+
+def test_another_category_is_repeated_as_before(far: Provider) -> None:
+    far.refused = LOCAL[1]
+    others = ("--accept-void", "transport.timeout", "--min-coverage", "0.5")
+    said = evaluating(*at(far, *others, "--json"))
+    tree = json.loads(said.stdout)
+    assert (said.code, tree["void"], tree["accepted_void"], tree["complete"]) == (3, 3, 0, False)
+    far.refused = ""
+    assert json.loads(evaluating(*at(far, *others, "--json")).stdout)["made"] == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            ("--accept-void", "transport.forbiden"),
+            "there is no void category 'transport.forbiden'; did you mean 'transport.forbidden'?",
+        ),
+        (("--accept-void", "loop.max_turns"), "--accept-void: 'loop.max_turns' is no void run"),
+        (("--min-coverage", "0.5"), "--min-coverage: it is about void runs that are accepted"),
+        ((*REFUSED, "1.5"), "--min-coverage: expected a number from 0 to 1, got 1.5"),
+    ],
+)
+def test_what_cannot_be_accepted_is_said(given: tuple[str, ...], told: str) -> None:
+    assert_mistake(evaluating("plan", *SCRIPTED, *given), told)
+
+
 def test_another_configuration_is_a_mistake_until_it_is_accepted(far: Provider) -> None:
     assert evaluating(*at(far)).code == 0
     assert_mistake(

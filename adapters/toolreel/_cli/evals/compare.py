@@ -77,6 +77,8 @@ def compare_command(
     gated = [gate_table(results)] if results else []
     lines = (*comparison_lines(comparison), *first.headers_beside(second))
     lacking = f"Incomplete (runs missing or void: {comparison.lacking})." if comparison.lacking else ""
+    if not comparison.lacking and not comparison.complete:
+        lacking = "Incomplete: too many runs are void and accepted for min_coverage."
     write_files(
         "Comparison of evaluations",
         (*lines, lacking),
@@ -91,4 +93,4 @@ def compare_command(
         show_tables(lines, [*comparison_tables(comparison, _SHOWN), *gated])
         if lacking:
             err.print(lacking, style="yellow")
-    return exit_code(results, complete=not comparison.lacking)
+    return exit_code(results, complete=comparison.complete)

@@ -108,6 +108,17 @@ _FLAGS: Final = (
     _Flag("eval", "--fallback-matrix", "Run everything without and with reading calls from text.", _SWITCH),
     _Flag("eval", "--empty-response-retries", "Retries after an empty response.", int),
     _Flag("eval", "--void-retries", "Retries after the provider failed.", int),
+    _Flag(
+        "eval",
+        "--accept-void",
+        "Void runs of this category (transport.forbidden for 403) count as ended: they are not repeated. "
+        "Repeatable; needs --min-coverage.",
+        "CATEGORY",
+        multiple=True,
+    ),
+    _Flag(
+        "eval", "--min-coverage", "Minimum share of runs that are not void and accepted; 1 by default.", float
+    ),
     _Flag("eval", "--seeds", "Send a different seed with each trial.", _SWITCH),
     _Flag("endpoint", "--base-url", "An OpenAI-compatible server.", "URL"),
     _Flag("endpoint", "--api-prefix", "Appended to a URL without a version.", "PATH"),

@@ -63,6 +63,7 @@ class EvaluationProgress:
         if found.ended or found.void or found.others:
             parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
             parts += [f"{found.void} are void and made again"] if found.void else []
+            parts += [f"{found.accepted} are void and accepted"] if found.accepted else []
             parts += [f"{found.others} records are of other runs"] if found.others else []
             err.print("; ".join(parts))
         self._show()

@@ -19,7 +19,10 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import rule_sentence
 
-_EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void, 130 stopped with Ctrl-C."
+_EPILOG = (
+    "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void (unless accepted), "
+    "130 stopped with Ctrl-C."
+)
 _SHOWN = 3
 """Failures that are listed."""
 _KEY = 12
@@ -93,6 +96,7 @@ def _tree(outcome: EvaluationOutcome) -> dict[str, bool | int | str]:
         "made": outcome.made,
         "left": outcome.left,
         "void": outcome.void,
+        **({"accepted_void": outcome.accepted} if outcome.accepted_voids.categories else {}),
         "spared": outcome.spared,
         "complete": outcome.complete,
         "stopped": outcome.stopped,
@@ -110,7 +114,9 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
         err.print(f"Stopped: {outcome.stopped}.", style="yellow")
     for why in outcome.without_cassette[:_SHOWN]:
         err.print(printable(f"Not recorded: {why}"), style="yellow")
-    if not outcome.complete:
+    if accepted := outcome.accepted_voids.sentence(outcome.accepted, outcome.required_runs):
+        err.print(f"{accepted[0].upper()}{accepted[1:]}.", style="" if outcome.covered else "yellow")
+    if outcome.left or outcome.void:
         err.print(
             f"Incomplete (runs not made: {outcome.left}, void: {outcome.void}); run the same command again.",
             style="yellow",

@@ -2,7 +2,8 @@
 
 Runs are made in rounds; each brings every open cell up to the next interim look of the rule. Decisions depend
 only on the results in the order of their trials, so the same runs are made for any number of jobs and after
-any interruption. A void run is no result: its cell waits until it is repeated.
+any interruption. A void run is no result: its cell waits until it is repeated, or goes on without it where
+the plan accepts it.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Course:
 
     def record_ended(self, record: Record) -> None:
         """Take a finished run into account."""
-        if record.verdict.result != "void":
+        if _has_ended(self._plan, record.verdict.result, record.verdict.category):
             self._results[record.key] = record.verdict.result
 
     @property
@@ -195,7 +196,12 @@ def rule_of(plan: EvalPlan) -> Rule | None:
 
 def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
     """The course of an evaluation, from what stands in its journal, whatever it was configured with then."""
-    return _course(plan, ((record.cell, record.trial, record.verdict.result) for record in records))
+    ended = (
+        (record.cell, record.trial, record.verdict.result)
+        for record in records
+        if _has_ended(plan, record.verdict.result, record.verdict.category)
+    )
+    return _course(plan, ended)
 
 
 def required_runs(plan: EvalPlan, records: Iterable[Record]) -> int:
@@ -211,14 +217,22 @@ def stops_of(summary: Summary, plan: EvalPlan) -> dict[Cell, Stopped]:
     if not rule_of(plan):
         return {}
     entries = (entry for cell in summary.cells for entry in cell.entries)
-    return _course(plan, ((entry.cell, entry.trial, entry.result) for entry in entries)).stops
+    ended = (
+        (entry.cell, entry.trial, entry.result)
+        for entry in entries
+        if _has_ended(plan, entry.result, entry.category)
+    )
+    return _course(plan, ended).stops
+
+
+def _has_ended(plan: EvalPlan, result: Result, category: str) -> bool:
+    """Whether a run need not be repeated."""
+    return result != "void" or plan.options.accepted_voids.includes(result, category)
 
 
 def _course(plan: EvalPlan, runs: Iterable[_Ended]) -> Course:
     keys = {(sample.cell, sample.trial): sample.key for sample in plan.samples()}
-    return Course(
-        plan, {keys.get((cell, trial), ""): result for cell, trial, result in runs if result != "void"}
-    )
+    return Course(plan, {keys.get((cell, trial), ""): result for cell, trial, result in runs})
 
 
 def _groups_compared(rule: Rule | None, cells: Iterable[Cell]) -> Iterator[tuple[Cell, ...]]:

@@ -21,13 +21,14 @@ from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._runner.worker_pool import WorkerPool
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
+from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Budget, Price
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record, SentRequest
 from toolreel_core.evals._records.run_retries import Retries
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,13 @@ class ExistingRuns:
     """Keys of the runs that need not be repeated."""
     void: int = 0
     """Runs that the provider or a budget ended; they are repeated."""
+    accepted: int = 0
+    """Those that are not, because the plan accepts them; they are among the ended ones."""
     others: int = 0
     """Records of runs that the plan does not ask for."""
     spent: Spent = field(default_factory=Spent)
     results: Mapping[str, Result] = field(default_factory=dict)
-    """Results of the finished runs, by key."""
+    """Results of the ended runs, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +101,27 @@ class EvaluationOutcome:
     left: int
     """Runs that were not."""
     void: int
-    """Runs that were made, and that the provider or a budget ended."""
+    """Runs that were made, that the provider or a budget ended, and that the plan doesn't accept."""
     stopped: str = ""
     """Why some were not made; empty if all were, or the caller stopped it."""
     without_cassette: tuple[str, ...] = ()
     """Why some runs were not recorded."""
     spared: int = 0
     """Runs of the plan that its adaptive rule does not need; not counted as left."""
+    accepted: int = 0
+    """Void runs that the plan accepts, made now or before."""
+    accepted_voids: AcceptedVoids = field(default_factory=AcceptedVoids)
+    """What the plan accepts."""
+
+    @property
+    def covered(self) -> bool:
+        """Whether enough runs are not void and accepted."""
+        return self.accepted_voids.suffice(self.accepted, self.required_runs)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to be done."""
-        return not self.left and not self.void
+        """Whether nothing is left to be done, and enough runs are not void."""
+        return not self.left and not self.void and self.covered
 
 
 class Watcher(Protocol):
@@ -149,6 +161,7 @@ def evaluate(
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
     made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
+    accepts = plan.options.accepted_voids
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
@@ -163,7 +176,7 @@ def evaluate(
         journal.begin(header)
         if watcher:
             watcher.found(found)
-        spent, course = found.spent, Course(plan, found.results)
+        spent, course, accepted = found.spent, Course(plan, found.results), found.accepted
         if why := spent.over(plan.budget, 0):
             stop.set()
         for todo in course.rounds(lambda: _fair(plan)):
@@ -176,7 +189,11 @@ def evaluate(
                     raise one.error
                 record = journal.append(cast("Record", one.result))
                 course.record_ended(record)
-                made, void = made + 1, void + (record.verdict.result == "void")
+                if accepts.includes(record.verdict.result, record.verdict.category):
+                    accepted += 1
+                else:
+                    void += record.verdict.result == "void"
+                made += 1
                 spent = spent.after(record, prices)
                 if watcher:
                     watcher.ended(record)
@@ -185,8 +202,9 @@ def evaluate(
         course.save(out)
     required_runs = plan.count - course.spared
     left = required_runs - len(found.ended) - made
+    refused = tuple(map(str, recorder.refused))
     return EvaluationOutcome(
-        required_runs, made, left, void, why, tuple(map(str, recorder.refused)), course.spared
+        *(required_runs, made, left, void, why, refused, course.spared, accepted, accepts)
     )
 
 
@@ -196,7 +214,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
     required_runs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    results, others = dict[str, Result](), set[tuple[Cell, int]]()
+    results, others = dict[str, Verdict](), set[tuple[Cell, int]]()
     changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), dict(plan.options.prices)
     for record in all_records(out):
         spent = spent.after(record, prices)
@@ -205,7 +223,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
         if sample is None:
             others.add(run)
         elif sample.key == record.key:
-            results[sample.key] = record.verdict.result
+            results[sample.key] = record.verdict
             changed.pop(run, None)
         else:
             changed[run] = record
@@ -213,8 +231,14 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
     if changed and not accept_changes:
         run, record = next(iter(changed.items()))
         raise ResultsError(_changed(out, plan, required_runs[run], record))
-    ended: dict[str, Result] = {key: result for key, result in results.items() if result != "void"}
-    return ExistingRuns(frozenset(ended), len(results) - len(ended), len(others), spent, ended)
+    accepts = plan.options.accepted_voids
+    ended: dict[str, Result] = {
+        key: verdict.result
+        for key, verdict in results.items()
+        if verdict.result != "void" or accepts.includes(verdict.result, verdict.category)
+    }
+    accepted, void = sum(result == "void" for result in ended.values()), len(results) - len(ended)
+    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, ended)
 
 
 def cassette_name(sample: Sample) -> str:

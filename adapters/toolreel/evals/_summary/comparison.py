@@ -39,7 +39,11 @@ class Side:
     configurations: Mapping[str, JsonText]
     """By their digests."""
     lacking: int = 0
-    """Runs that were not made, or that are void."""
+    """Runs that were not made, or that are void and not accepted."""
+    accepted: int = 0
+    """Void runs that are accepted."""
+    covered: bool = True
+    """Whether its evaluation has enough runs that are not."""
 
     @property
     def entries(self) -> tuple[RunEntry, ...]:
@@ -116,8 +120,18 @@ class Comparison:
 
     @property
     def lacking(self) -> int:
-        """Runs that are missing or void on either side."""
+        """Runs that are missing on either side, or void and not accepted."""
         return self.first.lacking + self.second.lacking
+
+    @property
+    def accepted(self) -> int:
+        """Void runs on either side that are accepted."""
+        return self.first.accepted + self.second.accepted
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is lacking on either side, and enough runs are not void."""
+        return not self.lacking and self.first.covered and self.second.covered
 
 
 def compare(first: Side, second: Side, axis: Axis = "") -> Comparison:
@@ -235,11 +249,15 @@ class EvaluationSide:
         if not cells:
             known = dict.fromkeys(map(self._at, cells_of(self.plan)))
             raise ConfigError(f"{self.results.path}: {unknown_name(self.axis, self.value, known)}")
+        summary = self.summary
+        there = [cell for cell in summary.cells if not self.axis or self._at(cell.cell) == self.value]
         return Side(
             self.value or str(self.results.path),
-            tuple(cell for cell in self.summary.cells if not self.axis or self._at(cell.cell) == self.value),
+            tuple(there),
             {record.digest: record.configuration for record in self.results.records()},
-            lacking(cells, self.summary, self.plan),
+            lacking(cells, summary, self.plan),
+            sum(summary.accepts(entry) for cell in there for entry in cell.entries),
+            summary.covered,
         )
 
     @property

@@ -156,7 +156,7 @@ def summary_of(results: Results, plan: EvalPlan) -> Summary:
     """
     order, controls = cells_of(plan), [each.name for each in SCENARIOS if each.control]
     asked = required_runs(plan, results.records())
-    return summarise(results.records(), order, controls, asked)
+    return summarise(results.records(), order, controls, asked, plan.options.accepted_voids)
 
 
 def summary_trees(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Tree]:

@@ -107,12 +107,15 @@ def _counting(cells: Iterable[Cell], plan: EvalPlan) -> set[Cell]:
 
 
 def lacking(cells: Iterable[Cell], summary: Summary, plan: EvalPlan) -> int:
-    """Runs that cells lack, or that are void; what the plan's rule has spared is not lacking."""
+    """Runs that cells lack, or that are void; what the plan accepts or its rule has spared is not lacking."""
     return sum(map(_lacks(summary, plan), cells))
 
 
 def _lacks(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
-    there = {cell.cell: cell.counts.runs - cell.counts.void for cell in summary.cells}
+    there = {
+        cell.cell: sum(entry.result != "void" or summary.accepts(entry) for entry in cell.entries)
+        for cell in summary.cells
+    }
     wanted = _wanted(summary, plan)
     return lambda cell: max(0, wanted(cell) - there.get(cell, 0))
 
@@ -142,10 +145,15 @@ def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Ite
 
 
 def _compared(summary: Summary, strategy: str, against: str) -> tuple[Paired | None, Counter[Cell]]:
-    """How a strategy did beside another, and by cell of the first how many pairs no void run spoils."""
+    """How a strategy did beside another, and by cell of the first how many pairs no void run spoils.
+
+    A void run that is accepted spoils none: its pair is not valid, and nobody waits for it.
+    """
     matches = pair_runs(_entries(summary, against), _entries(summary, strategy), "strategy")
     there = Counter(
-        match.second.cell for match in matches.both if "void" not in (match.first.result, match.second.result)
+        match.second.cell
+        for match in matches.both
+        if all(run.result != "void" or summary.accepts(run) for run in (match.first, match.second))
     )
     return compare_clustered(clustered_pairs(matches.both, "strategy")), there
 

@@ -25,6 +25,9 @@ def comparison_lines(found: Comparison) -> tuple[str, ...]:
         f"second: {found.second.name}",
         f"compared by {by}: {paired} valid pairs, {matches.invalid} void or unsupported, {alone}",
     ]
+    if found.accepted:
+        sides = f"{found.first.accepted} in the first, {found.second.accepted} in the second"
+        lines.append(f"void and accepted: {sides}")
     if whole.unpaired:
         lines.append(
             "No run of the one has the same task as a run of the other, so the rates are compared as those "
@@ -56,6 +59,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             "only_second": len(matches.only_second),
         },
         "lacking": found.lacking,
+        **({"accepted_void": found.accepted} if found.accepted else {}),
         "rows": [_row_tree(row) for row in found.rows],
         "gained": [_flip_tree(match) for match in found.flips("gained")],
         "lost": [_flip_tree(match) for match in found.flips("lost")],

@@ -73,8 +73,11 @@ def _fit(text: str) -> str:
 
 
 def cell_cases(summary: Summary) -> tuple[Case, ...]:
-    """The cells: failed if a run failed, in error if one is void, skipped if the model cannot run it."""
-    return tuple(map(_cell, summary.cells))
+    """The cells: failed if a run failed, in error if one is void, skipped if the model cannot run it.
+
+    Void runs that are accepted are no error; a cell that has no other is skipped.
+    """
+    return tuple(_cell(cell, sum(map(summary.accepts, cell.entries))) for cell in summary.cells)
 
 
 def match_cases(comparison: Comparison) -> tuple[Case, ...]:
@@ -106,13 +109,20 @@ def _gate_name(gate: Gate) -> str:
             assert_never(gate)
 
 
-def _cell(cell: CellSummary) -> Case:
+def _cell(cell: CellSummary, accepted: int) -> Case:
     counts = cell.counts
     message = f"{counts.ok} of {counts.valid} valid runs passed"
     message += f", {counts.void} void" if counts.void else ""
+    message += f" ({accepted} accepted)" if accepted else ""
     message += f", {counts.unsupported} unsupported" if counts.unsupported else ""
     standing: Standing = (
-        "failure" if counts.failed else "error" if counts.void else "passed" if counts.valid else "skipped"
+        "failure"
+        if counts.failed
+        else "error"
+        if counts.void > accepted
+        else "passed"
+        if counts.valid
+        else "skipped"
     )
     details = tuple(
         f"trial {entry.trial}: {entry.error} ({entry.cassette or entry.key})"

@@ -25,6 +25,7 @@ def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> t
     """Options and totals of the evaluation; the last line names the directory."""
     tasks, counts = summary.tasks, summary.counts()
     tools, controls = summary.counts(control=False), summary.counts(control=True)
+    accepted = summary.accepted_voids.sentence(summary.accepted, summary.required_runs)
     how = f"runs={counts.runs}, ok={counts.ok}, fail={counts.failed}"
     beside = f"unsupported={counts.unsupported}, void={counts.void}, missing={summary.missing}"
     return (
@@ -34,6 +35,7 @@ def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> t
         f"model_profiles: {len(tasks)} ({how}, {beside})",
         f"tool_scenarios_only: {out_of(tools.ok, tools.valid)}",
         f"control_chat_only: {out_of(controls.ok, controls.valid)}",
+        *((f"accepted_void: {accepted}",) if accepted else ()),
         f"full report: {folder}",
     )
 
@@ -57,9 +59,11 @@ def gate_table(results: Iterable[GateResult]) -> TextTable:
 
 def incompleteness(summary: Summary) -> str:
     """What is missing, in a sentence; empty if nothing is."""
-    void = summary.counts().void
+    void = summary.void - summary.accepted
     if summary.complete:
         return ""
+    if not summary.missing and not void:
+        return "Incomplete: too many runs are void and accepted; lower min_coverage, or repeat them."
     return (
         f"Incomplete (runs not made: {summary.missing}, void: {void}); "
         "`toolreel eval run` with the same plan and directory continues."

@@ -141,7 +141,7 @@ class Call:
             with running(self._context):
                 if self._isolated is not None:
                     return self._answered(self._isolated.run(self._request()))
-                return succeeded(self._effect, self._tool.function(**self._keywords()))
+                return succeeded(self._effect, self._tool.function(**self._keywords()), self._tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             return self._failed(error)
 
@@ -150,7 +150,7 @@ class Call:
         function = cast("Callable[..., Awaitable[object]]", self._tool.function)
         try:
             with running(self._context):
-                return succeeded(self._effect, await function(**self._keywords()))
+                return succeeded(self._effect, await function(**self._keywords()), self._tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             return self._failed(error)
 
@@ -176,6 +176,7 @@ class Call:
         return {
             "target": target_of(self._tool.function, f"tool {effect.name!r}"),
             "typed": bool(self._tool.arguments.kinds),
+            "ok_key": self._tool.ok_key,
             "name": effect.name,
             "arguments": effect.arguments,
             "call_id": effect.call_id,

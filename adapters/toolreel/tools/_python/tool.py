@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, overload
+from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
 from toolreel._internal.errors import ToolModuleError
 from toolreel.tools._isolation import Isolation, target_of
+from toolreel.tools._own_envelopes import OkKey
 from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.config_checks import check_choice
 from toolreel_core._tools.parameter_schemas import SchemaLike
 from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
 
@@ -30,6 +32,7 @@ class ToolSettings(ToolFlags, total=False):
     description: str | None
     parameters: SchemaLike | None
     isolated: bool | Isolation
+    ok_key: OkKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,13 @@ class Tool:
     function: Callable[..., object]
     isolation: Isolation | None = None
     """Isolation of its calls; ``None`` runs them in this process."""
+    ok_key: OkKey = "envelope"
+    """What ``ok`` in a returned object means."""
     arguments: Arguments = field(init=False, repr=False, compare=False)
     """Conversion of a call's arguments."""
 
     def __post_init__(self) -> None:
+        check_choice("ok_key", self.ok_key, get_args(OkKey))
         object.__setattr__(self, "arguments", _arguments(self.definition, self.function))
         if self.isolation is not None:
             place = f"tool {self.definition.name!r}"
@@ -71,11 +77,14 @@ class Tool:
         :param parameters: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; by default
             it is generated from the signature. Arguments are passed by name: converted to the annotated
             types if the schema is generated, as plain JSON otherwise
+        :param ok_key: whether ``"ok": false`` in a returned object is a failure: ``envelope`` if the object
+            has only the keys of an envelope, ``failure`` always, ``data`` never
         :param isolated: whether each call runs in a separate process, which is killed at the deadline
         """
         merged: ToolSettings = {**cast("ToolSettings", getattr(function, _MARK, {})), **settings}
         name, description = merged.pop("name", None), merged.pop("description", None)
         schema, isolated = merged.pop("parameters", None), merged.pop("isolated", False)
+        ok_key = merged.pop("ok_key", "envelope")
         flags = cast("ToolFlags", merged)
         if schema is None:
             definition = replace(signature_of(function, name).definition, **flags)
@@ -84,7 +93,7 @@ class Tool:
             inner = str(getattr(function, "__name__", "")) if name is None else name
             text = summary_of(function) if description is None else description
             definition = ToolDefinition.of(inner, text, schema, **flags)
-        return cls(definition, function, Isolation() if isolated is True else isolated or None)
+        return cls(definition, function, Isolation() if isolated is True else isolated or None, ok_key)
 
     @property
     def is_async(self) -> bool:

@@ -17,6 +17,7 @@ from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._plan.request import reserved_keys
 from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_categories, min_coverage
 from toolreel_core.evals._plan.filters import comma_separated
 
 _OPENROUTER: Final = "https://openrouter.ai/api"
@@ -256,6 +257,10 @@ class Options:
     """Retries of a run that ended with an empty text."""
     void_retries: int = 2
     """Retries of a run that the provider failed."""
+    accept_void: tuple[str, ...] = ()
+    """Categories of void runs that count as ended, such as ``transport.forbidden``."""
+    min_coverage: float = 1.0
+    """The least share of the runs that must not be such; 1: none may be."""
     seeds: bool = False
     """Whether each trial sends a seed of its own."""
     endpoint: Endpoint = field(default_factory=Endpoint)
@@ -303,13 +308,18 @@ class Options:
             **_axes(filled),
         )
 
+    @property
+    def accepted_voids(self) -> AcceptedVoids:
+        """The void runs that the evaluation may end with."""
+        return AcceptedVoids(self.accept_void, self.min_coverage)
+
     def tree(self) -> dict[str, Json]:
         """All options in the structure of a plan file."""
         return {
             "eval": {
                 key: [*value] if isinstance(value, tuple) else value
                 for key in ("preset", *_KEYS)
-                if (value := getattr(self, key)) is not None
+                if (value := getattr(self, key)) is not None and (key, value) not in _OMITTED
             },
             "endpoint": self.endpoint.tree(),
             "loop": parse(self.loop),
@@ -347,6 +357,7 @@ def layered(layers: Iterable[Tree]) -> Tree:
 
 _WORDS: Final = (
     *("models", "add_models", "profiles", "strategies", "scenarios", "languages", "tool_allowlist"),
+    "accept_void",
 )
 _SWITCHES: Final = (
     *("language_strict", "enforce_applicability", "content_tag_fallback", "fallback_matrix"),
@@ -357,7 +368,9 @@ _COUNTS: Final[Mapping[str, int]] = {
     **dict.fromkeys(("verbosity", "fallback_retries", "empty_response_retries", "void_retries"), 0),
 }
 """Options that are counts, and the least value of each."""
-_KEYS: Final = (*_WORDS, *_SWITCHES, *_COUNTS, "tool_use_mode", "tool_failure_policy")
+_KEYS: Final = (*_WORDS, *_SWITCHES, *_COUNTS, "tool_use_mode", "tool_failure_policy", "min_coverage")
+_OMITTED: Final[tuple[tuple[str, object], ...]] = (("accept_void", ()), ("min_coverage", 1.0))
+"""Options of later versions, which are not stored at their defaults: old plans keep their digests."""
 
 
 def _axes(table: Table) -> dict[str, Any]:
@@ -368,6 +381,8 @@ def _axes(table: Table) -> dict[str, Any]:
         **{key: table.switch(key, default=False) for key in _SWITCHES if key in table.values},
         **{key: table.whole(key, least, least) for key, least in _COUNTS.items() if key in table.values},
     }
+    given["accept_void"] = accepted_categories(table, given.get("accept_void", ()))
+    given["min_coverage"] = min_coverage(table, accepting=bool(given["accept_void"]))
     if "tool_use_mode" in table.values:
         mode = table.text("tool_use_mode").strip().lower()
         if mode not in _MODES:

@@ -39,6 +39,7 @@ def summary_files(summary: Summary, about: Tree) -> dict[str, Tree]:
         "taxonomy": TAXONOMY,
         "complete": summary.complete,
         "missing": summary.missing,
+        **_accepted(summary),
         **total.tree(),
         "warnings": list(summary.warnings),
         "models": [_row(task, axes) for task in summary.tasks],
@@ -49,6 +50,20 @@ def summary_files(summary: Summary, about: Tree) -> dict[str, Tree]:
         BY_STRATEGY: _grouped(cells, "strategy"),
         BY_LANGUAGE: _grouped(cells, "language"),
     }
+
+
+def _accepted(summary: Summary) -> Tree:
+    """The void runs that are accepted, where the plan accepts any."""
+    voids = summary.accepted_voids
+    if not voids.categories:
+        return {}
+    told: Tree = {
+        "categories": list(voids.categories),
+        "runs": summary.accepted,
+        "min_coverage": voids.min_coverage,
+        "covered": summary.covered,
+    }
+    return {"accepted_void": told}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
+from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
@@ -120,6 +122,8 @@ class Summary:
     """In the order of the plan."""
     missing: int
     """Runs that the plan asks for, and that have not ended."""
+    accepted_voids: AcceptedVoids = field(default_factory=AcceptedVoids)
+    """The void runs that it may end with."""
 
     @property
     def cells(self) -> tuple[CellSummary, ...]:
@@ -128,8 +132,32 @@ class Summary:
 
     @property
     def complete(self) -> bool:
-        """Whether no run is missing, and none is void."""
-        return not self.missing and not any(cell.counts.void for cell in self.cells)
+        """Whether no run is missing, and none is void, except for so many as are accepted."""
+        return not self.missing and self.void == self.accepted and self.covered
+
+    @property
+    def covered(self) -> bool:
+        """Whether enough runs are not void and accepted."""
+        return self.accepted_voids.suffice(self.accepted, self.required_runs)
+
+    @property
+    def void(self) -> int:
+        """Void runs, accepted or not."""
+        return sum(cell.counts.void for cell in self.cells)
+
+    @property
+    def accepted(self) -> int:
+        """Void runs that are accepted."""
+        return sum(self.accepts(entry) for cell in self.cells for entry in cell.entries)
+
+    @property
+    def required_runs(self) -> int:
+        """All runs, made or missing."""
+        return self.missing + sum(len(cell.entries) for cell in self.cells)
+
+    def accepts(self, entry: RunEntry) -> bool:
+        """Whether a run is void and accepted."""
+        return self.accepted_voids.includes(entry.result, entry.category)
 
     def counts(self, *, control: bool | None = None) -> ResultCounts:
         """How all runs went; see :meth:`TaskSummary.counts`."""
@@ -141,8 +169,15 @@ class Summary:
         return tuple(warning for cell in self.cells for warning in _warnings(cell))
 
 
+_NONE: Final = AcceptedVoids()
+
+
 def summarise(
-    records: Iterable[Record], order: Iterable[Cell], controls: Iterable[str], planned_runs: int
+    records: Iterable[Record],
+    order: Iterable[Cell],
+    controls: Iterable[str],
+    planned_runs: int,
+    accepted_voids: AcceptedVoids = _NONE,
 ) -> Summary:
     """Sum up the records of an evaluation.
 
@@ -161,7 +196,8 @@ def summarise(
         summed = gathered[cell].summed(cell, control=cell.scenario in plain)
         tasks.setdefault(cell.task, []).append(summed)
     ended = sum(len(gathered[cell].entries) for cell in names if cell in places)
-    return Summary(tuple(TaskSummary(tuple(cells)) for cells in tasks.values()), max(0, planned_runs - ended))
+    rows = tuple(TaskSummary(tuple(cells)) for cells in tasks.values())
+    return Summary(rows, max(0, planned_runs - ended), accepted_voids)
 
 
 class _Gathered:

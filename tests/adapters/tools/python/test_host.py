@@ -10,20 +10,23 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from queue import Queue
-from typing import cast
+from typing import Any, Final, cast
 
+import anyio
 import pytest
 
 from tests.patience import HANG
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall, Progress, RunContext, ToolError, current_call
+from toolreel.tools._own_envelopes import OkKey
 from toolreel.tools._python.host import DEADLINE, AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tool import Tool, ToolLike
+from toolreel.tools._python.tool import Tool, ToolLike, tool
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._tools.result_envelope import envelope_of
 from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
 
 
@@ -450,3 +453,66 @@ def test_arguments_are_values_of_their_types() -> None:
 @dataclass
 class Point:
     x: int
+
+
+REPORTED: Final[dict[str, Json]] = {"ok": False, "error": "No room."}
+UNEXPLAINED: Final = "The tool failed without saying why. Try another way."
+ENVELOPED: Final = {"ok": False, "errors": ["No room."]}
+
+
+def report(value: dict[str, Any]) -> dict[str, Any]:
+    """Return it."""
+    return value
+
+
+@pytest.mark.parametrize(
+    ("ok_key", "value", "read"),
+    [
+        ("envelope", REPORTED, (True, REPORTED, [])),
+        ("envelope", ENVELOPED, (False, {}, ["No room."])),
+        ("failure", REPORTED, (False, {}, ["No room."])),
+        ("failure", ENVELOPED, (False, {}, ["No room."])),
+        ("failure", {"ok": True, "error": None}, (True, {"ok": True, "error": None}, [])),
+        (
+            "failure",
+            {"ok": False, "error": {"code": "FULL", "message": "No."}, "left": 0, "data": 1},
+            (False, {"left": 0, "data": 1}, ["No."]),
+        ),
+        ("failure", {"ok": False, "why": 1}, (False, {"why": 1}, [UNEXPLAINED])),
+        ("data", REPORTED, (True, REPORTED, [])),
+        ("data", ENVELOPED, (True, ENVELOPED, [])),
+        ("data", {"ok": True, "data": {}}, (True, {"ok": True, "data": {}}, [])),
+    ],
+)
+def test_how_ok_in_a_result_counts_is_up_to_the_tool(
+    ok_key: OkKey, value: dict[str, Any], read: tuple[bool, Any, list[str]]
+) -> None:
+    returned = PythonTools([Tool.of(report, ok_key=ok_key)]).run(call("report", value=value))
+    envelope = envelope_of("report", returned.output, limit=10_000)
+    assert (envelope.ok, parse(envelope.data), [each.message for each in envelope.errors]) == read
+
+
+@pytest.mark.parametrize(("ok_key", "ok"), [("failure", False), ("data", True)])
+def test_it_counts_alike_in_a_process_of_its_own_and_in_an_async_host(ok_key: OkKey, ok: bool) -> None:
+    async def reporting(value: dict[str, Any]) -> dict[str, Any]:
+        return value
+
+    effect = call("report", value=REPORTED)
+    isolated = PythonTools([Tool.of(report, ok_key=ok_key, isolated=True)]).run(effect)
+    tools = AsyncPythonTools([Tool.of(reporting, name="report", ok_key=ok_key)])
+    assert anyio.run(tools.run, effect) == isolated
+    assert envelope_of("report", isolated.output, limit=10_000).ok is ok
+
+
+def test_a_tool_error_is_a_failure_whatever_ok_means() -> None:
+    @tool(ok_key="data")
+    def fail() -> int:
+        raise ToolError("No.")
+
+    assert not envelope_of("fail", PythonTools([fail]).run(call("fail")).output, limit=10_000).ok
+
+
+def test_a_wrong_meaning_of_ok_is_said() -> None:
+    wrong: Any = "never"
+    told = complaint(ConfigError, lambda: Tool.of(report, ok_key=wrong))
+    assert told == "ok_key: expected one of envelope, failure, data, got 'never'"

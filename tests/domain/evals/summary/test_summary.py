@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import random
+from typing import Any, cast
 
 from tests.evals.made import CELL, cell, record
+from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._records.record import SentRequest
+from toolreel_core.evals._summary.reference_format import summary_files
 from toolreel_core.evals._summary.summary import Summary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts
 
@@ -64,6 +67,19 @@ def test_a_run_is_missing_until_it_has_ended_and_void_runs_leave_it_incomplete()
     assert not summary.complete
     assert summarise(RECORDS[:2], [CELL], [], 2).complete
     assert not summarise(RECORDS[3:4], [OTHER], [], 1).complete
+
+
+def test_void_runs_that_are_accepted_leave_it_complete_as_long_as_enough_others_are_there() -> None:
+    (void,) = (each for each in RECORDS if each.verdict.result == "void")
+    runs, name = (*RECORDS[:2], void), void.verdict.category
+    for share, covered in ((0.6, True), (0.7, False)):
+        summary = summarise(runs, [CELL, OTHER], [], 3, AcceptedVoids((name,), share))
+        assert (summary.void, summary.accepted, summary.required_runs) == (1, 1, 3)
+        assert (summary.covered, summary.complete) == (covered, covered)
+        whole = cast("dict[str, Any]", summary_files(summary, {})["summary.json"])
+        assert whole["accepted_void"]["runs"] == 1
+    another = summarise(runs, [CELL, OTHER], [], 3, AcceptedVoids(("loop.cancelled",), 0.1))
+    assert (another.accepted, another.covered, another.complete) == (0, True, False)
 
 
 def test_what_the_plan_does_not_ask_for_comes_last_and_fills_no_gap() -> None:
