@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given
@@ -13,6 +14,7 @@ from toolreel_core._replies.streaming.stream import Stream
 TEXTS = st.text("ab <\n", max_size=8)
 ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 3), max_size=2)
 CALLS = st.lists(st.tuples(st.sampled_from(["ping", "read"]), ARGUMENTS), max_size=3)
+SPACED: list[Callable[[str], str]] = [str, str.strip, lambda text: text.replace(" ", "  ")]
 
 
 @given(TEXTS, TEXTS, CALLS, st.data())
@@ -21,7 +23,7 @@ def test_a_whole_message_is_not_said_twice(
 ) -> None:
     spelled = data.draw(st.fixed_dictionaries({key: st.booleans() for key in ("text", "thought", "calls")}))
     has_ids = data.draw(st.booleans())
-    chunks = [{"delta": {"role": "assistant"}}]
+    chunks: list[dict[str, Any]] = [{"delta": {"role": "assistant"}}]
     if spelled["thought"]:
         chunks += [{"delta": {"reasoning_content": piece}} for piece in cut(reasoning, data)]
     if spelled["text"]:
@@ -34,7 +36,7 @@ def test_a_whole_message_is_not_said_twice(
                 {"index": place, "function": {"arguments": p}} for p in cut(json.dumps(arguments), data)
             ]
             chunks += [{"delta": {"tool_calls": [one]}} for one in (head, *pieces)]
-    spaced = data.draw(st.sampled_from([str, str.strip, lambda text: text.replace(" ", "  ")]))
+    spaced = data.draw(st.sampled_from(SPACED))
     message: dict[str, Any] = {"content": spaced(content), "reasoning_content": spaced(reasoning)}
     if calls:
         message["tool_calls"] = [
@@ -42,7 +44,7 @@ def test_a_whole_message_is_not_said_twice(
             for place, (name, arguments) in enumerate(calls)
             for told in [data.draw(st.sampled_from([json.dumps(arguments, indent=1), arguments]))]
         ]
-    beside = data.draw(st.sampled_from([{}, {"delta": {}}]))
+    beside: dict[str, Any] = data.draw(st.sampled_from(({}, {"delta": {}})))
     last = {**beside, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
     found = read([*chunks, last])
     assert said(found["content"]) == said(content)

@@ -406,7 +406,7 @@ def test_a_whole_message_with_another_call_is_told(other: Json) -> None:
 
 
 def test_a_whole_message_has_the_calls_that_no_delta_began() -> None:
-    more = {"id": "b", "function": {"name": "read", "arguments": "{}"}}
+    more: Json = {"id": "b", "function": {"name": "read", "arguments": "{}"}}
     message: Json = {"tool_calls": [PING, more, "odd", "odd"]}
     assert calls_of(chunk(tool_calls=[PING]), choice(message=message)) == [PING, "odd", more]
 
