@@ -22,6 +22,7 @@ from toolreel_core._schema.validation import violations
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.faults import (
     Fault,
+    arguments_in_envelope,
     arguments_not_json,
     arguments_not_object,
     arguments_too_deep,
@@ -50,9 +51,11 @@ def admit(call: ToolCall, plan: Plan) -> Admission:
     if isinstance(call.arguments, ArgumentError):
         return _unread_arguments_fault(call.name, call.arguments, plan)
     # Coerce first, so that the schema judges what would run.
-    arguments = coerced_arguments(tool, call.arguments, plan.config).arguments
-    found = violations(tool.parameters, arguments)
-    return arguments_violate_schema(tool.name, found) if found else arguments
+    intended = coerced_arguments(tool, call.arguments, plan.config)
+    if intended.doubt:
+        return arguments_in_envelope(tool.name, intended.doubt)
+    found = violations(tool.parameters, intended.arguments)
+    return arguments_violate_schema(tool.name, found) if found else intended.arguments
 
 
 def needs_approval(call: ToolCall, plan: Plan) -> bool:
@@ -100,13 +103,13 @@ def _unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Faul
 def coerced_arguments(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Intended:
     """The arguments coerced to the tool's schema, as far as ``argument_repairs`` allows.
 
-    A wrapper object is removed, nested JSON text is decoded, and nulls that mean "absent" are dropped.
+    An envelope is opened, nested JSON text is decoded, and nulls that mean "absent" are dropped.
     """
     return coerced(
         tool.parameters,
         arguments,
-        unwrap=config.argument_repairs == "lenient",
-        decode=config.argument_repairs != "strict",
+        names=(tool.name, tool.outward),
+        repair=config.argument_repairs != "strict",
         drop_nulls=config.null_for_optional_is_absent,
         max_depth=config.max_argument_depth,
     )

@@ -77,12 +77,12 @@ WORDS: Final[Mapping[WarningCode, str]] = {
     "objects are an error.",
     "ARGUMENTS_DUPLICATE_KEYS": "Arguments had a duplicate key; the last value counts, or it is an error if "
     "repairs are strict.",
-    "ARGUMENTS_MAYBE_WRAPPED": "Arguments are one object that looks like the arguments themselves; it was "
-    "left as it is.",
+    "ARGUMENTS_MAYBE_WRAPPED": "Arguments are one object that looks like the arguments themselves; the "
+    "tool's schema decides whether it is opened.",
     "ARGUMENTS_DECODED": "A value was JSON text where the tool's schema requires an array or an object; it "
     "was decoded, and is valid.",
-    "ARGUMENTS_UNWRAPPED": "Arguments were wrapped one level too deep for the tool's schema; they were "
-    "unwrapped, and are valid.",
+    "ARGUMENTS_UNWRAPPED": "Arguments stood in an envelope that the tool's schema does not mean; it was "
+    "opened, and they are valid.",
     "NULL_ARGUMENT_DROPPED": "An optional argument was null where the tool's schema rejects null; it was "
     "dropped.",
     "LONE_SURROGATE": "There was a lone surrogate, which cannot be encoded in a request; it was replaced by "

@@ -147,6 +147,15 @@ def arguments_violate_schema(name: str, violations: Sequence[Violation]) -> Faul
     )
 
 
+def arguments_in_envelope(name: str, found: str) -> Fault:
+    """The arguments look like a whole call, and the schema allows both readings."""
+    return Fault(
+        "ARGUMENTS_SCHEMA_ERROR",
+        f"The arguments of {name} are {found}. It is not certain what was meant, so {name} was not run. "
+        f"Call {name} again with the parameters themselves, in nothing else.",
+    )
+
+
 def output_too_large(name: str, size: int, limit: int) -> Fault:
     """The tool returned more than the model may see."""
     return Fault(

@@ -222,10 +222,17 @@ def test_nested_json_text_that_would_be_too_deep_is_not_decoded() -> None:
     assert isinstance(admitted('{"edits": "[[]]"}', max_argument_depth=2), Fault)
 
 
-def test_arguments_in_a_wrapper_are_unwrapped_only_where_that_is_wanted() -> None:
+def test_arguments_in_an_envelope_are_taken_out_unless_nothing_is_repaired() -> None:
     wrapped = '{"arguments": {"edits": "[1]"}}'
-    assert isinstance(admitted(wrapped), Fault)
-    assert admitted(wrapped, argument_repairs="lenient") == '{"edits":[1]}'
+    assert admitted(wrapped) == admitted(wrapped, argument_repairs="lenient") == '{"edits":[1]}'
+    assert isinstance(admitted(wrapped, argument_repairs="strict"), Fault)
+
+
+def test_an_envelope_that_may_be_meant_as_it_is_does_not_run() -> None:
+    found = admitted('{"name": "wipe", "arguments": {"edits": []}}')
+    assert isinstance(found, Fault)
+    assert found.message.startswith('The arguments of edit are a whole call of "wipe".')
+    assert found.code == "ARGUMENTS_SCHEMA_ERROR"
 
 
 def test_what_was_done_to_arguments_has_codes() -> None:

@@ -9,6 +9,7 @@ from toolreel_core._schema.validation import Violation
 from toolreel_core._tools.faults import (
     Fault,
     FaultCode,
+    arguments_in_envelope,
     arguments_not_json,
     arguments_not_object,
     arguments_too_deep,
@@ -206,3 +207,12 @@ def test_a_name_as_long_as_a_page_is_not_told_back_whole(fault: Fault) -> None:
 
 def test_a_fault_without_figures_has_an_empty_object() -> None:
     assert Fault("TOOL_CANCELLED", "Gone.").data == "{}"
+
+
+def test_arguments_in_an_envelope_are_said_to_be_so() -> None:
+    assert arguments_in_envelope("echo", 'a whole call of "ping"') == Fault(
+        "ARGUMENTS_SCHEMA_ERROR",
+        'The arguments of echo are a whole call of "ping". '
+        "It is not certain what was meant, so echo was not run. "
+        "Call echo again with the parameters themselves, in nothing else.",
+    )

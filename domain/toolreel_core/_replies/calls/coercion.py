@@ -1,4 +1,4 @@
-"""Coerce arguments to their tool's schema: decode nested JSON text, unwrap, drop nulls.
+"""Coerce arguments to their tool's schema: open envelopes, decode nested JSON text, drop nulls.
 
 Some models write a nested array or object as JSON text inside a string (pi#9931, kimi-cli#2513), or
 the arguments one level too deep. Approval, idempotency key and tool all see the coerced arguments, so that
@@ -8,13 +8,14 @@ what was approved is exactly what runs (coder#28044).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, read
 from toolreel_core._jsontext.trees import pointed
+from toolreel_core._replies.calls.call_names import meant_name
 from toolreel_core._schema.validation import broken_places, refused_nulls
 
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
@@ -29,7 +30,9 @@ _Whole: TypeAlias = Callable[[Json], Json]
 # none, and are returned without parsing.
 _STRINGIFIED: Final = re.compile(r'"(?:\\[nrt]|[ ])*+[\[{]')
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
-_WRAPPERS: Final = ("arguments", "parameters", "args", "input")
+_WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
+_MAY_BE_ENVELOPE: Final = tuple(f'{{"{key}":' for key in (*sorted(_WRAPPERS), "name"))
+"""How the canonical text of an envelope begins; most arguments don't, and are not parsed for it."""
 _LIMIT: Final = 64
 """Maximum number of schemas followed for a value, and of strings tried: arguments come from outside."""
 
@@ -40,31 +43,41 @@ class Intended:
 
     arguments: JsonText
     codes: tuple[Coercion, ...] = ()
+    doubt: str = ""
+    """Why it is not certain what was meant, if so: then the call does not run."""
 
 
 def coerced(
     schema: JsonText,
     arguments: JsonText,
     *,
-    unwrap: bool,
-    decode: bool,
+    names: Collection[str],
+    repair: bool,
     drop_nulls: bool,
     max_depth: int = MAX_DEPTH,
 ) -> Intended:
     """Coerce arguments to a schema by the given coercions.
 
-    :param unwrap: unwrap arguments nested in a single ``arguments``, ``input`` and so on
-    :param decode: decode JSON text inside strings
+    :param names: the names of the tool, which may stand in an envelope
+    :param repair: open envelopes, and decode JSON text inside strings
     :param drop_nulls: drop nulls that the schema rejects and does not require
     """
-    # The order matters: a wrapper may hold JSON text, and decoding may produce a null.
+    fit = partial(_fitted, schema, decode=repair, drop_nulls=drop_nulls, max_depth=max_depth)
+    outer = fit(arguments)
+    if not repair or not arguments.startswith(_MAY_BE_ENVELOPE):
+        return outer
+    found = _envelope(arguments)
+    return _opened(schema, found, names, outer, fit(found.inner)) if found else outer
+
+
+def _fitted(
+    schema: JsonText, arguments: JsonText, *, decode: bool, drop_nulls: bool, max_depth: int
+) -> Intended:
+    # The order matters: decoding may produce a null.
     codes: tuple[Coercion, ...] = ()
-    if unwrap:
-        found = unwrapped(schema, arguments)
-        arguments, codes = found.arguments, found.codes
     if decode:
         found = decoded(schema, arguments, max_depth=max_depth)
-        arguments, codes = found.arguments, (*codes, *found.codes)
+        arguments, codes = found.arguments, found.codes
     if drop_nulls and (gone := refused_nulls(schema, arguments)):
         tree = cast("Mapping[str, Json]", parse(arguments))
         arguments = canonical({name: value for name, value in tree.items() if name not in gone})
@@ -99,25 +112,60 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
     return Intended(text, ("ARGUMENTS_DECODED",))
 
 
-def unwrapped(schema: JsonText, arguments: JsonText) -> Intended:
-    """The arguments nested in a single ``arguments`` or the like that is not in the schema.
+@dataclass(frozen=True, slots=True)
+class _Envelope:
+    """A whole call, or ``{"arguments": {…}}``, where the arguments should be."""
 
-    >>> schema = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]})
-    >>> unwrapped(schema, canonical({"arguments": {"n": 1}})).arguments
-    '{"n":1}'
-    """
+    tree: Mapping[str, Json]
+    key: str
+    inner: JsonText
+
+
+def _envelope(arguments: JsonText) -> _Envelope | None:
     tree = cast("Mapping[str, Json]", parse(arguments))
-    wrappers = [key for key in _WRAPPERS if key in tree]
-    if len(wrappers) != 1 or not tree.keys() <= {"name", *wrappers}:
-        return Intended(arguments)
-    inner, properties = tree[wrappers[0]], cast("_Schema", parse(schema)).get("properties")
-    known = isinstance(properties, Mapping) and not properties.keys().isdisjoint(tree)
+    keys = [key for key in tree if key in _WRAPPERS]
+    if len(keys) != 1 or not tree.keys() <= {"name", *keys}:
+        return None
+    inner = tree[keys[0]]
     inner = read(inner, unique_keys=True).value_or("") if isinstance(inner, str) else inner
-    if known or not isinstance(inner, Mapping):
-        return Intended(arguments)
-    text = canonical(inner)
-    fits = not broken_places(schema, parse(decoded(schema, text).arguments))
-    return Intended(text, ("ARGUMENTS_UNWRAPPED",)) if fits else Intended(arguments)
+    return _Envelope(tree, keys[0], canonical(inner)) if isinstance(inner, Mapping) else None
+
+
+def _opened(
+    schema: JsonText, found: _Envelope, names: Collection[str], outer: Intended, inner: Intended
+) -> Intended:
+    """The arguments in an envelope or the envelope itself, whichever the schema means; else a doubt.
+
+    An envelope whose keys are all declared is none, if it is valid. Otherwise it is opened if what it holds
+    is valid and it is not, or if what it holds is declared and it is not.
+    """
+    declared, more = _declared(schema)
+    may_stay = not broken_places(schema, parse(outer.arguments))
+    if may_stay and found.tree.keys() <= declared:
+        return outer
+    fits = not broken_places(schema, parse(inner.arguments))
+    if not may_stay and not fits:
+        return outer
+    name = found.tree.get("name")
+    if name is not None and not (isinstance(name, str) and meant_name(name, names)[0] in names):
+        return replace(outer, doubt=f"a whole call of {canonical(name)}")
+    held = cast("Mapping[str, Json]", parse(found.inner)).keys()
+    meant = declared.isdisjoint(found.tree) and held <= declared and (bool(held) or not more)
+    if fits and (not may_stay or meant):
+        return Intended(inner.arguments, ("ARGUMENTS_UNWRAPPED", *inner.codes))
+    return replace(outer, doubt=f"an object inside {found.key!r}, which the schema does not declare")
+
+
+def _declared(schema: JsonText) -> tuple[frozenset[str], bool]:
+    """The parameters that a schema declares, and whether it means others too.
+
+    It does if it says so, or if it declares none.
+    """
+    root = cast("_Schema", parse(schema))
+    applied = [*_Walk(schema, root, may_try=False).applied([root])]
+    listed = [properties for each in applied if isinstance(properties := each.get("properties"), Mapping)]
+    more = any("additionalProperties" in each or "patternProperties" in each for each in applied)
+    return frozenset().union(*listed), more or not listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +186,7 @@ class _Walk:
         :param schemas: the schemas that apply there
         :param whole: returns all arguments with a value put there
         """
-        applied = [*self._applied(schemas)]
+        applied = [*self.applied(schemas)]
         if not isinstance(value, str):
             return self._inside(value, applied, place, whole)
         candidate = _candidate(value, applied)
@@ -174,7 +222,7 @@ class _Walk:
         before = broken_places(self.text, old)
         return sum(map(partial(_is_around, place), broken)) <= sum(map(partial(_is_around, place), before))
 
-    def _applied(self, schemas: Sequence[Json]) -> Iterator[_Schema]:
+    def applied(self, schemas: Sequence[Json]) -> Iterator[_Schema]:
         """The given schemas, and those that they refer to or combine."""
         pending, met = [*schemas], 0
         while pending and met < _LIMIT:

@@ -1,286 +1,26 @@
-"""Join the deltas of a streamed reply into one message, and the fragments of its tool calls into whole calls.
-
-Servers disagree on how to tell one call from the next. Most give an index in every fragment and the id in
-the first one only. Some give index 0 to every call and tell them apart by id (vercel/ai#14277,
-ollama/ollama#15457), some give neither, some repeat id and name in every fragment (hermes-agent#12230),
-some send all of the arguments again with every piece, and some send each call whole.
-"""
+"""Join the deltas of a streamed reply into one message."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Final, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._jsontext.trees import in_order, tree_at
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._replies.streaming.call_fragments import joined_calls, joined_function
 
-# What matters for nesting: escapes (which may hide a quote), quotes and brackets.
-_MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
-_LONGEST_NAME: Final = 1_000
-"""Maximum length of a name: a server that repeats it in every chunk would grow it without bound."""
-_LONGEST_INDEX: Final = 10
-"""Digits from which an index sent as text is ignored."""
-
-
-def joined_calls(values: Sequence[Json]) -> list[Json]:
-    """The calls in the order in which they began, from the ``tool_calls`` of each delta.
-
-    >>> first = {"index": 0, "id": "a", "function": {"name": "ping", "arguments": "{"}}
-    >>> joined_calls([[first], [{"index": 0, "function": {"arguments": "}"}}]])
-    [{'id': 'a', 'function': {'name': 'ping', 'arguments': '{}'}}]
-    """
-    calls = _Calls()
-    for value in values:
-        calls.take(value)
-    return [entry.tree() if isinstance(entry, _Call) else entry for entry in calls.in_order()]
-
-
-def joined_function(values: Sequence[Json]) -> Json:
-    """The joined legacy ``function_call``, of which a reply has at most one."""
-    call = _Call()
-    for value in values:
-        call.take({"function": value})
-    return call.function()
-
-
-class _Calls:
-    """The calls so far, with the keys by which a fragment finds its call."""
-
-    def __init__(self) -> None:
-        self.begun: list[_Call | Json] = []
-        """Calls in order; an entry that is not a fragment stays unchanged for the later reader."""
-        self._by_id: dict[str, _Call] = {}
-        self._by_index: dict[int, _Call] = {}
-        self._latest: _Call | None = None
-
-    def take(self, value: Json) -> None:
-        """Add the ``tool_calls`` of one delta."""
-        entries = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-        if isinstance(value, Mapping) and (numbered := in_order(value)):
-            entries = [
-                {"index": number, **entry} if isinstance(entry, Mapping) else entry
-                for number, entry in numbered.items()
-            ]
-        for place, entry in enumerate(entries):
-            if not (isinstance(entry, Mapping) and _is_fragment(entry)):
-                self.begun.append(entry)
-            elif not self._repeats(entry):
-                self._call_of(entry, place).take(entry)
-
-    def _repeats(self, entry: Mapping[str, Json]) -> bool:
-        """Whether a call is sent a second time under its own id, whatever index it has now."""
-        identity = _identity(entry.get("id"))
-        return identity in self._by_id and self._by_id[identity].equals(entry)
-
-    def _call_of(self, entry: Mapping[str, Json], place: int) -> _Call:
-        identity, index, name = _identity(entry.get("id")), _index(entry.get("index")), _name(entry)
-        call = self._known(identity, index, entry)
-        # Several named entries in one delta without id and index are different calls.
-        separate = place > 0 and name != "" and identity is None and index is None
-        if call is None or separate or call.ended_before(entry):
-            call = _Call(name or (call.name if call else ""))
-            self.begun.append(call)
-        self._latest = call
-        if identity is not None:
-            self._by_id[identity] = call
-        if index is not None:
-            self._by_index[index] = call
-            call.index = index if call.index is None else call.index
-        return call
-
-    def in_order(self) -> list[_Call | Json]:
-        """The calls by index if each has its own (fragments may interleave), else in order of appearance."""
-        calls = [call for call in self.begun if isinstance(call, _Call)]
-        indices = [call.index for call in calls if call.index is not None]
-        if len({*indices}) < len(self.begun):
-            return self.begun
-        return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
-
-    def _known(self, identity: str | None, index: int | None, entry: Mapping[str, Json]) -> _Call | None:
-        """The call of a fragment by id, index, or else the latest; a new id may join a call without one."""
-        if identity in self._by_id:
-            return self._by_id[identity]
-        name = _name(entry)
-        # A fragment with an unknown index continues the latest call only if that has no index and no name
-        # is given: a name begins a call.
-        unnumbered = self._latest if self._latest and not (self._latest.index is not None or name) else None
-        call = self._latest if index is None else self._by_index.get(index, unnumbered)
-        if call and call.has_id and identity is not None and not call.goes_on_with(entry):
-            return None
-        return call
-
-
-class _Call:
-    """One call, joined from its fragments so far."""
-
-    def __init__(self, name: str = "") -> None:
-        self.index: int | None = None
-        """The index of its first fragment that had one."""
-        self.name = name
-        self._named_again = False
-        """Whether its name came again after its arguments: the next arguments are those of another call."""
-        self._arguments: list[Json] = []
-        self._braces = _Braces()
-        self._rest: dict[str, Json] = {}
-        self._in_function: dict[str, Json] = {}
-
-    @property
-    def has_id(self) -> bool:
-        """Whether a fragment of it had an id."""
-        return _identity(self._rest.get("id")) is not None
-
-    def ended_before(self, entry: Mapping[str, Json]) -> bool:
-        """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
-
-        Under the same id it is the same call, sent with other arguments: they are joined, which is no
-        JSON, so the model is told. Which of them it meant is not on the wire.
-        """
-        name, more = _name(entry), bool(_arguments(entry).strip())
-        # Where the name comes after the arguments, it is theirs.
-        if not self._braces.closed or not self.name:
-            return False
-        if not name:
-            return self._named_again and more
-        same_id = self.has_id and _identity(entry.get("id")) == _identity(self._rest["id"])
-        if same_id and name == self.name and _index(entry.get("index")) in {None, self.index}:
-            return False
-        return more or name != self.name
-
-    def goes_on_with(self, entry: Mapping[str, Json]) -> bool:
-        """Whether a fragment with a new id belongs to this call: some servers make a new id for every chunk.
-
-        It does if it continues arguments that are open, or repeats the name of the index that it has.
-        """
-        name, begins = _name(entry), _arguments(entry).lstrip().startswith("{")
-        if not self.name or self._braces.closed:
-            return not self.name
-        repeats_head = name == self.name and _index(entry.get("index")) is not None
-        return not name or (repeats_head and not (self._arguments and begins))
-
-    def equals(self, entry: Mapping[str, Json]) -> bool:
-        """Whether a fragment is this complete call once more: equal arguments as values, however written."""
-        if not self._braces.closed or _name(entry) not in {"", self.name}:
-            return False
-        mine = read(_argument_text(self._said())).value_or(None)
-        return isinstance(mine, Mapping) and mine == read(_arguments(entry)).value_or(None)
-
-    def take(self, entry: Mapping[str, Json]) -> None:
-        """Add a fragment."""
-        name = _name(entry)
-        self._named_again = self._named_again or (self._braces.closed and name == self.name != "")
-        for key, value in entry.items():
-            if key not in {"function", "index"} and value is not None and value != "":
-                # Of several ids, the first: earlier fragments have been shown under it.
-                self._rest[key] = self._rest[key] if key == "id" and self.has_id else value
-        for key, value in tree_at(entry, "function").items():
-            if key == "arguments":
-                self._go_on(value)
-            elif key != "name":
-                self._in_function[key] = value
-        # A server may repeat the whole name in every chunk (hermes#12230); joining would double it.
-        self.name += "" if name == self.name or len(self.name) > _LONGEST_NAME else name
-
-    def tree(self) -> Json:
-        """The call in the shape of a reply that was not streamed."""
-        return {**self._rest, "function": self.function()}
-
-    def function(self) -> Json:
-        """Its function part."""
-        name = {"name": self.name} if self.name else {}
-        return {**name, "arguments": self._said(), **self._in_function}
-
-    def _said(self) -> Json:
-        return (
-            self._arguments[0]
-            if len(self._arguments) == 1
-            else _joined_arguments([*map(_argument_text, self._arguments)])
-        )
-
-    def _go_on(self, arguments: Json) -> None:
-        if arguments is not None and arguments != "":
-            self._arguments.append(arguments)
-            self._braces.take(_argument_text(arguments))
-
-
-class _Braces:
-    """Tracks whether a JSON value that arrives in chunks is complete, without parsing it again each time."""
-
-    def __init__(self) -> None:
-        self.closed = False
-        self._depth = 0
-        self._quoted = self._escaped = False
-
-    def take(self, piece: str) -> None:
-        """Scan the next chunk, which is not empty."""
-        mark = ""
-        for mark in _MARK.findall(piece[1:] if self._escaped else piece):
-            if mark == '"':
-                self._quoted = not self._quoted
-            elif not self._quoted and mark in "[]{}":
-                self._depth += 1 if mark in "[{" else -1
-                self.closed = self._depth == 0
-        self._escaped = mark == "\\"
-
-
-def _joined_arguments(pieces: Sequence[str]) -> str:
-    """The joined arguments.
-
-    Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a prefix
-    look the same, so what decides is which of the two results is JSON.
-    """
-    whole, last = "".join(pieces), pieces[-1] if pieces else ""
-    grew = all(piece.startswith(before) for before, piece in pairwise(pieces))
-    return last if grew and _is_json(last) and not _is_json(whole) else whole
-
-
-def _is_json(text: str) -> bool:
-    return read(text).map(lambda _: True).value_or(False)
-
-
-def _is_fragment(entry: Mapping[str, Json]) -> bool:
-    return isinstance(entry.get("function"), Mapping) or "name" not in entry
-
-
-def _name(entry: Mapping[str, Json]) -> str:
-    name = tree_at(entry, "function").get("name")
-    return name if isinstance(name, str) else ""
-
-
-def _identity(given: Json) -> str | None:
-    if isinstance(given, bool) or not isinstance(given, str | int):
-        return None
-    return str(given).strip() or None
-
-
-def _index(given: Json) -> int | None:
-    if isinstance(given, str):
-        return int(given) if given.isascii() and given.isdecimal() and len(given) < _LONGEST_INDEX else None
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        return None
-    return int(given) if given == given // 1 else None
-
-
-def _arguments(entry: Mapping[str, Json]) -> str:
-    given = tree_at(entry, "function").get("arguments")
-    return "" if given is None else _argument_text(given)
-
-
-def _argument_text(arguments: Json) -> str:
-    return arguments if isinstance(arguments, str) else canonical(arguments)
-
-
+_NOTHING: Final[Mapping[str, Json]] = {}
 _Detail: TypeAlias = Mapping[str, Json]
 
 
-def joined(deltas: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
+def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NOTHING) -> dict[str, Json]:
     """The joined message, in the shape of a reply that was not streamed.
 
     >>> joined([{"role": "assistant", "content": "Hel"}, {"content": "lo"}])
     {'role': 'assistant', 'content': 'Hello'}
 
     Texts and arguments are concatenated, lists are extended; of anything else the last value counts.
+
+    :param whole: the message once more, as some servers send it at the end: it is not said twice
     """
     given: dict[str, list[Json]] = {}
     for delta in deltas:
@@ -288,7 +28,32 @@ def joined(deltas: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
             if value is not None:
                 given.setdefault(key, []).append(value)
     fields = {key: _JOINING.get(key, _going_on)(values) for key, values in given.items()}
-    return {"role": "assistant", "content": None, **fields}
+    again = {
+        key: _settled(key, given.get(key, []), value) for key, value in whole.items() if value is not None
+    }
+    return {"role": "assistant", "content": None, **fields, **again}
+
+
+def _settled(key: str, values: Sequence[Json], whole: Json) -> Json:
+    """The value of a key that deltas spelled and a whole message has, or one of the two."""
+    match key:
+        case "tool_calls":
+            return joined_calls(values, whole=whole)
+        case "function_call":
+            return joined_function(values, whole=whole)
+        case _:
+            spelled = _JOINING.get(key, _going_on)(values) if values else None
+            return whole if not spelled or not _says(spelled, whole) else spelled
+
+
+def _says(spelled: Json, whole: Json) -> bool:
+    """Whether what deltas spelled holds all of a whole value, apart from spaces.
+
+    It may hold more, such as the tags of a thought. If it holds less, the message is the server's last word.
+    """
+    if not (isinstance(spelled, str) and isinstance(whole, str)):
+        return True  # parts and details: the deltas are as good, and have been shown
+    return "".join(whole.split()) in "".join(spelled.split())
 
 
 def _content(values: Sequence[Json]) -> Json:

@@ -76,6 +76,14 @@ class Stream:
     """Finish reason of the choice, and the provider's native one."""
     deltas: PVector[Mapping[str, Json]] = _NO_DELTAS
     """The deltas of the first choice, unchanged."""
+    message: Mapping[str, Json] = field(default_factory=dict)
+    """The whole message that some servers send after its deltas, or beside each of them."""
+    misplaced: bool = False
+    """Whether calls were beside the deltas instead of inside them."""
+    spelled: bool = False
+    """Whether a chunk had a ``delta``; some servers call every one of them ``message``."""
+    kinds: frozenset[str] = frozenset()
+    """The kinds of chunks that were displayed."""
     others: bool = False
     """Whether there are further choices."""
     calls_of_others: PVector[Mapping[str, Json]] = _NO_DELTAS
@@ -102,17 +110,19 @@ class Stream:
     def whole(self) -> Mapping[str, Json]:
         """The body as if it had not been streamed, with an ``error`` if the stream failed."""
         at, _ = self.close()
-        message = joined(at.deltas)
+        message = joined(at.deltas, at.message)
         failure = at.failure
         if not failure and not at.done and "finish_reason" not in at.choice:
             failure = _cut("the stream ended before the reply was complete")
         # Lost text is only a gap in an answer, but a gap in a call could change what runs.
         if not failure and at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
             failure = _cut("a part of the stream could not be read, and may have been part of a tool call")
-        choices: list[Json] = [{"index": 0, "message": message, "finish_reason": None, **at.choice}]
+        # Left beside the message, where the reader of replies finds them and says so.
+        beside = {"tool_calls": message.pop("tool_calls")} if at.misplaced else {}
+        choices: list[Json] = [{"index": 0, "message": message, **beside, "finish_reason": None, **at.choice}]
         announced = {"message": joined(at.calls_of_others)} if at.calls_of_others else {}
         further: list[Json] = [{"index": 1, **announced}] if at.others else []
-        began = bool(at.deltas) or bool(at.choice)
+        began = bool(at.deltas) or bool(at.message) or bool(at.choice)
         error = {"error": failure} if failure else {}
         listed = choices + further if began else []
         return {"object": "chat.completion", **error, **at.head, "choices": listed}
@@ -147,8 +157,16 @@ class Stream:
         mine = first[0] if first else _NOTHING
         if failure := _failure(chunk, mine):
             return replace(self, failure=failure, done=True), ()
-        delta = _delta(mine)
+        delta, message = self._said(mine)
+        beside = _calls_beside(chunk, mine, delta)
+        if beside and self._has_calls():
+            message = {**message, **beside}  # inside a delta before: here they are said again
+        elif beside:
+            delta = {**delta, **beside}
         shown = deltas_of(delta)
+        if message:
+            told = self.kinds.union(each.kind for each in shown)
+            shown = (*shown, *(each for each in deltas_of(message) if each.kind not in told))
         ended = {key: word for key in _OF_CHOICE if isinstance(word := mine.get(key), str) and word.strip()}
         said = bool(shown or ended or delta.get("reasoning_details") or delta.get("refusal"))
         return replace(
@@ -157,11 +175,28 @@ class Stream:
             head={**self.head, **_usage(chunk, mine), **{key: chunk[key] for key in _HEAD if chunk.get(key)}},
             choice={**self.choice, **ended},
             deltas=self.deltas.append(delta) if delta else self.deltas,
+            message={**self.message, **{key: value for key, value in message.items() if value}},
+            misplaced=self.misplaced or (bool(beside) and not self._has_calls()),
+            spelled=self.spelled or isinstance(mine.get("delta"), Mapping),
+            kinds=self.kinds.union(each.kind for each in shown),
             others=self.others or len(choices) > len(first),
             calls_of_others=self.calls_of_others.extend(
                 calls for one in choices if one not in first and (calls := _calls(one))
             ),
         ), shown
+
+    def _said(self, choice: Mapping[str, Json]) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+        """The delta of a chunk, and the whole message after or beside deltas."""
+        message = choice.get("message")
+        if isinstance(message, Mapping):
+            if isinstance(choice.get("delta"), Mapping):
+                return _delta(choice), message
+            if self.spelled:
+                return _NOTHING, message
+        return _delta(choice), _NOTHING
+
+    def _has_calls(self) -> bool:
+        return not self.misplaced and any(delta.get("tool_calls") for delta in self.deltas)
 
 
 def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
@@ -232,6 +267,14 @@ def _calls(choice: Mapping[str, Json]) -> Mapping[str, Json]:
     """The calls of a delta, and nothing else of it."""
     calls = _delta(choice).get("tool_calls")
     return {"tool_calls": calls} if calls else _NOTHING
+
+
+def _calls_beside(
+    chunk: Mapping[str, Json], choice: Mapping[str, Json], delta: Mapping[str, Json]
+) -> Mapping[str, Json]:
+    """Calls that are beside a delta without any, in its choice or in the chunk."""
+    found = delta.get("tool_calls") or choice.get("tool_calls") or chunk.get("tool_calls")
+    return {"tool_calls": found} if found and not delta.get("tool_calls") else _NOTHING
 
 
 def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from tests.strategies import json_objects
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._replies.calls.coercion import Coercion, Intended, coerced, decoded, unwrapped
+from toolreel_core._replies.calls.coercion import Coercion, Intended, coerced, decoded
 from toolreel_core._replies.warning_codes import WarningCode
 
 SCHEMA = canonical(
@@ -154,15 +154,22 @@ def test_arguments_that_are_meant_as_they_are_stay_so(arguments: dict[str, Json]
     assert decoded(canonical({"additionalProperties": {"type": "string"}}), text) == Intended(text)
 
 
+def intended(schema: JsonText, arguments: Json, *, repair: bool = True, drop_nulls: bool = False) -> Intended:
+    return coerced(schema, canonical(arguments), names={"count"}, repair=repair, drop_nulls=drop_nulls)
+
+
 NUMBER = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]})
+LOOSE = canonical({"properties": {"n": {"type": "integer"}}})
 
 
-@pytest.mark.parametrize("wrapper", ["arguments", "parameters", "args", "input"])
-def test_arguments_are_taken_out_of_a_wrapper_that_the_schema_does_not_know(wrapper: str) -> None:
-    for more in ({}, {"name": "count"}):
+@pytest.mark.parametrize("key", ["arguments", "parameters", "args", "input"])
+@pytest.mark.parametrize("schema", [NUMBER, LOOSE])
+def test_an_envelope_that_the_schema_does_not_know_is_opened(key: str, schema: JsonText) -> None:
+    for more in ({}, {"name": "count"}, {"name": "functions.count"}, {"name": None}):
         for inner in ({"n": 1}, '{"n": 1}'):
-            found = unwrapped(NUMBER, canonical({**more, wrapper: inner}))
+            found = intended(schema, {**more, key: inner})
             assert found == Intended(JsonText('{"n":1}'), ("ARGUMENTS_UNWRAPPED",))
+            assert intended(schema, {**more, key: inner}, repair=False).codes == ()
 
 
 @pytest.mark.parametrize(
@@ -177,45 +184,75 @@ def test_arguments_are_taken_out_of_a_wrapper_that_the_schema_does_not_know(wrap
         {"arguments": {"n": 1}, "other": 1},
     ],
 )
-def test_what_is_no_wrapper_or_holds_what_does_not_fit_stays(arguments: Json) -> None:
-    assert unwrapped(NUMBER, canonical(arguments)) == Intended(canonical(arguments))
+def test_what_is_no_envelope_or_holds_what_does_not_fit_stays(arguments: Json) -> None:
+    assert intended(NUMBER, arguments) == Intended(canonical(arguments))
 
 
-def test_what_stands_in_a_wrapper_may_itself_have_to_be_decoded() -> None:
+@pytest.mark.parametrize("name", ["wipe", 1])
+def test_an_envelope_with_another_name_is_told(name: Json) -> None:
+    assert (
+        intended(NUMBER, {"name": name, "arguments": {"n": 1}}).doubt == f"a whole call of {canonical(name)}"
+    )
+
+
+FREE = canonical({"type": "object"})
+MAP = canonical({"properties": {"n": {}}, "additionalProperties": {"type": "object"}})
+NAMED = canonical({"properties": {"n": {}, "name": {}}})
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        (FREE, {"input": {"n": 1}}),
+        (FREE, {"input": {}}),
+        (MAP, {"input": {}}),
+        (LOOSE, {"input": {"n": "1"}}),
+        (LOOSE, {"input": {"n": 1, "m": 2}}),
+        (NAMED, {"name": "count", "input": {"n": 1}}),
+    ],
+)
+def test_an_envelope_of_which_the_schema_allows_two_readings_is_told(
+    schema: JsonText, arguments: Json
+) -> None:
+    found = intended(schema, arguments)
+    assert found.arguments == canonical(arguments)
+    assert found.doubt == "an object inside 'input', which the schema does not declare"
+
+
+def test_an_empty_envelope_is_opened_where_the_schema_declares_all_it_means() -> None:
+    assert intended(canonical({"properties": {}}), {"input": {}}).arguments == "{}"
+
+
+def test_what_an_envelope_holds_may_itself_have_to_be_decoded() -> None:
     schema = canonical({"properties": {"tags": {"type": "array"}}, "additionalProperties": False})
-    found = unwrapped(schema, canonical({"arguments": {"tags": "[1]"}}))
-    assert found == Intended(canonical({"tags": "[1]"}), ("ARGUMENTS_UNWRAPPED",))
+    found = intended(schema, {"arguments": {"tags": "[1]"}})
+    assert found == Intended(canonical({"tags": [1]}), ("ARGUMENTS_UNWRAPPED", "ARGUMENTS_DECODED"))
 
 
-def test_a_parameter_may_have_the_name_of_a_wrapper() -> None:
+def test_a_parameter_may_have_the_name_of_an_envelope() -> None:
     schema = canonical({"properties": {"input": {"type": "object"}}})
-    arguments = canonical({"input": {}})
-    assert unwrapped(schema, arguments) == Intended(arguments)
+    assert intended(schema, {"input": {}}) == Intended(canonical({"input": {}}))
+    referred = canonical({"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"properties": {"input": {}}}}})
+    assert intended(referred, {"input": {"n": 1}}) == Intended(canonical({"input": {"n": 1}}))
+
+
+def test_a_parameter_of_that_name_is_an_envelope_where_only_its_inside_fits() -> None:
+    schema = canonical({"properties": {"input": {"type": "string"}}, "required": ["input"]})
+    assert intended(schema, {"input": {"input": "x"}}).arguments == '{"input":"x"}'
 
 
 ORDER = canonical({"properties": {"items": {"type": "array"}, "note": {"type": "string"}}})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "meant", "codes"),
-    [
-        ({"args": {"items": "[1]"}}, {"items": [1]}, ("ARGUMENTS_UNWRAPPED", "ARGUMENTS_DECODED")),
-        ({"items": "[1]", "note": None}, {"items": [1]}, ("ARGUMENTS_DECODED", "NULL_ARGUMENT_DROPPED")),
-    ],
-)
-def test_each_coercion_is_made_only_if_it_is_allowed(
-    arguments: Json, meant: Json, codes: tuple[Coercion, ...]
-) -> None:
-    given = canonical(arguments)
-    assert coerced(ORDER, given, unwrap=True, decode=True, drop_nulls=True) == Intended(
-        canonical(meant), codes
-    )
-    assert coerced(ORDER, given, unwrap=False, decode=False, drop_nulls=False) == Intended(given)
+def test_each_coercion_is_made_only_if_it_is_allowed() -> None:
+    arguments: Json = {"items": "[1]", "note": None}
+    both = Intended(canonical({"items": [1]}), ("ARGUMENTS_DECODED", "NULL_ARGUMENT_DROPPED"))
+    assert intended(ORDER, arguments, drop_nulls=True) == both
+    assert intended(ORDER, arguments, repair=False) == Intended(canonical(arguments))
 
 
 def test_arguments_without_refused_nulls_keep_them() -> None:
-    given = canonical({"other": None})
-    assert coerced(ORDER, given, unwrap=False, decode=True, drop_nulls=True) == Intended(given)
+    assert intended(ORDER, {"other": None}, drop_nulls=True) == Intended(canonical({"other": None}))
 
 
 def test_each_coercion_is_a_warning_code() -> None:

@@ -337,3 +337,103 @@ def test_what_was_shown_is_what_was_said(texts: list[str]) -> None:
     stream = "".join(chunk(content=text) for text in texts) + chunk("stop")
     content = whole(stream)["choices"][0]["message"]["content"]
     assert "".join(delta.text for delta in shown(stream)) == content == json.loads(json.dumps("".join(texts)))
+
+
+PING: dict[str, Json] = {"id": "a", "function": {"name": "ping", "arguments": '{"n": 1}'}}
+OTHER: dict[str, Json] = {"id": "a", "function": {"name": "ping", "arguments": '{"n": 2}'}}
+
+
+def choice(**fields: Json) -> str:
+    return frame({"choices": [{"index": 0, **fields}]})
+
+
+def calls_of(*texts: str) -> list[Json]:
+    listed: list[Json] = whole(*texts, DONE)["choices"][0]["message"]["tool_calls"]
+    return listed
+
+
+@pytest.mark.parametrize("beside", [{}, {"delta": {}}])
+@pytest.mark.parametrize(
+    ("spelled", "message", "meant"),
+    [
+        ("Hello", "Hello", "Hello"),
+        ("Hello", " He llo\n", "Hello"),
+        ("<think>So.</think>Hello", "Hello", "<think>So.</think>Hello"),
+        ("Hel", "Hello", "Hello"),
+        ("", "Hello", "Hello"),
+        ("Hello", "", "Hello"),
+        ("Hello", [{"type": "text", "text": "Hello"}], "Hello"),
+    ],
+)
+def test_a_whole_message_after_deltas_is_not_said_twice(
+    beside: dict[str, Json], spelled: str, message: Json, meant: Json
+) -> None:
+    texts = (chunk(content=spelled, role="assistant"), choice(**beside, message={"content": message}), DONE)
+    assert whole(*texts)["choices"][0]["message"]["content"] == meant
+    assert [delta.text for delta in shown(*texts)] == [spelled or meant]
+
+
+def test_a_message_beside_each_delta_holds_all_so_far() -> None:
+    texts = [
+        choice(delta={"content": piece}, message={"content": so_far})
+        for piece, so_far in (("Hel", "Hel"), ("lo", "Hello"))
+    ]
+    assert whole(*texts, DONE)["choices"][0]["message"]["content"] == "Hello"
+    assert [delta.text for delta in shown(*texts, DONE)] == ["Hel", "lo"]
+
+
+def test_a_stream_may_have_nothing_but_a_message_beside_an_empty_delta() -> None:
+    text = choice(delta={}, message={"content": "Hello", "tool_calls": [PING]})
+    assert whole(text, DONE)["choices"][0]["message"]["content"] == "Hello"
+    assert calls_of(text) == [PING]
+
+
+@pytest.mark.parametrize("again", [PING, {**PING, "id": "b"}, {"function": PING["function"]}])
+def test_calls_in_a_whole_message_run_once(again: Json) -> None:
+    assert calls_of(chunk(tool_calls=[PING]), choice(message={"tool_calls": [again]})) == [PING]
+
+
+def test_of_equal_calls_each_is_the_one_with_its_id() -> None:
+    pings = [{**PING, "id": "a"}, {**PING, "id": "b"}]
+    texts = (chunk(tool_calls=[{**ping, "index": at}]) for at, ping in enumerate(pings))
+    assert calls_of(*texts, choice(message={"tool_calls": pings[::-1]})) == pings
+
+
+@pytest.mark.parametrize("other", [OTHER, {**OTHER, "id": "b"}])
+def test_a_whole_message_with_another_call_is_told(other: Json) -> None:
+    found = calls_of(chunk(tool_calls=[PING]), choice(message={"tool_calls": [other]}))
+    assert found == [{"id": "a", "function": {"name": "ping", "arguments": '{"n": 1}{"n": 2}'}}]
+
+
+def test_a_whole_message_has_the_calls_that_no_delta_began() -> None:
+    more: Json = {"id": "b", "function": {"name": "read", "arguments": "{}"}}
+    message: Json = {"tool_calls": [PING, more, "odd", "odd"]}
+    assert calls_of(chunk(tool_calls=[PING]), choice(message=message)) == [PING, "odd", more]
+
+
+def test_the_legacy_call_of_a_whole_message_runs_once() -> None:
+    call: Json = {"name": "ping", "arguments": "{}"}
+    for message in ({"function_call": call}, {"function_call": None}):
+        found = whole(chunk(function_call=call), choice(message=message), DONE)
+        assert found["choices"][0]["message"]["function_call"] == call
+
+
+def test_calls_beside_the_deltas_are_read_and_said_to_be_there() -> None:
+    head: Json = {"index": 0, "id": "a", "function": {"name": "ping", "arguments": "{"}}
+    rest: Json = {"index": 0, "function": {"arguments": "}"}}
+    for texts in (
+        (choice(delta={}, tool_calls=[head]), choice(delta={"tool_calls": []}, tool_calls=[rest])),
+        (frame({"choices": [], "tool_calls": [head]}), frame({"tool_calls": [rest]})),
+        (choice(delta={"content": "Hi"}, tool_calls=[head]), chunk(tool_calls=[rest])),
+    ):
+        found = whole(*texts, chunk("tool_calls"), DONE)["choices"][0]
+        assert found["tool_calls"] == [{"id": "a", "function": {"name": "ping", "arguments": "{}"}}]
+        assert "tool_calls" not in found["message"]
+        assert [delta.text for delta in shown(*texts) if delta.kind == "tool_call"] == ["ping", "{", "}"]
+
+
+def test_calls_that_are_said_again_beside_a_delta_run_once() -> None:
+    again: Json = {"function": {"name": "ping", "arguments": {"n": 1}}}
+    for text in (choice(delta={}, tool_calls=[again]), frame({"choices": [], "tool_calls": [again]})):
+        assert calls_of(chunk(tool_calls=[PING]), text) == [PING]
+    assert calls_of(choice(delta={"tool_calls": [PING]}, tool_calls=[again])) == [PING]
