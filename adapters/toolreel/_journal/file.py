@@ -28,6 +28,7 @@ from toolreel._journal.format import (
     unfinished,
 )
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
+from toolreel._journal.seal import Sealing
 from toolreel._journal.withheld import withheld
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.scanned_texts import refuse_secrets_in_line
@@ -47,6 +48,7 @@ class _Lines:
         self._part = unfinished(path)
         self._secrets = known_secrets_of(os.environ) if secrets is None else dict(secrets)
         self._written = 0
+        self._seal = Sealing()
         self._failure: AdapterError | None = None
         self._holds_results = False
 
@@ -79,7 +81,7 @@ class _Lines:
             raise
 
     def close(self) -> None:
-        """Sync the file to disk and rename it from ``<path>.part`` to ``<path>``.
+        """Seal the file, sync it to disk and rename it from ``<path>.part`` to ``<path>``.
 
         The name stays if an event could not be written: the run can then be resumed.
         """
@@ -95,8 +97,16 @@ class _Lines:
             except JournalError:
                 self._file.leave()
                 raise
-            with writing(self.path):
-                self._file.close()
+            self._close_sealed()
+
+    def _close_sealed(self) -> None:
+        with writing(self.path):
+            try:
+                self._file.append_in_room(self._seal.line)
+            except OSError:
+                self._file.leave()
+                raise
+            self._file.close()
 
     def leave(self) -> Path | None:
         """Close the file without renaming it; returns its path if it is still there."""
@@ -133,10 +143,10 @@ class _Lines:
         refuse_secrets_in_line(line, self._secrets, f"{self.path}, line {self._written + 1}")
 
     def _write(self, line: str, effect: Wanted | None, event: Event | None) -> None:
-        before = self._file.end
+        before, data = self._file.end, f"{line}\n".encode()
         with writing(self.path):
             try:
-                self._file.append(f"{line}\n".encode())
+                self._file.append(data)
             except OSError:
                 with suppress(OSError):
                     if self._file.end == before and isinstance(event, ToolReturned):
@@ -145,6 +155,7 @@ class _Lines:
                 raise
             finally:
                 self._holds_results |= isinstance(event, ToolReturned) and self._file.end > before
+        self._seal.take(data)
         self._written += 1
 
     def __enter__(self) -> Self:
@@ -220,7 +231,7 @@ class FileJournal(_Lines):
 
 
 class ReopenedJournal(_Lines):
-    """The journal of a killed or paused run, reopened to append to it.
+    """The journal of a killed or paused run, reopened to append to it; its seal is written again at its end.
 
     A truncated last line is moved to ``<path>.cut``; one that lacks only its line end is kept.
 
@@ -249,6 +260,7 @@ class ReopenedJournal(_Lines):
         except JournalError:
             self._file.forget()
             raise
+        self._seal.take(self.recorded.text.encode())
         self._written = 1 + len(self.recorded.records)
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
@@ -281,7 +293,7 @@ class _Content(NamedTuple):
 
     recorded: Recorded
     end: int
-    """The size of what is kept."""
+    """The size of what is kept: all but a seal and what is torn."""
     line_end: bytes
     """The line end that the last line lacks."""
     torn: bytes
@@ -298,9 +310,11 @@ class _Content(NamedTuple):
         whole, line_end, last = data.rpartition(b"\n")
         if last.endswith(b"}"):
             with suppress(JournalError):
-                return cls(_parsed(data + b"\n", source), len(data), b"\n", b"")
-        whole += line_end
-        return cls(_parsed(whole, source), len(whole), b"", last)
+                recorded = _parsed(data + b"\n", source)
+                kept = len(recorded.text.encode())
+                return cls(recorded, min(kept, len(data)), b"\n" if kept > len(data) else b"", b"")
+        recorded = _parsed(whole + line_end, source)
+        return cls(recorded, len(recorded.text.encode()), b"", last)
 
 
 def _check_content(path: Path) -> None:

@@ -3,7 +3,7 @@
 The first line is a header with versions, plan and digest; each other line is an event:
 ``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it
 answers. Request bodies are not stored: the reducer computes them again, and the fingerprint proves that they
-are the same.
+are the same. A journal that was closed ends with a seal (:mod:`toolreel._journal.seal`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from toolreel._driver.ports import Wanted
 from toolreel._internal.errors import JournalError
 from toolreel._journal.migrations import Versions
+from toolreel._journal.seal import unsealed
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, canonical, either, read
 from toolreel_core._jsontext.digest import digest
@@ -51,7 +52,7 @@ class Recorded:
     plan: Plan
     records: tuple[Record, ...]
     text: str = field(repr=False)
-    """The content of the file; for an older version, migrated to the newest."""
+    """The content of the file without its seal; for an older version, migrated to the newest."""
     source: str
     """Where it was read from, for messages."""
     version: int = VERSIONS.newest
@@ -69,7 +70,7 @@ class Recorded:
 
 
 class MemoryJournal:
-    """A journal in memory; ``text`` is what a file would contain."""
+    """A journal in memory; ``text`` is what a file would contain before its seal."""
 
     def __init__(self, plan: Plan) -> None:
         self.lines = [header_line(plan)]
@@ -80,7 +81,7 @@ class MemoryJournal:
 
     @property
     def text(self) -> str:
-        """The journal as the content of a file."""
+        """The journal as the content of a file, without a seal."""
         return "".join(line + "\n" for line in self.lines)
 
 
@@ -120,6 +121,7 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
         raise JournalError(
             f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"
         )
+    text = unsealed(text, source)
     first, *rest = text.split("\n")[
         :-1
     ]  # not splitlines, which also splits at U+2028 and others, unescaped in JSON

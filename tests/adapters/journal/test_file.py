@@ -20,6 +20,7 @@ from toolreel._driver.sync import run
 from toolreel._internal.errors import JournalError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import MemoryJournal, read_journal, unfinished
+from toolreel._journal.seal import sealed
 from toolreel._replay.replay import replay
 from toolreel._replay.resume import aresume, resume
 from toolreel.testing._scripted import ScriptedEndpoint
@@ -74,7 +75,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
     done = resumed(path, Ports(endpoint, PythonTools([Tool.of(counted, name="add")])))
     assert isinstance(done.outcome, Completed)
     assert len(calls) == (1 if lines < 3 else 0)
-    assert path.read_text("utf-8") == whole()
+    assert path.read_bytes() == sealed(whole())
     assert [*tmp_path.iterdir()] == [path]
 
 
@@ -88,7 +89,7 @@ def test_a_last_line_that_was_cut_anywhere_is_taken_away_and_kept(tmp_path: Path
             assert journal.cut == folder / "sum.journal.jsonl.cut"
             assert (folder / "sum.journal.jsonl.cut").read_bytes() == third[:end] + b"\n"
             assert len(journal.recorded.records) == 1
-        assert path.read_text("utf-8") == "".join(whole().splitlines(keepends=True)[:2])
+        assert path.read_bytes() == sealed("".join(whole().splitlines(keepends=True)[:2]))
 
 
 def test_a_last_line_that_lacks_only_its_end_stands(tmp_path: Path) -> None:
@@ -98,14 +99,14 @@ def test_a_last_line_that_lacks_only_its_end_stands(tmp_path: Path) -> None:
         assert journal.cut is None
         assert len(journal.recorded.records) == 2
     resume(path, Ports(ScriptedEndpoint(SUM[1:]), PythonTools([add])))
-    assert path.read_text("utf-8") == whole()
+    assert path.read_bytes() == sealed(whole())
 
 
 @pytest.mark.parametrize("torn", [b'{"n":3,"kind"', b'{"n":3}', b"\x00\x00\xff", b"\xe2\x80"])
 def test_whatever_a_cut_line_holds_the_run_goes_on_to_the_same_end(torn: bytes, tmp_path: Path) -> None:
     path = killed(tmp_path, 3, torn)
     resume(path, Ports(ScriptedEndpoint(SUM[1:]), PythonTools([add])))
-    assert path.read_text("utf-8") == whole()
+    assert path.read_bytes() == sealed(whole())
     assert path.with_name(f"{path.name}.cut").read_bytes() == torn + b"\n"
 
 
@@ -117,7 +118,7 @@ def test_a_run_that_has_ended_is_given_back_and_nothing_is_done(
     path.write_text(whole(), "utf-8")
     done = resumed(f"{path}.part", Ports(ScriptedEndpoint([]), PythonTools([])))
     assert isinstance(done.outcome, Completed)
-    assert path.read_text("utf-8") == whole()
+    assert path.read_bytes() == sealed(whole())
 
 
 def test_a_run_that_rests_goes_on_when_somebody_decides(tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_a_durable_journal_is_the_same_journal(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "sum.journal.jsonl"
     with FileJournal(path, PLAN, durable=True) as journal:
         run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
-    assert path.read_text("utf-8") == whole()
+    assert path.read_bytes() == sealed(whole())
 
 
 def test_paths_may_be_texts(tmp_path: Path) -> None:

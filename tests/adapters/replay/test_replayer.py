@@ -14,7 +14,7 @@ from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.run_result import retold
 from toolreel._driver.sync import run
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
+from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
 from toolreel._replay.replay import DRIVERS, Driver, replay
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel.cassette._format.serializer import deserialize, serialize
@@ -210,7 +210,7 @@ def broken_session(folder: Path) -> tuple[Path, str]:
     with serving(Answer(raw=b""), replying(saying("hello"))) as server:
         live = LiveSession(LiveTarget(server.url)).run(ONCE_MORE, folder / "kept.yaml")
     assert live.run.completed
-    return folder / "kept.yaml", (folder / "kept.journal.jsonl").read_text()
+    return folder / "kept.yaml", read_journal(folder / "kept.journal.jsonl").text
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

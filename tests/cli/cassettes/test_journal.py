@@ -8,6 +8,7 @@ from typing import Final
 
 from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each
 from toolreel._journal.format import read_journal
+from toolreel._journal.seal import sealed
 from toolreel._replay.replay import companion
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.codec import encode
@@ -53,7 +54,7 @@ def test_a_cassette_of_our_own_gives_the_journal_that_the_live_run_wrote(tmp_pat
     assert f"journal     {recorded.digest[:16]}, as the live run wrote it" in shown.stdout
     assert (real.code, real.data["identical"]) == (0, True)
     assert (by_plan.code, by_journal.code) == (0, 0)
-    assert (tmp_path / "alone.journal.jsonl").read_text() == recorded.text
+    assert (tmp_path / "alone.journal.jsonl").read_bytes() == sealed(recorded.text)
     assert inferred.code == 0, inferred
     assert inferred.data["runs"][0]["tally"]["tool_calls"] == 2
 

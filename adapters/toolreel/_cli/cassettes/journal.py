@@ -20,6 +20,7 @@ from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.run_printer import as_json, show_outcome, show_plan, show_turns
 from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.format import read_journal
+from toolreel._journal.seal import sealed
 from toolreel._replay.from_cassette.messages import COMPARISONS, Comparison
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scan import leaks
@@ -126,7 +127,7 @@ def _saved(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool)
             raise SecretFound(f"{path}: not written, it would hold {found[0].kind}")
     for path, one in zip(paths, runs, strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(one.recorded.text.encode())
+        path.write_bytes(sealed(one.recorded.text))
     return paths
 
 

@@ -90,13 +90,13 @@ def test_what_tools_of_every_kind_have_said_is_found_in_the_requests(path: Path)
         LiveSession(LiveTarget(server.url), [stock]).run(plan, path)
         again = path.with_name("again.yaml")
         LiveSession(LiveTarget(server.url)).run(Plan.of(model="m", messages="hi"), again)
-    assert told(path, plans=[plan])[0].recorded.text == companion(path).read_text()
+    assert told(path, plans=[plan])[0].recorded.text == read_journal(companion(path)).text
     assert [type(event).__name__ for event in told(path, plans=[approved])[0].recorded.events][1:3] == [
         "ApprovalGiven",
         "ToolReturned",
     ]
     (retried,) = told(again, plans=[read_journal(companion(again)).plan])
-    assert retried.recorded.text == companion(again).read_text()
+    assert retried.recorded.text == read_journal(companion(again)).text
 
 
 def converse(path: Path, script: Sequence[Answer], talk: Callable[[OpenAI], object]) -> None:

@@ -1,0 +1,110 @@
+"""The seal of a journal: no damage to a file that was closed makes it another run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.samples import complaint
+from toolreel._driver.performer import Ports
+from toolreel._driver.sync import run
+from toolreel._internal.errors import JournalError
+from toolreel._journal.file import FileJournal, ReopenedJournal
+from toolreel._journal.format import MemoryJournal, parse_journal, read_journal, unfinished
+from toolreel._journal.part_file import ROOM
+from toolreel._journal.seal import sealed
+from toolreel._replay.replay import replay
+from toolreel.testing._scripted import ScriptedEndpoint
+from toolreel.tools._python.host import PythonTools
+
+CASSETTES: Final = Path(__file__).parents[3] / "cassettes"
+RECORDED: Final = [
+    text
+    for path in sorted(CASSETTES.rglob("*.journal.jsonl"))
+    if len(text := path.read_text("utf-8")) < 40_000
+]
+"""Journals of real runs, from before there were seals."""
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
+    """The text of a recorded journal, and its sealed file with one damage."""
+    text = draw(st.sampled_from(RECORDED))
+    whole = sealed(text)
+    lines = whole.splitlines(keepends=True)
+    at = draw(st.integers(0, len(whole) - 1))
+    one, other = draw(st.integers(0, len(lines) - 1)), draw(st.integers(0, len(lines) - 1))
+    match draw(st.sampled_from(["bit", "byte", "cut", "swap", "delete", "repeat"])):
+        case "bit":
+            return text, whole[:at] + bytes([whole[at] ^ 1 << draw(st.integers(0, 7))]) + whole[at + 1 :]
+        case "byte":
+            return text, whole[:at] + draw(st.sampled_from([b"0", b"7", b"a", b"z"])) + whole[at + 1 :]
+        case "cut":
+            return text, whole[:at] + whole[at + draw(st.integers(1, 40)) :]
+        case "swap":
+            lines[one], lines[other] = lines[other], lines[one]
+        case "delete":
+            del lines[one]
+        case _:
+            lines.insert(other, lines[one])
+    return text, b"".join(lines)
+
+
+@given(damaged())
+@example((RECORDED[0], sealed(RECORDED[0]).replace(b"a", b"b", 1)))
+def test_no_damage_makes_a_journal_that_was_closed_another_run(case: tuple[str, bytes]) -> None:
+    text, content = case
+    try:
+        found = parse_journal(content.decode()).text
+    except (JournalError, UnicodeDecodeError):
+        return
+    assert found == text
+
+
+def test_the_last_line_of_a_closed_journal_is_the_seal_of_those_before_it(tmp_path: Path) -> None:
+    path, memory = tmp_path / "sum.journal.jsonl", MemoryJournal(PLAN)
+    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=memory)
+    with FileJournal(path, PLAN) as journal:
+        run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
+    assert path.read_bytes() == sealed(memory.text)
+    recorded = read_journal(path)
+    assert recorded.text == memory.text
+    assert f'{{"digest":"{recorded.digest}","end":3}}' == path.read_text().splitlines()[-1]
+    assert replay(path).recorded == recorded
+
+
+@pytest.mark.parametrize("text", RECORDED)
+@pytest.mark.parametrize("ending", [b"", ROOM, b"no line end"])
+def test_a_seal_is_taken_off_and_put_on_again(text: str, ending: bytes, tmp_path: Path) -> None:
+    path, whole = tmp_path / "kept.journal.jsonl", sealed(text)
+    # A process may be killed between two of the steps in which a journal is closed or reopened.
+    unfinished(path).write_bytes(whole[:-1] if ending == b"no line end" else whole + ending)
+    with ReopenedJournal(path) as journal:
+        assert journal.recorded.text == text
+        assert journal.cut is None
+        assert unfinished(path).read_bytes() == text.encode() + ROOM
+    assert path.read_bytes() == whole
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_journal_that_does_not_fit_its_seal_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "kept.journal.jsonl"
+    lines = sealed(RECORDED[0]).splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:-2], lines[-1]]))
+    told = (
+        f"{path}, line {len(lines) - 1}: the lines before this seal are not those that were recorded; "
+        "restore the file or record it again (if the change is meant, delete this line)"
+    )
+    assert complaint(JournalError, lambda: read_journal(path)) == told
+    assert complaint(JournalError, lambda: ReopenedJournal(path)) == told
+    assert path.read_bytes() == b"".join([*lines[:-2], lines[-1]])
+
+
+def test_journals_without_a_seal_are_read_as_before() -> None:
+    for text in RECORDED:
+        assert parse_journal(text).text == text
