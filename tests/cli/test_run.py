@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.servers.chat_server import ChatServer, chunk, replying, serving, streaming
+from toolreel._cli.options.presets import NO_PRESETS
 from toolreel._replay.replay import DRIVERS
 from toolreel.testing._scripted import saying
 from toolreel_core._jsontext.canonical import Json
@@ -44,7 +45,9 @@ def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: P
     assert '            ← {"path":"/release/status","value":"draft","version":7}' in lines
     assert "answer      It is a draft." in lines
     assert "outcome     completed: the model gave a final answer" in lines
-    assert said.stderr.splitlines() == [
+    *stderr, note = said.stderr.splitlines()
+    assert note == NO_PRESETS
+    assert stderr == [
         "turn 1: waiting for the model",
         "turn 1: running state_get",
         "turn 2: waiting for the model",
@@ -81,7 +84,9 @@ def test_json_is_one_object_on_stdout_and_progress_is_on_stderr(tmp_path: Path) 
     assert "\x1b" not in said.stdout
     assert said.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
     assert [call["name"] for turn in said.data["turns"] for call in turn["calls"]] == ["state_get"]
-    assert said.stderr.splitlines() == [
+    *stderr, note = said.stderr.splitlines()
+    assert note == NO_PRESETS
+    assert stderr == [
         "turn 1: waiting for the model",
         "turn 1: running state_get",
         "a tool that prints",
@@ -100,7 +105,7 @@ def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(
         said = running(server, tmp_path, "--stream", "--driver", driver, "--record", "kept")
     assert said.code == 0
     assert (body(server)["stream"], body(server)["stream_options"]) == (True, {"include_usage": True})
-    assert said.stderr.splitlines() == ["turn 1: waiting for the model"]
+    assert said.stderr.splitlines() == ["turn 1: waiting for the model", NO_PRESETS]
     assert said.stdout.count("draft") == 1
     assert "answer      It is a draft." in said.stdout.splitlines()
     (again,) = said_by_each([("replay", "kept", "--driver", driver)], tmp_path)

@@ -51,6 +51,8 @@ class Provider:
     """Requests so far, answered or not."""
     seen: list[tuple[dict[str, str], _Body]] = field(default_factory=list)
     """Headers and body of each request."""
+    paths: list[str] = field(default_factory=list)
+    """What was asked for, with queries."""
     ended: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     """How often each run came to its last reply, by model, scenario and the seed that it sends."""
     _troubled: set[str] = field(default_factory=set)
@@ -125,6 +127,7 @@ class _Answering(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.provider.came += 1
+        self.provider.paths.append(self.path)
         self.provider.wait(self.provider.pace)
         if self.provider.refused and json.loads(body)["model"] == self.provider.refused:
             self._say(403, b'{"error": {"message": "not for you"}}')

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from toolreel_core import LoopConfig, Plan, ToolDefinition, ToolSurface
 from toolreel_core._jsontext.canonical import JsonText, canonical, parse
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._loop.admission import admit
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._settings.loop_config import ArgumentRepairs
 from toolreel_core._tools.faults import Fault
 
 OTHER = ToolDefinition.of("other", "Another.", {"type": "object"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
@@ -76,8 +76,10 @@ def key_notice(name: str, key: str) -> str:
     return f"The value of {name} is short, or what servers without keys take, so it may be in the recording."
 
 
-def secrets_sent(url: str, headers: Mapping[str, str]) -> dict[str, str]:
+def secrets_sent(url: str, headers: Mapping[str, str], known: Collection[str] = ()) -> dict[str, str]:
     """The credentials in a request, by their location; a server may echo them in a body.
+
+    :param known: further headers that hold a key, in lower case
 
     >>> secrets_sent("http://a/?key=1a2b3c4d5e6f", {"Authorization": "Bearer abcdefgh1234"})
     {'the header authorization': 'abcdefgh1234', 'the parameter key': '1a2b3c4d5e6f'}
@@ -86,7 +88,7 @@ def secrets_sent(url: str, headers: Mapping[str, str]) -> dict[str, str]:
     sent: dict[str, str] = {}
     for name, value in headers.items():
         place, credential = f"the header {name.lower()}", _SCHEME.sub("", value.strip(), count=1)
-        if _KEY_HEADER.fullmatch(name):
+        if name.lower() in known or _KEY_HEADER.fullmatch(name):
             keys |= key_as_secret(place, credential)
         elif _SECRET_HEADER.fullmatch(name):
             sent[place] = credential

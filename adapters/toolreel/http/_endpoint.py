@@ -33,11 +33,13 @@ from toolreel.http._request import (
     AsyncClosing,
     Closing,
 )
+from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS
 from toolreel.http._response_events import broken
 from toolreel.http._response_reader import Incoming, Intake
 from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._settings.chat_url import API_PREFIX
 
 try:
     import anyio
@@ -57,6 +59,9 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         base_url: str,
         *,
         api_key_env: str | None = None,
+        api_prefix: str = API_PREFIX,
+        headers: Mapping[str, str] = NO_HEADERS,
+        api_key_header: str = AUTHORIZATION,
         timeout: httpx.Timeout | float = TIMEOUT,
         max_response_bytes: int = MAX_RESPONSE_BYTES,
         stall_timeout: float = STALL_TIMEOUT,
@@ -69,7 +74,14 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         connections: int = CONNECTIONS,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self.address = Address.of(base_url, api_key_env, environ)
+        self.address = Address.of(
+            base_url,
+            api_key_env,
+            environ,
+            api_prefix=api_prefix,
+            headers=headers,
+            api_key_header=api_key_header,
+        )
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
         self._ours = not isinstance(transport, httpx.Client | httpx.AsyncClient)
         self._client = self._client_over(transport, proxy, connections, http2=http2)
@@ -95,6 +107,11 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     :param base_url: base URL of the API, with or without ``/v1``, for example ``http://127.0.0.1:8080``
     :param api_key_env: name of the environment variable that holds the API key; the key is sent as a bearer
         token and is never recorded. ``None`` sends no key
+    :param api_prefix: path between the base URL and ``/chat/completions``, unless the base URL has a version
+        or is complete; empty for none, as for the deployments of Azure
+    :param headers: further headers of each request; their values are not recorded and not shown, like the key
+    :param api_key_header: header that carries the key; in any other than ``Authorization``, such as
+        ``api-key``, the key is sent without ``Bearer``
     :param timeout: httpx timeouts, in seconds; a number sets all four of them
     :param max_response_bytes: maximum size of a response body in bytes, decompressed and compressed; a larger
         one fails as ``too_large``
@@ -112,7 +129,8 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     :param http2: whether the default transport offers HTTP/2; needs the extra ``http2``
     :param connections: maximum number of concurrent requests; further requests wait
     :param environ: environment in which ``api_key_env`` is looked up; by default that of this process
-    :raises EndpointConfigError: if the URL or the proxy is not usable, or the key's variable is not set
+    :raises EndpointConfigError: if the URL, the proxy or a header is not usable, or the key's variable is
+        not set
     :raises MissingExtra: if ``http2`` is set and its package is not installed
     """
 

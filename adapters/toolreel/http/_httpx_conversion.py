@@ -146,7 +146,7 @@ class Requests:
     def secrets(self) -> dict[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
         merged = self._template or self._merged()
-        return secrets_sent(str(merged.url), merged.headers)
+        return secrets_sent(str(merged.url), merged.headers, self._address.credentials)
 
     def _merged(self) -> httpx.Request:
         """A request without a body, with the headers, cookies and parameters of the client."""

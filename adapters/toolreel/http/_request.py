@@ -11,12 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from toolreel._internal.errors import EndpointConfigError
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.urls import shown_url
-from toolreel.http._bounded_decoder import ACCEPT_ENCODING
+from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS, request_headers
+from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
@@ -39,9 +40,6 @@ _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*
 
 _LABEL: Final = 63
 """Maximum length of a part of a host name (RFC 1035, 2.3.4); Python raises UnicodeError for a longer one."""
-
-_VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
-"""A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
 
 
 class Closing(ABC):
@@ -78,6 +76,8 @@ class Address:
 
     url: str
     headers: Mapping[str, str]
+    credentials: frozenset[str] = frozenset()
+    """Names of the headers whose values are secrets whatever they look like, in lower case."""
 
     def __repr__(self) -> str:
         return f"Address(url={shown_url(self.url)!r})"
@@ -85,45 +85,54 @@ class Address:
     @property
     def secrets(self) -> dict[str, str]:
         """The credentials that are sent, by their place; a server may say them back."""
-        return secrets_sent(self.url, self.headers)
+        return secrets_sent(self.url, self.headers, self.credentials)
 
     @classmethod
-    def of(cls, base_url: str, api_key_env: str | None, environ: Mapping[str, str] | None = None) -> Address:
+    def of(
+        cls,
+        base_url: str,
+        api_key_env: str | None,
+        environ: Mapping[str, str] | None = None,
+        *,
+        api_prefix: str = API_PREFIX,
+        headers: Mapping[str, str] = NO_HEADERS,
+        api_key_header: str = AUTHORIZATION,
+    ) -> Address:
         """The address for a base URL and the name of the variable that holds the key.
 
         :param environ: environment variables; by default those of this process
 
-        :raises EndpointConfigError: if the URL is invalid, or the variable is not set
+        :raises EndpointConfigError: if the URL or a header is invalid, or the variable is not set
         """
+        where = os.environ if environ is None else environ
+        sent = request_headers(api_key_env, where, headers, api_key_header)
         return cls(
-            chat_url(base_url), request_headers(api_key_env, os.environ if environ is None else environ)
+            checked_chat_url(base_url, api_prefix),
+            sent,
+            frozenset(name.lower() for name in (*headers, api_key_header)),
         )
 
 
-def chat_url(base_url: str) -> str:
-    """The URL of chat completions for a base URL, which may lack the version or be complete.
+def checked_chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
+    """The URL of chat completions, if a request can be sent to it.
 
-    >>> chat_url("http://127.0.0.1:8080")
+    >>> checked_chat_url("http://127.0.0.1:8080")
     'http://127.0.0.1:8080/v1/chat/completions'
-    >>> chat_url("https://openrouter.ai/api/v1/")
-    'https://openrouter.ai/api/v1/chat/completions'
-    >>> chat_url("https://example.org/v1beta/openai")
-    'https://example.org/v1beta/openai/chat/completions'
+
+    :raises EndpointConfigError: if the base URL or the prefix is invalid
     """
     authority = _AUTHORITY.match(base_url)
     if authority and "@" in authority[1]:
         raise EndpointConfigError(
             "base URL: leave user and password out of it; name the variable of an API key instead"
         )
-    parts = _split(base_url.strip())
-    path = parts.path.rstrip("/")
-    if not path.endswith("/chat/completions"):
-        versioned = any(_VERSION.fullmatch(segment) for segment in path.split("/"))
-        path += "/chat/completions" if versioned else "/v1/chat/completions"
-    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+    _check(base_url.strip())
+    if fault := prefix_fault(api_prefix):
+        raise EndpointConfigError(f"API prefix {shown_url(api_prefix)!r}: {fault}")
+    return chat_url(base_url, api_prefix)
 
 
-def _split(url: str) -> SplitResult:
+def _check(url: str) -> None:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
@@ -135,7 +144,6 @@ def _split(url: str) -> SplitResult:
         why = "it contains a space or a non-printable character"
     if why:
         raise EndpointConfigError(f"base URL {shown_url(url)!r}: {why}")
-    return parts
 
 
 def host_fault(host: str) -> str:
@@ -166,29 +174,3 @@ def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:
             block, size = [], 0
     if block:
         yield b"".join(block)
-
-
-def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """The headers of every request.
-
-    :raises EndpointConfigError: if the variable is not set, or no header can carry its value
-    """
-    headers = {
-        "content-type": "application/json",
-        "accept": "application/json",
-        "accept-encoding": ACCEPT_ENCODING,
-        "user-agent": "toolreel",
-    }
-    if api_key_env is None:
-        return headers
-    key = environ.get(api_key_env, "").strip()
-    if not key:
-        raise EndpointConfigError(
-            f"the environment variable {api_key_env} is not set; put the API key into it"
-        )
-    if not (key.isascii() and key.isprintable()):
-        raise EndpointConfigError(
-            f"the environment variable {api_key_env} contains a line break or another character that an "
-            "HTTP header cannot carry; put the API key into it, and nothing else"
-        )
-    return {**headers, "authorization": f"Bearer {key}"}

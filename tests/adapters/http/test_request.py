@@ -12,7 +12,8 @@ from tests.samples import complaint
 from toolreel._internal.errors import EndpointConfigError
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING
 from toolreel.http._httpx_conversion import while_streaming
-from toolreel.http._request import Address, blocks, chat_url, request_headers
+from toolreel.http._request import Address, blocks, checked_chat_url
+from toolreel.http._request_headers import request_headers
 
 KEY = "not-a-real-key-4711"
 
@@ -39,14 +40,14 @@ KEY = "not-a-real-key-4711"
     ],
 )
 def test_chat_completions_are_found_under_a_base_url(base_url: str, url: str) -> None:
-    assert chat_url(base_url) == url
+    assert checked_chat_url(base_url) == url
 
 
 @pytest.mark.parametrize(
     "base_url", ["", "127.0.0.1:8080", "localhost/v1", "/v1", "ftp://api.test", "http://", "http://:80/v1"]
 )
 def test_what_is_no_base_url_is_refused_with_an_example(base_url: str) -> None:
-    assert complaint(EndpointConfigError, lambda: chat_url(base_url)) == (
+    assert complaint(EndpointConfigError, lambda: checked_chat_url(base_url)) == (
         f"base URL {base_url!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
     )
 
@@ -63,14 +64,16 @@ def test_what_is_no_base_url_is_refused_with_an_example(base_url: str) -> None:
     ],
 )
 def test_a_broken_base_url_is_refused_before_anything_is_sent(base_url: str, why: str) -> None:
-    assert complaint(EndpointConfigError, lambda: chat_url(base_url)) == f"base URL {base_url!r}: {why}"
+    assert (
+        complaint(EndpointConfigError, lambda: checked_chat_url(base_url)) == f"base URL {base_url!r}: {why}"
+    )
 
 
 @given(st.text("ab.-_1", max_size=80), st.sampled_from(["", "a" * 63, "a" * 64, "a" * 200]))
 def test_every_host_that_is_accepted_can_be_looked_up(one: str, other: str) -> None:
     """Python raises UnicodeError in a look-up of others, which is no failure of a network."""
     with suppress(EndpointConfigError):
-        host = str(urlsplit(chat_url(f"http://{one}.{other}/v1")).hostname)
+        host = str(urlsplit(checked_chat_url(f"http://{one}.{other}/v1")).hostname)
         assert host.encode("idna") == host.encode()
 
 
@@ -84,7 +87,7 @@ def test_every_host_that_is_accepted_can_be_looked_up(one: str, other: str) -> N
     ],
 )
 def test_user_and_password_are_refused_and_not_repeated(base_url: str) -> None:
-    assert complaint(EndpointConfigError, lambda: chat_url(base_url)) == (
+    assert complaint(EndpointConfigError, lambda: checked_chat_url(base_url)) == (
         "base URL: leave user and password out of it; name the variable of an API key instead"
     )
 

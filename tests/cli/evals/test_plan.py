@@ -47,7 +47,10 @@ def test_a_plan_is_shown_before_anything_is_sent() -> None:
         "runs        1,200 = 8 model and profile pairs × 3 strategies × 2 languages × 5 scenarios × 5 trials"
     )
     assert "languages   off, ja-JP" in lines
-    assert "endpoint    https://openrouter.ai/api/v1, openrouter, key from OPENROUTER_API_KEY" in lines
+    assert (
+        "endpoint    https://openrouter.ai/api/v1/chat/completions, openrouter, key from OPENROUTER_API_KEY"
+        in lines
+    )
     assert "raw → baseline: all models" in lines
     assert "            request.parallel_tool_calls: not sent → false" in lines
     assert "baseline → production: google/gemini-2.5-flash:nitro" in lines
@@ -61,7 +64,7 @@ def test_a_local_model_is_planned_by_its_name_and_no_key_goes_to_it() -> None:
         *LOCAL, "--strategies", "raw,raw,production", "--fallback-matrix", OPENROUTER_API_KEY="secret"
     )
     lines = result.stdout.splitlines()
-    assert "endpoint    http://127.0.0.1:8080/v1, llama_cpp, without a key" in lines
+    assert "endpoint    http://127.0.0.1:8080/v1/chat/completions, llama_cpp, without a key" in lines
     assert "fallbacks   fallback_off, fallback_on" in lines
     unknown = asked(*LOCAL[:4]).stdout
     assert "a provider of which nothing is known (--provider), without a key" in unknown
@@ -95,7 +98,7 @@ def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Pa
     plan.write_text("[eval]\ntrials = 3\njobs = 2\n[sampling]\ntop_p = 0.5\n")
     options = told(
         *(str(plan), "--jobs", "4", "--temperature", "0.1", "--sampling-json", '{"temperature":1,"seed":3}'),
-        *("--set", "max_turns=5", "--set", "max_tokens=99", "--header", "X-Title=nightly"),
+        *("--set", "max_turns=5", "--set", "max_tokens=99", "--header", "X-Tenant=TENANT"),
         *("--provider-only", "a, b", "--transforms", "none", "--request-overrides", '{"route":"x"}'),
         *("--no-fix-empty-final", "--seeds"),
         OPENROUTER_TRIALS="9",
@@ -111,7 +114,7 @@ def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Pa
         "seed": 3,
     }
     assert options["loop"] == {"max_turns": 5}
-    assert options["endpoint"]["headers"] == {"X-Title": "nightly"}
+    assert options["endpoint"]["headers_env"] == {"X-Tenant": "TENANT"}
     assert options["request_overrides"] == {
         "route": "x",
         "provider": {"only": ["a", "b"]},
@@ -127,8 +130,9 @@ def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Pa
         (("--tool-use-mode", "enforce"), "--tool-use-mode: there is no mode 'enforce'; did you mean"),
         (("--sampling-json", "{"), "--sampling-json: expected a JSON object, got '{'"),
         (("--set", "id_style=kimi"), "--set id_style: what a provider takes is up to the strategies"),
-        (("--header", "X"), "--header X: expected NAME=VALUE, for example X-Title=nightly"),
-        (("--header", "Authorization=x"), "leave credentials out; api_key_env names the key's variable"),
+        (("--header", "X"), "X: expected NAME=VARIABLE, for example X-Tenant=MY_TENANT"),
+        (("--header", "X=A", "--header", "x=B"), "x is given twice"),
+        (("--api-prefix", "/v1?x=1"), "--api-prefix: expected a path such as /v1, without a query"),
         (("none.toml",), "none.toml: there is no such plan; correct its name"),
     ],
 )

@@ -1,23 +1,34 @@
-"""The connection of a command that asks a provider: its secrets are not printed."""
+"""The connection of a command that asks a provider: its secrets are not printed, what is unknown is."""
 
 from __future__ import annotations
 
 import os
 
+from toolreel._cli.options.presets import NO_PRESETS
 from toolreel._cli.output.console import err, withhold
 from toolreel._secrets.known_values import key_notice
 from toolreel.evals._runner.connection import Connection, connect
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._scenarios.catalogue import kind_of
 
 
 def live_connection(plan: EvalPlan) -> Connection:
-    """The way to a plan's endpoint; says so if its key is not kept out of recordings.
+    """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply.
 
-    :raises EndpointConfigError: if the key's variable is not set, and not all models are scripts
+    :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
+        scripts
     """
     connection = connect(plan)
     withhold(connection.secrets)
-    name = connection.api_key_env
-    if name and (notice := key_notice(name, os.environ.get(name, ""))):
-        err.print(notice, style="yellow")
+    for name in (connection.api_key_env or "", *(variable for _, variable in plan.endpoint.headers_env)):
+        if notice := key_notice(name, os.environ.get(name, "")):
+            err.print(notice, style="yellow")
+    if _loses_presets(plan):
+        err.print(NO_PRESETS, style="yellow")
     return connection
+
+
+def _loses_presets(plan: EvalPlan) -> bool:
+    """Whether a strategy takes its settings from a provider, and none is named."""
+    asks = not all(map(kind_of, plan.models))
+    return asks and not plan.endpoint.provider and any(each.provider_defaults for each in plan.strategies)

@@ -83,8 +83,10 @@ def _endpoint(plan: EvalPlan) -> str:
         return "none: all models are scripted"
     endpoint = plan.endpoint
     provider = endpoint.provider or "a provider of which nothing is known (--provider)"
-    key = f", key from {endpoint.api_key_env}" if endpoint.api_key_env else ", without a key"
-    return f"{shown_url(endpoint.url)}, {provider}{key}"
+    where = "" if endpoint.api_key_header.lower() == "authorization" else f" in {endpoint.api_key_header}"
+    key = f"key from {endpoint.api_key_env}{where}" if endpoint.api_key_env else "without a key"
+    headers = (f"{name} from {variable}" for name, variable in endpoint.headers_env)
+    return ", ".join((shown_url(endpoint.chat_url), provider, key, *headers))
 
 
 def _show_models(plan: EvalPlan) -> None:
@@ -183,6 +185,7 @@ def _tree(plan: EvalPlan, estimate: Estimate) -> dict[str, Json]:
         "digest": plan.digest,
         "runs": plan.count,
         "plan": plan.tree(),
+        "asked": shown_url(plan.endpoint.chat_url),
         "configurations": {
             model: {
                 strategy.name: {

@@ -14,6 +14,7 @@ import click
 
 from toolreel._cli.live.set_options import parse_settings
 from toolreel._cli.options.presets import catalogue_option
+from toolreel._cli.options.server import API_KEY_HEADER_HELP, header_option
 from toolreel._cli.output.console import complain
 from toolreel._cli.output.errors import USAGE
 from toolreel._internal.errors import EvalPlanError
@@ -121,8 +122,9 @@ _FLAGS: Final = (
     ),
     _Flag("eval", "--seeds", "Send a different seed with each trial.", _SWITCH),
     _Flag("endpoint", "--base-url", "An OpenAI-compatible server.", "URL"),
-    _Flag("endpoint", "--api-prefix", "Appended to a URL without a version.", "PATH"),
+    _Flag("endpoint", "--api-prefix", "Appended to a URL without a version; empty for none.", "PATH"),
     _Flag("endpoint", "--api-key-env", "The variable that holds the API key.", "VAR"),
+    _Flag("endpoint", "--api-key-header", API_KEY_HEADER_HELP, "NAME"),
     _Flag("endpoint", "--provider", "The provider whose presets apply."),
     _Flag("endpoint", "--timeout", "Seconds for a whole exchange; 0: no limit.", float),
     _Flag("endpoint", "--open-timeout", "Seconds until the connection is open.", float),
@@ -171,9 +173,7 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.argument("plan_path", metavar="[PLAN]", required=False, type=click.Path(path_type=Path)),
         *map(_option, _FLAGS),
-        click.option(
-            "--header", "plan_headers", multiple=True, metavar="NAME=VALUE", help="A header of each request."
-        ),
+        header_option("plan_headers"),
         click.option(
             "--set",
             "plan_settings",
@@ -193,7 +193,7 @@ def _planned(
     given: Tree,
     plan_path: Path | None,
     plan_settings: tuple[str, ...],
-    plan_headers: tuple[str, ...],
+    plan_headers: Mapping[str, str],
     catalogues: tuple[Path, ...],
 ) -> EvalPlan:
     from toolreel.evals._store.plan_sources import planned
@@ -255,9 +255,5 @@ def _of_settings(items: tuple[str, ...]) -> Tree:
     return {key: value for key, value in sections.items() if value}
 
 
-def _of_headers(items: tuple[str, ...]) -> Tree:
-    pairs = [item.partition("=") for item in items]
-    if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
-        raise EvalPlanError(f"--header {wrong[0]}: expected NAME=VALUE, for example X-Title=nightly")
-    headers: Tree = {name: value for name, _, value in pairs}
-    return {"endpoint": {"headers": headers}} if headers else {}
+def _of_headers(variables: Mapping[str, str]) -> Tree:
+    return {"endpoint": {"headers_env": dict(variables)}} if variables else {}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from pathlib import Path
+from typing import Any
 
 from toolreel._cli.live.recording_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._cli.output.console import err
@@ -27,6 +29,7 @@ from toolreel._secrets.known_values import key_as_secret, key_notice, known_secr
 from toolreel.cassette._session import Session
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http._request import Address
+from toolreel.http._request_headers import AUTHORIZATION, header_values
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
 from toolreel.tools._python.tool import ToolLike
 from toolreel.tools._router import AsyncRouter, Router
@@ -36,6 +39,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import Settled, State
+from toolreel_core._settings.chat_url import API_PREFIX
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 
@@ -56,21 +60,48 @@ class LiveTarget:
     """Seconds to wait for a reply, or for the next chunk of a streamed reply."""
     withheld: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Further secrets to keep out of recordings, such as credentials of tools, by name."""
+    api_prefix: str = API_PREFIX
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further headers of each request, by name, and the environment variables that hold their values."""
+    api_key_header: str = AUTHORIZATION
 
     @property
     def secrets(self) -> dict[str, str]:
         """Values to keep out of recordings and off the terminal.
 
-        The API key, what the URL holds, variables that look like secrets, and the credentials of tools.
+        The API key, what the URL and the headers hold, variables that look like secrets, and the credentials
+        of tools.
+
+        :raises EndpointConfigError: if the URL is invalid, or the variable of a header is not set
         """
-        key = os.environ.get(self.api_key_env or "", "")
-        own = Address.of(self.base_url, None).secrets | key_as_secret(str(self.api_key_env), key)
-        return known_secrets(os.environ) | own | dict(self.withheld)
+        sent = Address.of(
+            self.base_url, None, api_prefix=self.api_prefix, headers=header_values(self.headers, os.environ)
+        ).secrets
+        own = (key_as_secret(name, value) for name, value in self._held)
+        return reduce(or_, own, known_secrets(os.environ) | sent) | dict(self.withheld)
 
     @property
     def key_notice(self) -> str:
         """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
-        return key_notice(str(self.api_key_env), os.environ.get(self.api_key_env or "", ""))
+        return "\n".join(filter(None, (key_notice(name, value) for name, value in self._held)))
+
+    @property
+    def _held(self) -> tuple[tuple[str, str], ...]:
+        """The values of the variables that are sent."""
+        names = (self.api_key_env or "", *self.headers.values())
+        return tuple((name, os.environ.get(name, "")) for name in names)
+
+    @property
+    def connection(self) -> dict[str, Any]:
+        """The arguments of an endpoint, sync or async, that say how it asks the server."""
+        return {
+            "api_key_env": self.api_key_env,
+            "api_prefix": self.api_prefix,
+            "headers": header_values(self.headers, os.environ),
+            "api_key_header": self.api_key_header,
+            "timeout": self.timeouts,
+            "stall_timeout": self.timeout,
+        }
 
     @property
     def timeouts(self) -> httpx.Timeout:
@@ -246,9 +277,7 @@ class LiveSession:
         target, tape = self.target, begun.tape
         with HttpEndpoint(
             target.base_url,
-            api_key_env=target.api_key_env,
-            timeout=target.timeouts,
-            stall_timeout=target.timeout,
+            **target.connection,
             on_delta=self.on_delta,
             transport=tape.transport() if tape else None,
         ) as endpoint:
@@ -268,9 +297,7 @@ class LiveSession:
         target, tape = self.target, begun.tape
         async with AsyncHttpEndpoint(
             target.base_url,
-            api_key_env=target.api_key_env,
-            timeout=target.timeouts,
-            stall_timeout=target.timeout,
+            **target.connection,
             on_delta=self.on_delta,
             transport=tape.async_transport() if tape else None,
         ) as endpoint:

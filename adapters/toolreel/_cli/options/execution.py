@@ -1,4 +1,4 @@
-"""Options that say how a run is performed: ``--driver``, ``--timeout``, ``--approve``, ``--api-key-env``."""
+"""Options that say how a run is performed: ``--driver``, ``--timeout``, ``--approve``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 Approval: TypeAlias = Literal["ask", "always", "never"]
 _APPROVALS: Final[tuple[Approval, ...]] = ("ask", "always", "never")
 
-api_key_option = click.option(
-    "--api-key-env", metavar="VAR", help="Name of the environment variable that holds the API key."
-)
 approve_option = click.option(
     "--approve",
     type=click.Choice(_APPROVALS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -13,6 +14,11 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset
+
+NO_PRESETS: Final = (
+    "No provider is named, so no provider's presets apply; name it with --provider (`toolreel presets` lists "
+    "them)."
+)
 
 catalogue_option = click.option(
     "--catalogue",
@@ -38,6 +44,11 @@ class PresetChoice:
     presets: tuple[str, ...]
     sampling: str | None
     catalogues: tuple[Path, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether a provider or a preset is named."""
+        return bool(self.provider or self.presets)
 
     def preset(self, model: str = "") -> Preset:
         """The provider's preset, then named presets, then a sampling profile; later ones win.

@@ -15,13 +15,13 @@ import click
 from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.options.execution import (
     Approval,
-    api_key_option,
     approve_option,
     live_session,
     timeout_option,
 )
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, save_fork
+from toolreel._cli.options.server import ServerChoice, server_options
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
@@ -146,7 +146,7 @@ def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> 
 @click.option(
     "--base-url", metavar="URL", help="Take the answers after event N from a live server; tools are executed."
 )
-@api_key_option
+@server_options
 @timeout_option
 @approve_option
 @click.option(
@@ -172,7 +172,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     recorded: bool,
     other: str | None,
     base_url: str | None,
-    api_key_env: str | None,
+    server: ServerChoice,
     timeout: float,
     approve: Approval,
     record: str | None,
@@ -195,7 +195,6 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     Exits with 3 if the recording has no answer for a request, so that the fork stops there.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._cli.live.recording_files import check_free
-    from toolreel._cli.live.session import LiveTarget
 
     if sum((recorded, other is not None, base_url is not None)) != 1:
         raise click.UsageError(
@@ -226,11 +225,11 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             result = _fork_from_record(source, _place(at), changes, other, path, overwrite=overwrite)
         else:
             begun = beginning(source, _place(at), changes)
-            target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+            target = server.target(base_url, timeout, available.secrets)
             keeping: Keeping = "overwrite" if overwrite else "new"
             result = _fork_live(begun, target, available, approve, path, keeping)
     show_fork(result, as_machine=as_machine)
-    return fork_exit_code(result, base_url or "", api_key_env)
+    return fork_exit_code(result, base_url or "", server.api_key_env)
 
 
 def _fork_live(

@@ -10,13 +10,13 @@ import click
 
 from toolreel._cli.options.execution import (
     Approval,
-    api_key_option,
     approve_option,
     driver_option,
     live_session,
     timeout_option,
 )
 from toolreel._cli.options.recording import durable_option, resumed_path
+from toolreel._cli.options.server import ServerChoice, server_options
 from toolreel._cli.options.sources import SourceChoice, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import EPILOG, USAGE, json_option, reporting, say
@@ -28,7 +28,7 @@ from toolreel_core._jsontext.canonical import Json
 @click.command("resume", epilog=EPILOG, short_help="Finish a recorded run that was killed.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--base-url", required=True, metavar="URL", help="Server for the remaining requests.")
-@api_key_option
+@server_options
 @source_options
 @approve_option
 @driver_option
@@ -39,7 +39,7 @@ from toolreel_core._jsontext.canonical import Json
 def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     file: Path,
     base_url: str,
-    api_key_env: str | None,
+    server: ServerChoice,
     sources: SourceChoice,
     approve: Approval,
     driver: Driver,
@@ -57,7 +57,6 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import LiveTarget
     from toolreel._cli.output.progress import RunProgress
 
     with (
@@ -65,7 +64,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
         RunProgress() as progress,
         sources.open(progress.show_mcp_event) as available,
     ):
-        target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+        target = server.target(base_url, timeout, available.secrets)
         session = live_session(target, available, approve, progress, driver, durable=durable)
         resumed = session.resume(resumed_path(file), available.others)
     run, new = resumed.run, resumed.after - resumed.before
@@ -86,7 +85,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
         show_run(run)
         if resumed.saved:
             show_saved(resumed.saved)
-    code = exit_code(run.outcome, base_url, api_key_env)
+    code = exit_code(run.outcome, base_url, server.api_key_env)
     if resumed.refused:
         complain(f"the run was not recorded to its end: {resumed.refused}", hint=resume_hint(resumed.left))
         return USAGE

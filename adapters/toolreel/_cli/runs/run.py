@@ -12,16 +12,16 @@ import click
 from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.options.execution import (
     Approval,
-    api_key_option,
     approve_option,
     driver_option,
     live_session,
     timeout_option,
 )
-from toolreel._cli.options.presets import PresetChoice, preset_options
+from toolreel._cli.options.presets import NO_PRESETS, PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
+from toolreel._cli.options.server import ServerChoice, server_options
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
-from toolreel._cli.output.console import complain, labelled, out
+from toolreel._cli.output.console import complain, err, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, json_option, reporting
 from toolreel._cli.output.run_printer import exit_code, resume_hint, show_run, show_saved
 from toolreel._driver.run_result import outcome_of
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     metavar="URL",
     help="URL of an OpenAI-compatible server, with or without /v1, such as http://127.0.0.1:8080.",
 )
-@api_key_option
+@server_options
 @click.option("--system", metavar="TEXT", help="System message.")
 @source_options
 @allow_option
@@ -78,7 +78,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     prompt: str,
     model: str,
     base_url: str,
-    api_key_env: str | None,
+    server: ServerChoice,
     system: str | None,
     sources: SourceChoice,
     allow: tuple[str, ...],
@@ -108,7 +108,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import LiveTarget
     from toolreel._cli.output.progress import RunProgress
 
     chosen = parse_settings(settings)
@@ -136,14 +135,16 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         RunProgress() as progress,
         sources.open(progress.show_mcp_event) as available,
     ):
-        target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+        target = server.target(base_url, timeout, available.secrets)
         session = live_session(target, available, approve, progress, driver, durable=durable)
         live = session.run(plan_with(available), path, keeping)
+        if not presets.named:
+            err.print(NO_PRESETS, style="dim")
     saved: list[Json] = [str(path) for path in live.saved]
     show_run(live.run, as_machine=as_machine, extra={"saved": saved})
     if live.saved and not as_machine:
         show_saved(live.saved)
-    code = exit_code(live.run.outcome, base_url, api_key_env)
+    code = exit_code(live.run.outcome, base_url, server.api_key_env)
     if live.refused:
         complain(f"the session was not saved: {live.refused}", hint=resume_hint(live.left))
         return USAGE

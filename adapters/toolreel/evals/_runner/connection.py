@@ -9,7 +9,10 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
 from importlib.metadata import version
+from itertools import starmap
+from operator import or_
 from pathlib import Path
 
 from toolreel._driver.clocks import InstantClock, SystemClock
@@ -23,7 +26,7 @@ from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.results import Header
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http._httpx_conversion import TIMEOUT
-from toolreel.http._request import request_headers
+from toolreel.http._request_headers import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of
@@ -53,6 +56,9 @@ class Connection:
     clock: Clock = field(default_factory=SystemClock)
     pause: Callable[[float], None] = time.sleep
     """Waits that many seconds before a run is tried again."""
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Further headers of each request, kept secret like the key."""
+    api_key_header: str = AUTHORIZATION
     before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
     """Wraps the network for one run, such as with recorded answers."""
 
@@ -65,6 +71,8 @@ class Connection:
         return HttpEndpoint(
             self.base_url,
             api_key_env=self.api_key_env,
+            headers=self.credentials,
+            api_key_header=self.api_key_header,
             timeout=self.timeout,
             transport=transport,
             environ=self.environ,
@@ -172,26 +180,31 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     """The way to a plan's endpoint, for as many threads as it has jobs.
 
     :param environ: environment that holds the key; by default that of this process
-    :raises EndpointConfigError: if the key's variable is not set, and not all models are scripts
+    :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
+        scripts
     """
     environ = os.environ if environ is None else environ
-    endpoint = plan.endpoint
-    key_env = endpoint.api_key_env if not all(map(kind_of, plan.models)) else ""
-    request_headers(key_env or None, environ)  # says at once what is wrong with the key
-    key = environ.get(endpoint.api_key_env, "").strip()
+    endpoint, asks = plan.endpoint, not all(map(kind_of, plan.models))
+    key_env = (endpoint.api_key_env or None) if asks else None
+    variables = dict(endpoint.headers_env) if asks else {}
+    credentials = header_values(variables, environ)
+    request_headers(key_env, environ, credentials, endpoint.api_key_header)  # says at once what is wrong
+    held = {name: environ.get(name, "") for name in (endpoint.api_key_env, *variables.values())}
     return Connection(
         endpoint.chat_url,
-        key_env or None,
+        key_env,
         dict(endpoint.headers),
         httpx.Timeout(
             endpoint.timeout or None,
             connect=endpoint.open_timeout or None,
             read=endpoint.read_timeout or None,
         ),
-        known_secrets(environ) | key_as_secret(endpoint.api_key_env, key),
+        reduce(or_, starmap(key_as_secret, held.items()), known_secrets(environ)),
         ModelLimits(plan.jobs),
         httpx.HTTPTransport(
             limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
         ),
         environ,
+        credentials=credentials,
+        api_key_header=endpoint.api_key_header,
     )

@@ -32,12 +32,14 @@ from toolreel.http._request import (
     AsyncClosing,
     Closing,
 )
+from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS
 from toolreel.http._response_events import broken
 from toolreel.http._response_head import READ_HEADERS, UNREADABLE, fault_of_coding
 from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
+from toolreel_core._settings.chat_url import API_PREFIX
 
 try:
     from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
@@ -180,6 +182,9 @@ class _FastEndpoint(ABC, Generic[_Client]):
         base_url: str,
         *,
         api_key_env: str | None = None,
+        api_prefix: str = API_PREFIX,
+        headers: Mapping[str, str] = NO_HEADERS,
+        api_key_header: str = AUTHORIZATION,
         timeout: float = _TIMEOUT,
         connect_timeout: float = _CONNECT_TIMEOUT,
         max_response_bytes: int = MAX_RESPONSE_BYTES,
@@ -191,7 +196,14 @@ class _FastEndpoint(ABC, Generic[_Client]):
         connections: int = _CONNECTIONS,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self.address = Address.of(base_url, api_key_env, environ)
+        self.address = Address.of(
+            base_url,
+            api_key_env,
+            environ,
+            api_prefix=api_prefix,
+            headers=headers,
+            api_key_header=api_key_header,
+        )
         self._url = _target(self.address)
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
         self._timeout, self._stall_timeout, self._connect_timeout = timeout, stall_timeout, connect_timeout

@@ -6,7 +6,7 @@ Plan file, command line and environment share this structure; :func:`layered` me
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, cast, get_args
 
@@ -16,6 +16,7 @@ from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, can
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._plan.request import reserved_keys
+from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
 from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_categories, min_coverage
 from toolreel_core.evals._plan.filters import comma_separated
@@ -23,8 +24,8 @@ from toolreel_core.evals._plan.filters import comma_separated
 _OPENROUTER: Final = "https://openrouter.ai/api"
 # Subdomains too, but not `openrouter.ai.example.com`: the key must not go to another host.
 _HOST: Final = re.compile(r"https?://(?:[^/]*\.)?openrouter\.ai(?:[:/]|$)", re.IGNORECASE)
+_AUTHORIZATION: Final = "Authorization"
 _CREDENTIAL: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
-_VERSION: Final = re.compile(r"v\d[\w.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class Endpoint:
     """The server that requests go to. It is not part of a run's key."""
 
     base_url: str = _OPENROUTER
-    api_prefix: str = "/v1"
-    """Appended to a base URL that has no version yet."""
+    api_prefix: str = API_PREFIX
+    """Appended to a base URL that has no version yet; empty for none."""
     api_key_env: str = ""
     """Name of the environment variable with the key; the key itself is never stored."""
     provider: str = ""
@@ -46,6 +47,11 @@ class Endpoint:
     """Seconds until the connection is open."""
     read_timeout: float = 120.0
     """Seconds until the next chunk of a reply."""
+    headers_env: tuple[tuple[str, str], ...] = ()
+    """Further headers of each request, each with the variable that holds its value; the value is never
+    stored."""
+    api_key_header: str = _AUTHORIZATION
+    """The header that carries the key: bare, unless it is this one."""
 
     @classmethod
     def of(cls, table: Table) -> Endpoint:
@@ -64,52 +70,42 @@ class Endpoint:
             raise table.complaint(f"{what}, got {shown!r}", "base_url")
         if any(_CREDENTIAL.search(name) for name in re.findall(r"[?&]([^=&]*)=", base_url)):
             raise table.complaint("leave credentials out; api_key_env names the key's variable", "base_url")
+        api_prefix = table.text("api_prefix", API_PREFIX)
+        if fault := prefix_fault(api_prefix):
+            raise table.complaint(fault, "api_prefix")
         known = bool(_HOST.match(base_url))
         timeout = cast("float", table.amount("timeout", 120.0))
+        headers = _headers(table.table("headers"))
         return cls(
             base_url.rstrip("/"),
-            table.text("api_prefix", "/v1"),
+            api_prefix,
             table.text("api_key_env", "OPENROUTER_API_KEY" if known else ""),
             table.text("provider", "openrouter" if known else ""),
-            _headers(table.table("headers")),
+            headers,
             timeout,
             cast("float", table.amount("open_timeout", 10.0)),
             table.amount("read_timeout") or timeout,
+            _headers_env(table.table("headers_env"), {name.lower() for name, _ in headers}),
+            table.text("api_key_header", _AUTHORIZATION),
         )
 
     @property
-    def url(self) -> str:
-        """The base URL, with the version appended unless it has one.
-
-        >>> Endpoint("https://openrouter.ai/api").url, Endpoint("http://127.0.0.1:8080/v1").url
-        ('https://openrouter.ai/api/v1', 'http://127.0.0.1:8080/v1')
-        """
-        return self._with(self._path())
-
-    @property
     def chat_url(self) -> str:
-        """The URL that requests go to: exactly the base URL, the prefix and ``/chat/completions``.
+        """The URL that requests go to.
 
         >>> Endpoint("https://a.test/openai?api-version=1", api_prefix="").chat_url
         'https://a.test/openai/chat/completions?api-version=1'
         """
-        path = self._path()
-        return self._with(path if path.endswith("/chat/completions") else f"{path}/chat/completions")
-
-    def _path(self) -> str:
-        """The base URL without its query, and the prefix."""
-        base, prefix = self.base_url.partition("?")[0].rstrip("/"), self.api_prefix.strip("/")
-        parts = base.split("/")[3:]
-        complete = parts[-2:] == ["chat", "completions"] or any(map(_VERSION.fullmatch, parts))
-        return base if complete or not prefix else f"{base}/{prefix}"
-
-    def _with(self, path: str) -> str:
-        _, mark, query = self.base_url.partition("?")
-        return f"{path}{mark}{query}"
+        return chat_url(self.base_url, self.api_prefix)
 
     def tree(self) -> dict[str, Json]:
-        """The table that it is read from."""
-        return {**asdict(self), "headers": dict(self.headers)}
+        """The table that it is read from. What is newer than 0.1.0 stands there only if it is used."""
+        tree: dict[str, Json] = {**asdict(self), "headers": dict(self.headers)}
+        newer: dict[str, Json] = {
+            "headers_env": dict(self.headers_env),
+            "api_key_header": self.api_key_header if self.api_key_header != _AUTHORIZATION else "",
+        }
+        return {key: value for key, value in (tree | newer).items() if key not in newer or value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +176,22 @@ def prices_of(table: Table) -> tuple[tuple[str, Price], ...]:
 def _headers(table: Table) -> tuple[tuple[str, str], ...]:
     for name in table.values:
         if _CREDENTIAL.search(name):
-            raise table.complaint("leave credentials out; api_key_env names the key's variable", name)
+            what = "leave credentials out; api_key_env names the key's variable, headers_env those of headers"
+            raise table.complaint(what, name)
     return tuple((name, table.text(name)) for name in table.values)
+
+
+def _headers_env(table: Table, others: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Headers from variables.
+
+    :param others: names of headers that have a value, in lower case
+    """
+    for name in table.values:
+        if not table.text(name).strip():
+            raise table.complaint("expected the name of an environment variable", name)
+        if name.lower() in others:
+            raise table.complaint("it has a value in headers, too; leave out one of them", name)
+    return tuple((name, table.text(name).strip()) for name in table.values)
 
 
 _PROFILES: Final = ("default", "recommended", "conversation", "creative", "tool_calling")
@@ -207,7 +217,7 @@ _MODES: Final[Mapping[str, ToolUseMode]] = {
     **dict.fromkeys(("preferred", "optional"), "relaxed"),
     **dict.fromkeys(("off", "none", "0", "false"), "disabled"),
 }
-_OF_SERVER: Final = ("api_prefix", "api_key_env", "provider", "headers")
+_OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", "headers", "headers_env")
 """Settings that must not be sent to another server."""
 _TABLES: Final = (
     *("eval", "endpoint", "loop", "sampling", "request_overrides", "budget", "prices"),

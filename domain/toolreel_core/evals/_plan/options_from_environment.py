@@ -153,9 +153,16 @@ def environment(environ: Mapping[str, str]) -> Tree:
     axes = tree.get("eval", {})
     words = _words_for(environ, axes if isinstance(axes, Mapping) else {})
     _value_of(environ, f"{_PREFIX}HTTP_ADAPTER", _client)
-    if all(environ.get(f"{_PREFIX}{name}", "").strip() for name in ("BASE_URL", "API_KEY")):
-        tree = merged(tree, {"endpoint": {"api_key_env": f"{_PREFIX}API_KEY"}})
+    if environ.get(f"{_PREFIX}BASE_URL", "").strip():
+        tree = merged(tree, {"endpoint": _of_gateway(environ)})
     return merged(tree, {"eval": words}) if words else tree
+
+
+def _of_gateway(environ: Mapping[str, str]) -> Tree:
+    """What the user means to be at the server of ``OPENROUTER_BASE_URL``: OpenRouter, with its key."""
+    key = f"{_PREFIX}API_KEY"
+    held: Tree = {"api_key_env": key} if environ.get(key, "").strip() else {}
+    return {"provider": "openrouter", **held}
 
 
 def _words_for(environ: Mapping[str, str], axes: Tree) -> Tree:

@@ -17,7 +17,7 @@ def endpoint(**values: object) -> Endpoint:
 def test_at_openrouter_provider_and_key_are_known() -> None:
     found = endpoint()
     assert (found.provider, found.api_key_env) == ("openrouter", "OPENROUTER_API_KEY")
-    assert found.url == "https://openrouter.ai/api/v1"
+    assert found.chat_url == "https://openrouter.ai/api/v1/chat/completions"
     assert endpoint(base_url="https://eu.openrouter.ai/api").provider == "openrouter"
 
 
@@ -41,9 +41,8 @@ def test_no_key_goes_to_a_server_that_it_is_not_for(url: str) -> None:
         ("http://here?api-version=1", "/v1", "http://here/v1", "?api-version=1"),
     ],
 )
-def test_what_is_shown_is_what_is_asked(base_url: str, prefix: str, url: str, query: str) -> None:
+def test_base_url_and_prefix_make_what_is_asked(base_url: str, prefix: str, url: str, query: str) -> None:
     found = endpoint(base_url=base_url, api_prefix=prefix)
-    assert found.url == url + query
     assert found.chat_url == f"{url}/chat/completions{query}"
 
 
@@ -63,6 +62,14 @@ def test_an_endpoint_is_told_as_it_is_read() -> None:
     assert Endpoint.of(Table.of(found.tree())) == found
 
 
+def test_headers_from_variables_and_the_header_of_the_key_are_told_only_if_given() -> None:
+    given = {"base_url": "http://here", "headers_env": {"X-Tenant": "TENANT"}, "api_key_header": "api-key"}
+    found = endpoint(**given)
+    assert (found.headers_env, found.api_key_header) == ((("X-Tenant", "TENANT"),), "api-key")
+    assert Endpoint.of(Table.of(found.tree())) == found
+    assert not {"headers_env", "api_key_header"} & endpoint(base_url="http://here").tree().keys()
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -77,6 +84,13 @@ def test_an_endpoint_is_told_as_it_is_read() -> None:
             {"headers": {"Authorization": "x"}},
             "endpoint.headers.Authorization: leave credentials out; api_key",
         ),
+        ({"headers_env": {"X-A": 1}}, "endpoint.headers_env.X-A: expected a text, got 1"),
+        ({"headers_env": {"X-A": " "}}, "endpoint.headers_env.X-A: expected the name of an environment var"),
+        (
+            {"headers": {"X-A": "lab"}, "headers_env": {"x-a": "LAB"}},
+            "endpoint.headers_env.x-a: it has a value in headers, too",
+        ),
+        ({"api_prefix": "/v1?x=1"}, "endpoint.api_prefix: expected a path such as /v1, without a query"),
         ({"headers": {"X-Title": 1}}, "endpoint.headers.X-Title: expected a text, got 1"),
         ({"timeout": -1}, "endpoint.timeout: expected a number of at least 0, got -1"),
         ({"url": "x"}, "endpoint: there is no key 'url'; did you mean 'base_url'?"),
@@ -217,7 +231,15 @@ def test_a_later_layer_goes_over_an_earlier_key_by_key() -> None:
 
 
 def test_another_server_gets_no_key_and_no_header_of_the_one_before() -> None:
-    known: Tree = {"base_url": "x", "api_key_env": "KEY", "headers": {"A": "b"}, "timeout": 9}
+    of_server: Tree = {
+        "api_key_env": "KEY",
+        "api_key_header": "api-key",
+        "provider": "p",
+        "api_prefix": "",
+        "headers": {"A": "b"},
+        "headers_env": {"C": "D"},
+    }
+    known: Tree = {"base_url": "x", **of_server, "timeout": 9}
     low: Tree = {"endpoint": known}
     assert layered([low, {"endpoint": {"base_url": "y"}}]) == {"endpoint": {"base_url": "y", "timeout": 9}}
     assert layered([low, {"endpoint": {"timeout": 1}}])["endpoint"] == {**known, "timeout": 1}

@@ -8,11 +8,12 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.options import Options
+from toolreel_core._jsontext.canonical import Tree
+from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
 
 SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
-    "BASE_URL": ("http://here", {"endpoint": {"base_url": "http://here"}}),
+    "BASE_URL": ("http://here", {"endpoint": {"base_url": "http://here", "provider": "openrouter"}}),
     "API_PREFIX": ("/v2", {"endpoint": {"api_prefix": "/v2"}}),
     "CLIENT_TIMEOUT": ("60", {"endpoint": {"timeout": 60.0}}),
     "OPEN_TIMEOUT": ("-1", {"endpoint": {"open_timeout": 0.0}}),
@@ -96,7 +97,18 @@ def test_a_single_option_goes_over_the_json_and_json_overrides_replace_whole_key
 
 def test_the_key_goes_to_the_server_that_is_named_beside_it() -> None:
     tree = under(BASE_URL="https://proxy", API_KEY="secret")
-    assert tree == {"endpoint": {"base_url": "https://proxy", "api_key_env": "OPENROUTER_API_KEY"}}
+    known = {"provider": "openrouter", "api_key_env": "OPENROUTER_API_KEY"}
+    assert tree == {"endpoint": {"base_url": "https://proxy", **known}}
+
+
+def test_behind_a_gateway_the_provider_is_openrouter_unless_said_otherwise() -> None:
+    tree = under(BASE_URL="https://proxy")
+    assert Options.of(tree).endpoint.provider == "openrouter"
+    named: Tree = {"endpoint": {"provider": "llama_cpp"}}
+    assert Options.of(layered([tree, named])).endpoint.provider == "llama_cpp"
+    elsewhere: Tree = {"endpoint": {"base_url": "http://elsewhere"}}
+    assert Options.of(layered([tree, elsewhere])).endpoint.provider == ""
+    assert under(BASE_URL=" ") == {}
 
 
 def test_full_takes_all_strategies_and_profiles_whatever_the_matrices_say() -> None:

@@ -1,0 +1,169 @@
+"""Which URL and headers commands ask a server with: prefix, query, further headers, header of the key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
+from tests.evals.provider import provider
+from tests.servers.chat_server import replying, serving
+from toolreel._cli.options.presets import NO_PRESETS
+from toolreel.testing._scripted import saying
+
+KEY: Final = "correct-horse-battery-staple"
+TENANT: Final = "the-tenant-of-ours-0815"
+ENVIRON: Final = {"AZURE_KEY": KEY, "TENANT": TENANT, "OPENROUTER_API_KEY": "of-openrouter-alone"}
+DEPLOYMENT: Final = "/openai/deployments/D"
+QUERY: Final = "?api-version=2024-06-01"
+ASKED: Final = f"{DEPLOYMENT}/chat/completions{QUERY}"
+
+
+def azure(url: str) -> tuple[str, ...]:
+    return (
+        *("--base-url", f"{url}{DEPLOYMENT}{QUERY}", "--api-prefix", ""),
+        *("--api-key-env", "AZURE_KEY", "--api-key-header", "api-key", "--header", "X-Tenant=TENANT"),
+    )
+
+
+def kept(folder: Path) -> str:
+    return "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+
+
+def test_run_fork_and_resume_ask_azure_and_record_neither_key_nor_header(tmp_path: Path) -> None:
+    with serving(*map(replying, (LOOKING_UP, READY, READY, READY))) as server:
+        where = azure(server.url)
+        said = [
+            toolreel(
+                *("run", "Which status?", "--model", "m", *where, *WORKSPACE, "--record", "kept/one"),
+                cwd=tmp_path,
+                env=ENVIRON,
+            ),
+            toolreel(
+                *("fork", "kept/one", "--at", "2", *where, *WORKSPACE, "--record", "kept/two"),
+                cwd=tmp_path,
+                env=ENVIRON,
+            ),
+        ]
+        journal = tmp_path / "kept" / "one.journal.jsonl"
+        lines = journal.read_text().splitlines(keepends=True)
+        (tmp_path / "kept" / "three.journal.jsonl.part").write_text("".join(lines[:-1]))
+        said.append(
+            toolreel("resume", "kept/three", *where, *WORKSPACE, cwd=tmp_path, env=ENVIRON),
+        )
+    assert [each.code for each in said] == [0, 0, 0], said
+    assert [seen.path for seen in server.seen] == [ASKED] * 4
+    for seen in server.seen:
+        assert (seen.headers["api-key"], seen.headers["x-tenant"]) == (KEY, TENANT)
+        assert "authorization" not in seen.headers
+    for text in (kept(tmp_path), *(each.stdout + each.stderr for each in said)):
+        assert KEY not in text
+        assert TENANT not in text
+
+
+def test_a_header_that_the_server_says_back_is_neither_shown_nor_recorded(tmp_path: Path) -> None:
+    with serving(replying(saying(f"You are {TENANT}."))) as server:
+        said = toolreel(
+            *("run", "Who am I?", "--model", "m", *azure(server.url), "--record", "kept"),
+            cwd=tmp_path,
+            env=ENVIRON,
+        )
+    assert TENANT not in said.stdout + said.stderr + kept(tmp_path)
+
+
+def test_eval_plan_shows_what_eval_run_asks(tmp_path: Path) -> None:
+    with provider() as far:
+        cells = ("--model", "first/model", "--scenarios", "chat_only", *azure(far.url))
+        plan = toolreel("eval", "plan", *cells, cwd=tmp_path, env=ENVIRON)
+        tree = toolreel("eval", "plan", *cells, "--json", cwd=tmp_path, env=ENVIRON).data
+        run = toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path, env=ENVIRON)
+    assert (plan.code, run.code) == (0, 0), run
+    where = (
+        f"{far.url}{ASKED}, a provider of which nothing is known (--provider), "
+        "key from AZURE_KEY in api-key, X-Tenant from TENANT"
+    )
+    assert f"endpoint    {where}" in plan.stdout.splitlines()
+    assert tree["asked"] == f"{far.url}{ASKED}"
+    assert set(far.paths) == {ASKED}
+    for headers, _ in far.seen:
+        lower = {name.lower(): value for name, value in headers.items()}
+        assert (lower["api-key"], lower["x-tenant"]) == (KEY, TENANT)
+        assert "authorization" not in lower
+    for text in (json.dumps(tree), kept(tmp_path / "results"), run.stdout + run.stderr):
+        assert KEY not in text
+        assert TENANT not in text
+    assert run.stderr.count(NO_PRESETS) == 1
+
+
+@pytest.mark.parametrize("prefix", ["", "/api/v3", "/v1"])
+def test_plan_run_and_evaluation_agree_under_any_prefix(tmp_path: Path, prefix: str) -> None:
+    with provider() as far:
+        model = ("--model", "first/model", "--base-url", f"{far.url}/a?x=1", "--api-prefix", prefix)
+        cells = (*model, "--scenarios", "chat_only")
+        shown = toolreel("eval", "plan", *cells, "--json", cwd=tmp_path).data["asked"]
+        toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path)
+        toolreel("run", "Hello.", *model, cwd=tmp_path)
+    assert {f"{far.url}{path}" for path in far.paths} == {shown}
+    assert shown == f"{far.url}/a{prefix}/chat/completions?x=1"
+
+
+def gateway(url: str) -> dict[str, str]:
+    return {"OPENROUTER_BASE_URL": url, "OPENROUTER_API_KEY": KEY, "OPENROUTER_API_PREFIX": ""}
+
+
+def test_behind_a_gateway_the_presets_of_openrouter_apply(tmp_path: Path) -> None:
+    cells = ("--model", "deepseek/deepseek-v3.2", "--scenarios", "chat_only")
+    with provider() as far:
+        there = toolreel("eval", "plan", *cells, "--json", cwd=tmp_path).data
+        here = toolreel("eval", "plan", *cells, "--json", cwd=tmp_path, env=gateway(far.url)).data
+        run = toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path, env=gateway(far.url))
+    assert here["configurations"] == there["configurations"]
+    assert here["asked"] == f"{far.url}/chat/completions"
+    assert set(far.paths) == {"/chat/completions"}
+    assert run.code == 0, run
+    assert NO_PRESETS not in run.stderr
+    assert KEY not in kept(tmp_path)
+
+
+def told(tmp_path: Path, *options: str) -> Said:
+    with serving(replying(saying("Hello."))) as server:
+        return toolreel("run", "Hi.", "--model", "m", "--base-url", server.url, *options, cwd=tmp_path)
+
+
+def test_a_run_without_a_provider_says_that_no_presets_apply(tmp_path: Path) -> None:
+    assert told(tmp_path).stderr.count(NO_PRESETS) == 1
+    for options in (("--provider", "llama_cpp"), ("--preset", "default_tool_calling")):
+        assert NO_PRESETS not in told(tmp_path, *options).stderr
+
+
+def test_raw_evaluations_take_nothing_from_a_provider_and_are_not_warned(tmp_path: Path) -> None:
+    cells = ("--model", "first/model", "--scenarios", "chat_only", "--strategies", "raw")
+    with provider() as far:
+        run = toolreel("eval", "run", *cells, "--base-url", far.url, "--out", "results", cwd=tmp_path)
+    assert NO_PRESETS not in run.stderr
+
+
+def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
+    with serving() as server:
+        run = ("run", "Hi.", "--model", "m", "--base-url", server.url, "--record", "kept")
+        cases = {
+            ("--header", "X-Tenant"): "expected NAME=VARIABLE, for example X-Tenant=MY_TENANT",
+            ("--header", "X-Tenant=NOWHERE"): "the environment variable NOWHERE is not set",
+            ("--header", "X-A=TENANT", "--header", "x-a=TENANT"): "x-a is given twice",
+            ("--header", "Content-Length=TENANT"): "Content-Length is set by the endpoint itself",
+            ("--api-prefix", "?x=1"): "expected a path such as /v1, without a query",
+            ("--api-key-header", "a b", "--api-key-env", "TENANT"): "'a b' is no name of a header",
+        }
+        for options, said in cases.items():
+            assert_mistake(toolreel(*run, *options, cwd=tmp_path, env=ENVIRON), said)
+        evaluation = ("eval", "run", "--model", "m", "--base-url", server.url, "--out", "results")
+        cases = {
+            ("--header", "X-Tenant=NOWHERE"): "the environment variable NOWHERE is not set",
+            ("--api-key-header", "a b"): "'a b' is no name of a header",
+        }
+        for options, said in cases.items():
+            assert_mistake(toolreel(*evaluation, *options, cwd=tmp_path, env=ENVIRON), said)
+    assert list(tmp_path.rglob("*.part")) == []

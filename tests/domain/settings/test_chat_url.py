@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel_core._settings.chat_url import chat_url, prefix_fault
+
+AZURE = "https://x.openai.azure.com/openai/deployments/d"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "prefix", "url"),
+    [
+        ("http://here", "/v1", "http://here/v1/chat/completions"),
+        ("http://here/", "v1/", "http://here/v1/chat/completions"),
+        ("http://here", "", "http://here/chat/completions"),
+        ("http://here", "/", "http://here/chat/completions"),
+        ("http://here/api", "/gateway", "http://here/api/gateway/chat/completions"),
+        ("http://here/v1/", "/v1", "http://here/v1/chat/completions"),
+        ("http://here/v1.5", "/v1", "http://here/v1.5/chat/completions"),
+        ("http://here/v1beta/openai", "/v1", "http://here/v1beta/openai/chat/completions"),
+        ("http://v1/api", "/v2", "http://v1/api/v2/chat/completions"),
+        ("http://here/chat/completions/", "/v1", "http://here/chat/completions"),
+        (f"{AZURE}?api-version=1", "", f"{AZURE}/chat/completions?api-version=1"),
+        (f"{AZURE}/chat/completions?api-version=1", "/v1", f"{AZURE}/chat/completions?api-version=1"),
+        ("http://here?to=a/v1", "/v2", "http://here/v2/chat/completions?to=a/v1"),
+        ("http://here/?", "/v1", "http://here/v1/chat/completions"),
+        (" http://here/v1#v2?x=1 ", "/v1", "http://here/v1/chat/completions"),
+    ],
+)
+def test_the_url_is_base_prefix_chat_completions_and_query(base_url: str, prefix: str, url: str) -> None:
+    assert chat_url(base_url, prefix) == url
+
+
+segments = st.lists(st.text("abv1.-", min_size=1, max_size=4), max_size=3).map("/".join)
+
+
+@given(segments, segments, st.sampled_from(["", "api-version=2024-06-01", "a=/v1/&b=?"]))
+def test_host_path_and_query_stay_and_a_complete_url_is_final(path: str, prefix: str, query: str) -> None:
+    asked = chat_url(f"http://here/{path}?{query}", prefix)
+    parts = urlsplit(asked)
+    assert (parts.netloc, parts.query) == ("here", query)
+    assert parts.path.startswith(f"/{path}".rstrip("/"))
+    assert parts.path.endswith("/chat/completions")
+    assert {chat_url(asked, prefix), chat_url(asked, ""), chat_url(asked)} == {asked}
+
+
+@given(segments, st.sampled_from(["", "api-version=1"]))
+def test_with_an_empty_prefix_nothing_is_added_to_the_path(path: str, query: str) -> None:
+    assert urlsplit(chat_url(f"http://here/{path}?{query}", "")).path == (
+        f"/{path}".rstrip("/") + "/chat/completions"
+    )
+
+
+@pytest.mark.parametrize("prefix", ["", "/", "/v1", "openai/v1", " /v1 ", "/a%20b"])
+def test_a_path_is_a_prefix(prefix: str) -> None:
+    assert prefix_fault(prefix) == ""
+
+
+@pytest.mark.parametrize("prefix", ["?x=1", "/v1?x=1", "/v1#a", "/a b", "/a\nb", "/\x7f", "/ü"])
+def test_what_would_change_the_query_is_no_prefix(prefix: str) -> None:
+    assert prefix_fault(prefix) == "expected a path such as /v1, without a query"
