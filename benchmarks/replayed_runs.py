@@ -45,7 +45,7 @@ from toolreel import (
     run,
 )
 from toolreel._driver.ports import Wanted
-from toolreel._replay.replayer import CHAT
+from toolreel._replay.journal_performer import CHAT
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette import RecordTransport, ReplayTransport, recording
 from toolreel.cassette._format.file import KEPT

@@ -13,7 +13,7 @@ import pytest
 
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.provider import IdStyle
+from toolreel_core._settings.provider_support import IdStyle
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 

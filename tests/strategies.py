@@ -51,7 +51,7 @@ from toolreel_core._protocol.state import (
     Waiting,
 )
 from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel_core._settings.provider import (
+from toolreel_core._settings.provider_support import (
     IdStyle,
     Provider,
     ReasoningReplay,

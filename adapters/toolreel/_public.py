@@ -44,8 +44,8 @@ from toolreel._replay.explain.run_diff import diff
 from toolreel._replay.explain.turns import story
 from toolreel._replay.fork import Counterfactual, Forked, counterfactual, fork
 from toolreel._replay.fork_changes import Changes
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel._replay.replay import Replayed, replay
-from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel._replay.resume import aresume, resume
 from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call
 from toolreel.tools._isolation import Isolation

@@ -42,6 +42,7 @@ from toolreel_core._protocol.events import (
     ToolReturned,
     WaitElapsed,
 )
+from toolreel_core._protocol.hmac_seal import seal, unseal
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import (
     BudgetSpent,
@@ -62,7 +63,6 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._protocol.seal import seal, unseal
 from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -80,7 +80,7 @@ from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import Delta, Stream
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._text_calls.parse import TextCalls, text_calls
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.result_envelope import Envelope

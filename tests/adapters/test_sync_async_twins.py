@@ -15,8 +15,8 @@ from toolreel._driver import aio as adrive
 from toolreel._driver import approvers, clocks, ports, stopwatch
 from toolreel._driver import performer as perform
 from toolreel._driver import sync as drive
-from toolreel._replay import replayer as rehearsal
-from toolreel.http import _endpoint as http
+from toolreel._replay import journal_performer as rehearsal
+from toolreel.http import _httpx_endpoint as http
 from toolreel.http.fast import _endpoint as fast
 from toolreel.tools import _router as routing
 

@@ -14,7 +14,7 @@ from benchmarks.bfcl.model import DONE, WAYS, Line, Script, Way, answer, serving
 from benchmarks.bfcl.shapes import SHAPES, Asked, Reply
 from benchmarks.bfcl.strategies import STRATEGIES, Strategy, plan
 from toolreel import Ports, Run, run
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel_core._conversation.message import AssistantMessage, Message, UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool

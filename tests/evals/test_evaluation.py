@@ -15,7 +15,7 @@ from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL, Seen, evaluated, plan_of, records
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._store.plan_sources import plan_of_header
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Journal, Results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 

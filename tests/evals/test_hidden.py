@@ -19,7 +19,7 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._worlds.workspace import FACTS_COMMIT
+from toolreel_core.evals._worlds.facts_and_draft import FACTS_COMMIT
 
 ARGUMENTS: Final[Mapping[str, Json]] = {
     "workspace_id": "w",

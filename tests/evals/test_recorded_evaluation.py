@@ -11,9 +11,9 @@ import pytest
 from toolreel._secrets.scan import leaks
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._report.page import report_content, report_pictures
-from toolreel.evals._store.plan_sources import plan_of_header
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
-from toolreel.evals._summary.export import write_summaries
+from toolreel.evals._summary.summary_files import write_summaries
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
 PICTURES = Path(__file__).parents[2] / "docs" / "evals"

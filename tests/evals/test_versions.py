@@ -18,7 +18,7 @@ from tests.evals.trying import evaluated, plan_of
 from tests.samples import complaint
 from toolreel._internal.errors import ResultsError
 from toolreel._journal.migrations import Versions
-from toolreel.evals._store.plan_sources import plan_of_header
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import HEADERS, RECORDS, Results, read_header, schema_of
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Tree

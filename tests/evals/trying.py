@@ -15,11 +15,11 @@ from typing import Any, Final
 from toolreel._driver.clocks import InstantClock
 from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
-from toolreel.evals._runner.rate_limit import ModelLimits
-from toolreel.evals._store.plan_sources import planned
+from toolreel.evals._runner.plan_loader import planned
+from toolreel.evals._runner.request_concurrency import ModelLimits
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.trees import merged
+from toolreel_core._jsontext.tree_access import merged
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record, record_tree
 

@@ -25,7 +25,7 @@ from tests.servers.pet_shop import source as shop_source
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import ToolHost
 from toolreel._driver.sync import run
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.testing._scripted import ScriptedTools, calling, saying
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import Tool
@@ -33,7 +33,7 @@ from toolreel.tools._router import Router
 from toolreel.tools.mcp._host import McpTools
 from toolreel.tools.openapi._host import OpenApiTools
 from toolreel.tools.skills._folders import read_skills
-from toolreel.tools.skills._host import skill_tools
+from toolreel.tools.skills._skill_tools import skill_tools
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool

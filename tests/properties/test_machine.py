@@ -55,7 +55,7 @@ from toolreel_core._protocol.state import (
 )
 from toolreel_core._schema.validation import violations
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._settings.token_estimates import bytes_per_4
 from toolreel_core._tools.tool_definition import ToolDefinition
 

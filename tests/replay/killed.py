@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolreel._cli.live.session import LiveSession, LiveTarget
+from toolreel._cli.live.live_run import LiveSession, LiveTarget
 from toolreel.tools._call_context import current_call
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import ToolLike

@@ -21,7 +21,7 @@ from toolreel._journal.format import MemoryJournal, read_journal
 from toolreel._replay.replay import DRIVERS, Driver, companion
 from toolreel.cassette._transports import AsyncReplayTransport, ReplayTransport, replaying
 from toolreel.demo._workspace import workspace
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import ToolLike
 

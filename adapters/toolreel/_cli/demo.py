@@ -8,7 +8,7 @@ from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.run_printer import show_run
 from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel.demo._session import demo_cassette, demo_drivers
+from toolreel.demo._recorded_session import demo_cassette, demo_drivers
 from toolreel.demo._workspace import workspace
 from toolreel_core._jsontext.canonical import Json
 

@@ -26,7 +26,7 @@ from toolreel._driver.sync import go_on
 from toolreel._internal.errors import ForkError
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
-from toolreel._replay.replayer import describe
+from toolreel._replay.journal_performer import describe
 from toolreel._replay.trace import Answered, Source, Trace, Traced, Underway, opened, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop.reducer import fold
@@ -192,7 +192,7 @@ def fork(
 ) -> Forked:
     """Continue a recorded run from one of its events, with something changed.
 
-    >>> from toolreel.demo._session import demo_cassette
+    >>> from toolreel.demo._recorded_session import demo_cassette
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
     >>> len(forked.answered), forked.outcome
     (4, MaxTurns(limit=2))
@@ -338,7 +338,7 @@ def counterfactual(source: Source, changes: Changes) -> Counterfactual:
     The recorded replies answer the requests in order, and the recorded results answer equal calls. The run
     stops where it needs an answer that the record does not have, and may end before the record does.
 
-    >>> from toolreel.demo._session import demo_cassette
+    >>> from toolreel.demo._recorded_session import demo_cassette
     >>> told = counterfactual(demo_cassette(), Changes(config={"max_turns": 1}))
     >>> told.was.name, told.now.name, told.carried
     ('completed', 'max_turns', 2)

@@ -9,11 +9,11 @@ from typing import Final, cast
 from toolreel._internal.errors import ForkError
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.trees import json_text, merged
+from toolreel_core._jsontext.tree_access import json_text, merged
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
 
 _NO_PRESET: Final = Preset()
@@ -33,7 +33,7 @@ class Changes:
     config: Mapping[str, Json] = field(default_factory=dict)
     """Settings of :class:`~toolreel_core._settings.loop_config.LoopConfig`, which override the preset."""
     provider: Mapping[str, Json] = field(default_factory=dict)
-    """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
+    """Settings of :class:`~toolreel_core._settings.provider_support.Provider`."""
     options: Mapping[str, Json] = field(default_factory=dict)
     """Options of the request, such as ``temperature``."""
     overrides: Mapping[str, Json] = field(default_factory=dict)

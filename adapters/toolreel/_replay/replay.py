@@ -16,7 +16,7 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, JournalError, MissingExtra
 from toolreel._journal.format import MemoryJournal, Recorded, read_journal, unfinished
-from toolreel._replay.replayer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
+from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import ToolLike

@@ -13,8 +13,8 @@ from toolreel._journal.format import Record, Recorded, read_journal
 from toolreel._replay.replay import recording_files
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._loop.read_reply import received
 from toolreel_core._loop.reducer import start, step
+from toolreel_core._loop.reply_parsing import received
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait, fingerprint

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
-from toolreel._secrets.rules import VARIABLE, SecretRules, rules_in
+from toolreel._secrets.project_rules import VARIABLE, SecretRules, rules_in
 from toolreel._secrets.urls import is_secret_parameter
 
 _SECRET_NAME: Final = re.compile("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)

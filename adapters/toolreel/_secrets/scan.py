@@ -1,8 +1,8 @@
 """Searches a text for secrets.
 
 Secrets are found by patterns (:mod:`toolreel._secrets.patterns`) and by known values
-(:mod:`toolreel._secrets.known_values`), unless the project allows them (:mod:`toolreel._secrets.rules`).
-A report has the line and a redacted excerpt, never the secret itself.
+(:mod:`toolreel._secrets.known_values`), unless the project allows them
+(:mod:`toolreel._secrets.project_rules`). A report has the line and a redacted excerpt, never the secret itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.patterns import shaped
-from toolreel._secrets.rules import SecretRules, rules_in
+from toolreel._secrets.project_rules import SecretRules, rules_in
 
 _EXCERPT: Final = 40
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 from toolreel._internal.errors import SecretFound
 from toolreel._secrets.byte_readings import as_ascii, readings
 from toolreel._secrets.patterns import names_a_secret
+from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel._secrets.rules import SecretRules
 from toolreel._secrets.scan import Leak, leaks
 from toolreel._secrets.split_texts import put_together
 from toolreel_core._jsontext.canonical import Json, canonical, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from toolreel._secrets.known_values import spellings
-from toolreel._secrets.rules import rules_in
+from toolreel._secrets.project_rules import rules_in
 
 
 def scrubbed(text: str, known: Mapping[str, str]) -> str:

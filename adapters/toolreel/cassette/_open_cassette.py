@@ -15,7 +15,7 @@ from typing import Any, Final
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.known_values import secrets_sent
-from toolreel._secrets.rules import SecretRules
+from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile

@@ -9,9 +9,9 @@
 
 A recording client gets exactly the response that a replaying client will get: the decoded body, and only the
 headers that a cassette stores. Bodies are read completely before the client sees them, except for event
-streams, which are passed on as they arrive (:mod:`toolreel.cassette._response_bodies`). An exchange that
-fails with an ``httpx.TransportError`` is recorded too, and fails the same way in a replay; other exceptions
-are not.
+streams, which are passed on as they arrive (:mod:`toolreel.cassette._response_body_streams`). An exchange
+that fails with an ``httpx.TransportError`` is recorded too, and fails the same way in a replay; other
+exceptions are not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ from typing import Final, cast
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break
-from toolreel.cassette._response_bodies import AsyncTapedStream, TapedStream, Taping, replayed, response_of
+from toolreel.cassette._response_body_streams import (
+    AsyncTapedStream,
+    TapedStream,
+    Taping,
+    replayed,
+    response_of,
+)
 
 try:
     import httpx

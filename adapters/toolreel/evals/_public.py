@@ -5,12 +5,12 @@ from toolreel.evals._replay.replay import Replayed, replays, rescored
 from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
 from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
-from toolreel.evals._store.plan_sources import plan_of_header, planned
+from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._store.results import Header, Results
 from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
-from toolreel.evals._summary.export import summary_of, write_summaries
-from toolreel.evals._summary.figures import Findings, findings_of
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
+from toolreel.evals._summary.summary_files import summary_of, write_summaries
+from toolreel.evals._summary.summary_statistics import Findings, findings_of
 
 __all__ = [
     "Comparison",

@@ -10,10 +10,10 @@ from typing import Final, Self, cast
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.urls import shown_url
-from toolreel.http._bounded_stream import async_trace, trace
-from toolreel.http._exchange import Exchange
+from toolreel.http._connection_limits import async_trace, trace
+from toolreel.http._exchange_limits import Exchange
 from toolreel.http._request import AT_ONCE, Address, blocks
-from toolreel.http._response_head import fault_of_head
+from toolreel.http._response_head_checks import fault_of_head
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import RequestFailed
 from toolreel_core._protocol.outcome import FailureKind

@@ -1,6 +1,6 @@
 """The public names of ``toolreel.http``."""
 
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 
 __all__ = [
     "AsyncHttpEndpoint",

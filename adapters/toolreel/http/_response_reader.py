@@ -13,7 +13,7 @@ from typing import Final
 
 from toolreel._driver.ports import Listener, tell
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
-from toolreel.http._exchange import Exchange
+from toolreel.http._exchange_limits import Exchange
 from toolreel.http._request import DEADLINE
 from toolreel.http._response_events import answered
 from toolreel_core._protocol.effects import SendRequest

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
-from toolreel.http._bounded_stream import current
+from toolreel.http._connection_limits import current
 from toolreel.http._request import host_fault
 
 try:

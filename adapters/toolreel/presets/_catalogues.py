@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._internal.errors import CatalogueError
-from toolreel.presets._toml import read_file, read_toml
+from toolreel._internal.toml_files import read_file, read_toml
 from toolreel_core._plan.presets.collection import Presets
 
 CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"

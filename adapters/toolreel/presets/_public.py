@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from toolreel.presets._catalogues import shipped, with_files
 
 if TYPE_CHECKING:
-    from toolreel.presets._tokenizer import register_tokenizer
+    from toolreel.presets._token_counter import register_tokenizer
 
 __all__ = [
     "register_tokenizer",
@@ -17,7 +17,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load ``register_tokenizer`` on demand: it needs an extra, and presets need none."""
     if name == "register_tokenizer":
-        from toolreel.presets._tokenizer import register_tokenizer
+        from toolreel.presets._token_counter import register_tokenizer
 
         return register_tokenizer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

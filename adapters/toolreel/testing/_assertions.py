@@ -33,7 +33,14 @@ from collections.abc import Sequence
 from typing import Self, TypeAlias, get_args
 
 from toolreel._driver.run_result import Run
-from toolreel.testing._calls import ExpectedCall, call, calls_made, fits_in_any_order, fits_in_order, listing
+from toolreel.testing._expected_calls import (
+    ExpectedCall,
+    call,
+    calls_made,
+    fits_in_any_order,
+    fits_in_order,
+    listing,
+)
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json

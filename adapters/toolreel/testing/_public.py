@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from toolreel.testing._assertions import Claims, assert_reel
-from toolreel.testing._calls import ExpectedCall, call
+from toolreel.testing._expected_calls import ExpectedCall, call
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
 
 if TYPE_CHECKING:

@@ -23,15 +23,15 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra
 from toolreel._journal.format import read_journal
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.replay import Driver, run_on
-from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._session import Session
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing._journal_snapshot import ReelJournal
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reel_journal import ReelJournal
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch

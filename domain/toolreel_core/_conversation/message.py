@@ -10,7 +10,7 @@ from typing import TypeAlias, assert_never, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.trees import merged
+from toolreel_core._jsontext.tree_access import merged
 
 
 @dataclass(frozen=True, slots=True)

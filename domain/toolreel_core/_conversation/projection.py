@@ -28,7 +28,7 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import NOTHING
-from toolreel_core._settings.provider import IdStyle, Provider
+from toolreel_core._settings.provider_support import IdStyle, Provider
 from toolreel_core._tools.faults import result_unknown
 from toolreel_core._tools.names import outward_name
 from toolreel_core._tools.result_envelope import failed

@@ -19,8 +19,8 @@ from toolreel_core._conversation.message import (
     wire_tree,
 )
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
-from toolreel_core._jsontext.trees import items_of
-from toolreel_core._settings.provider import Provider
+from toolreel_core._jsontext.tree_access import items_of
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._transforms import apply_all
 from toolreel_core._transforms.messages import signature_skip_validator_if_missing
 from toolreel_core._transforms.neutral_control_tokens import neutralized

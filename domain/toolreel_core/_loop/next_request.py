@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import cast
 
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
-from toolreel_core._jsontext.trees import merged
+from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
 from toolreel_core._loop.context_window import fit_history, overflow
 from toolreel_core._loop.finish import settle

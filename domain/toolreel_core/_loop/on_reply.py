@@ -15,7 +15,7 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._loop.final_answer import final_reply
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request, wait
-from toolreel_core._loop.read_reply import Received, received, salvaged
+from toolreel_core._loop.reply_parsing import Received, received, salvaged
 from toolreel_core._loop.tool_calls import run_calls
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import (

@@ -22,10 +22,10 @@ from toolreel_core._jsontext.canonical import (
     parse,
 )
 from toolreel_core._jsontext.digest import chain
-from toolreel_core._jsontext.trees import json_text
+from toolreel_core._jsontext.tree_access import json_text
 from toolreel_core._plan.request import Bodies, bodies_of
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.surface_limits import check_surface
 from toolreel_core._tools.tool_definition import ToolDefinition

@@ -14,9 +14,9 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, quote
 from toolreel_core._jsontext.digest import digest, known_chain, known_digest, link
-from toolreel_core._jsontext.trees import merged
+from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol.restored_calls import check_phase
 from toolreel_core._protocol.state import State
-from toolreel_core._protocol.stored_phase import check_phase
 
 VERSION: Final = 1
 """Raised when a stored form changes in a way that older readers would misread."""

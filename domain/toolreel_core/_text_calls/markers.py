@@ -18,6 +18,12 @@ from toolreel_core._text_calls.formats.function_notation import (
     python_block,
 )
 from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
+from toolreel_core._text_calls.formats.kimi_k3_and_minimax_m3 import (
+    TAG_TOKEN,
+    minimax_m3,
+    xtml_call,
+    xtml_channel,
+)
 from toolreel_core._text_calls.formats.tagged_json import (
     CALL_BEGIN,
     JSON_OPENERS,
@@ -28,7 +34,6 @@ from toolreel_core._text_calls.formats.tagged_json import (
     plamo,
     solar,
 )
-from toolreel_core._text_calls.formats.token_tags import TAG_TOKEN, minimax_m3, xtml_call, xtml_channel
 from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, tool_call
 from toolreel_core._text_calls.quotations import OPENERS as QUOTATIONS
 from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS

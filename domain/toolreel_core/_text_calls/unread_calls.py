@@ -115,7 +115,7 @@ def _marks() -> re.Pattern[str]:
 
 
 def _has_skeleton(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
-    from toolreel_core._text_calls.call_skeletons import has_skeleton  # noqa: PLC0415 - as above
+    from toolreel_core._text_calls.calls_in_unknown_formats import has_skeleton  # noqa: PLC0415 - as above
 
     return has_skeleton(text, known, schemas)
 

@@ -17,8 +17,8 @@ from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions
 from toolreel_core._text_calls.json_payload import bare_calls, skip_blanks, wrapped_calls
-from toolreel_core._text_calls.left_inside import mentions
 from toolreel_core._text_calls.markers import SPECIAL
+from toolreel_core._text_calls.unbalanced_tags import mentions
 from toolreel_core._text_calls.untyped_text import typed
 
 _HEAD: Final = re.compile(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote
-from toolreel_core._jsontext.trees import json_text
+from toolreel_core._jsontext.tree_access import json_text
 from toolreel_core._schema.walk import changed_within
 
 _DEFS: Final = "#/$defs/"

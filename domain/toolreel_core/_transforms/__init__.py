@@ -4,7 +4,7 @@ Configuration names them; :func:`register_transform` adds a user's own.
 """
 
 # Importing these registers the transforms in them.
-from toolreel_core._transforms import messages, responses, tools
+from toolreel_core._transforms import messages, response_tool_calls, tools
 from toolreel_core._transforms.registry import (
     KINDS,
     Transform,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._jsontext.trees import tree_at
+from toolreel_core._jsontext.tree_access import tree_at
 from toolreel_core._schema.gemini import gemini_subset
 from toolreel_core._schema.inlining import inline_defs
 from toolreel_core._schema.walk import changed_within

@@ -71,6 +71,12 @@ from toolreel_core.evals._scenarios.scripted_model import (
     scripted_reply,
 )
 from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
+from toolreel_core.evals._statistics.declared_stopping_rules import (
+    Looks,
+    NarrowEnough,
+    PairsDecided,
+    rule_sentence,
+)
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,
@@ -85,15 +91,14 @@ from toolreel_core.evals._statistics.gates import (
 )
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
-from toolreel_core.evals._statistics.stopping_rules import Looks, NarrowEnough, PairsDecided, rule_sentence
-from toolreel_core.evals._statistics.ties import Ties, tied
+from toolreel_core.evals._statistics.tied_candidates import Ties, tied
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
 from toolreel_core.evals._verdicts.language_policies import select_languages
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 from toolreel_core.evals._worlds.desk import Answer, Desk
-from toolreel_core.evals._worlds.workspace import Mishaps, Workspace
+from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace
 from toolreel_core.evals._worlds.world import World
 
 __all__ = [

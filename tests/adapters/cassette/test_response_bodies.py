@@ -33,8 +33,8 @@ from tests.servers.chat_server import (
 )
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel._journal.file import FileJournal
-from toolreel.cassette import _response_bodies as cassette_replayed
-from toolreel.cassette import _response_bodies as cassette_stream
+from toolreel.cassette import _response_body_streams as cassette_replayed
+from toolreel.cassette import _response_body_streams as cassette_stream
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._session import Session, use_cassette
 from toolreel.cassette._transports import (
@@ -45,7 +45,7 @@ from toolreel.cassette._transports import (
     replaying,
 )
 from toolreel.http._bounded_decoder import TooLarge
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

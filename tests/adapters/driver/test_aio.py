@@ -10,7 +10,7 @@ from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
 from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel.http._endpoint import AsyncHttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
 from toolreel.testing._scripted import ScriptedEndpoint
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel_core._errors import ReplayMismatch

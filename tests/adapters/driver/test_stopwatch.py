@@ -13,7 +13,7 @@ from toolreel._driver.ports import Performer, Wanted
 from toolreel._driver.stopwatch import AsyncStopwatch, Stopwatch
 from toolreel._driver.sync import go_on, run
 from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.replayer import Rehearsal
+from toolreel._replay.journal_performer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint
 from toolreel.tools._python.host import PythonTools
 from toolreel_core._loop.reducer import start

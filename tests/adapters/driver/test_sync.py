@@ -14,7 +14,7 @@ from toolreel._driver.ports import Performer, Wanted
 from toolreel._driver.run_result import Resting
 from toolreel._driver.sync import go_on, run
 from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.signature import definition_of

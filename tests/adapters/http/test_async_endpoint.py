@@ -24,7 +24,7 @@ from tests.servers.chat_server import (
 )
 from toolreel._internal.errors import EndpointConfigError
 from toolreel.cassette._transports import AsyncRecordTransport, recording
-from toolreel.http._endpoint import AsyncHttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
 from toolreel.http.fast._endpoint import AsyncFastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

@@ -21,7 +21,7 @@ from tests.servers.chat_server import Answer, asking, chunk, replying, serving, 
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
 from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._transports import (
     AsyncRecordTransport,
@@ -31,7 +31,7 @@ from toolreel.cassette._transports import (
     recording,
     replaying,
 )
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
 from toolreel_core._conversation.message import UserMessage

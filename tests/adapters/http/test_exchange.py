@@ -23,7 +23,7 @@ from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.run_result import Resting
 from toolreel._driver.sync import run
 from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
 from toolreel.tools._python.host import AsyncPythonTools

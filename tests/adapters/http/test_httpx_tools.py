@@ -23,7 +23,7 @@ from pytest_httpx import HTTPXMock
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, replying, serving
 from toolreel._internal.errors import EndpointConfigError
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

@@ -20,7 +20,7 @@ import pytest
 
 from tests.servers.chat_server import Answer, asking, replying, serving
 from tests.servers.http2_server import certificate_in
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

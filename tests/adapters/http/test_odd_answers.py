@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.servers.chat_server import Answer, asking, serving
 from tests.servers.dripping_server import answering
 from tests.servers.odd_answers import ODD_ANSWERS, UNLIKE, whole
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.samples import complaint
 from tests.servers.chat_server import asking, replying, serving
 from toolreel._internal.errors import EndpointConfigError
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http._request import Address
 from toolreel.http._request_headers import header_values, request_headers
 from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint

@@ -19,7 +19,7 @@ from tests.servers.chat_server import Answer, asking, nobody_listens, replying, 
 from tests.servers.http2_server import serving_http2
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel.http import _transport_pool as transports
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

@@ -23,7 +23,7 @@ from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import MemoryJournal, read_journal, unfinished
 from toolreel._journal.part_file import made_folders, sync_folders
-from toolreel._journal.withheld import Reason, is_withheld, withheld
+from toolreel._journal.withheld_results import Reason, is_withheld, withheld
 from toolreel._replay.replay import replay
 from toolreel._replay.resume import resume
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying

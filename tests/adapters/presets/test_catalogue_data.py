@@ -14,7 +14,7 @@ from toolreel.presets._catalogues import shipped
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._plan.presets.preset import Preset, changes
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 
 SHIPPED: Final = shipped()
 

@@ -9,8 +9,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tests.samples import complaint
 from toolreel._internal.errors import MissingExtra, TokenizerError
-from toolreel.presets import _tokenizer as tokenizer
-from toolreel.presets._tokenizer import register_tokenizer
+from toolreel.presets import _token_counter as tokenizer
+from toolreel.presets._token_counter import register_tokenizer
 from toolreel_core._errors import ConfigError
 from toolreel_core._settings.token_estimates import bytes_per_4, estimator
 

@@ -18,7 +18,7 @@ from toolreel._internal.errors import ForkError
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.fork import Stop, beginning, counterfactual, fork
 from toolreel._replay.fork_changes import Changes
-from toolreel._replay.replayer import Rehearsal
+from toolreel._replay.journal_performer import Rehearsal
 from toolreel._replay.trace import Underway
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools._python.host import PythonTools

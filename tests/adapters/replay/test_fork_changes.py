@@ -10,7 +10,7 @@ from toolreel.presets._catalogues import shipped
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
 
 WAS = Plan.of(

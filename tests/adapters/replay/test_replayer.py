@@ -9,14 +9,14 @@ from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live.session import LiveSession, LiveTarget
+from toolreel._cli.live.live_run import LiveSession, LiveTarget
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.run_result import retold
 from toolreel._driver.sync import run
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel.cassette._format.serializer import deserialize, serialize
 from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools

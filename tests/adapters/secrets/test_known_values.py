@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel._secrets.known_values import key_as_secret, known_secrets, secrets_sent, spellings
-from toolreel._secrets.rules import SecretRules
+from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.scan import leaks
 
 VALUE = "s3cr3t/with+signs"

@@ -20,7 +20,7 @@ from toolreel._driver.performer import ImmediateApprover
 from toolreel._driver.ports import secrets_of
 from toolreel._internal.errors import EndpointConfigError, SecretFound
 from toolreel._journal.format import read_journal
-from toolreel._replay.replayer import Rehearsal
+from toolreel._replay.journal_performer import Rehearsal
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http._request import Address
 from toolreel.http.fast import AsyncFastEndpoint, FastEndpoint

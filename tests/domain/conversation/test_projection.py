@@ -28,7 +28,7 @@ from toolreel_core._conversation.projection import (
     turn_begins,
 )
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._settings.provider import IdStyle, Provider
+from toolreel_core._settings.provider_support import IdStyle, Provider
 from toolreel_core._tools.faults import result_unknown
 from toolreel_core._tools.result_envelope import failed
 

@@ -17,7 +17,7 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._conversation.provider_quirks import Form, Written, written
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 
 CALL = SentCall("a", "ping", "{}")
 CALLED: dict[str, Json] = {"id": "a", "type": "function", "function": {"name": "ping", "arguments": "{}"}}

@@ -22,7 +22,7 @@ from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._jsontext.digest import chain
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._settings.token_estimates import bytes_per_4
 
 conversations = st.lists(strategies.messages, max_size=4)

@@ -10,7 +10,7 @@ from tests.samples import complaint
 from tests.strategies import json_objects, json_values
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.trees import (
+from toolreel_core._jsontext.tree_access import (
     as_tree,
     calls_of,
     in_order,

@@ -26,7 +26,7 @@ from toolreel_core._protocol.notes import HistoryShortened
 from toolreel_core._protocol.outcome import ContextOverflow
 from toolreel_core._protocol.state import State, Tally
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 
 
 def run(tally: Tally | None = None, **settings: float) -> State:

@@ -80,7 +80,7 @@ from toolreel_core._protocol.outcome import (
 from toolreel_core._protocol.state import AwaitingReply, Settled
 from toolreel_core._schema.validation import Violation
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.faults import (
     arguments_too_deep,
     arguments_too_large,

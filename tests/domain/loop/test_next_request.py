@@ -36,7 +36,7 @@ from toolreel_core._protocol.notes import (
 from toolreel_core._protocol.outcome import BudgetSpent, ContextOverflow, MaxTurns
 from toolreel_core._protocol.state import AwaitingReply, Memory, Settled, State, Tally, Waiting
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.tool_definition import ToolDefinition
 
 PLAN = Plan.of(

@@ -63,7 +63,7 @@ from toolreel_core._protocol.outcome import (
     Truncated,
 )
 from toolreel_core._settings.loop_config import LoopConfig, ToolUseMode
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.faults import (
     Fault,
     arguments_not_json,

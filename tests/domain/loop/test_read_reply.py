@@ -9,7 +9,7 @@ import pytest
 from tests.samples import PLAN
 from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.read_reply import received, salvaged
+from toolreel_core._loop.reply_parsing import received, salvaged
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply

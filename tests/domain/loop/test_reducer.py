@@ -80,7 +80,7 @@ from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._schema.validation import Violation
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.faults import (
     arguments_violate_schema,
     call_abandoned,

@@ -44,7 +44,7 @@ from toolreel_core._protocol.outcome import BudgetSpent, Cancelled, Completed, R
 from toolreel_core._protocol.state import AwaitingTools, State
 from toolreel_core._schema.validation import Violation
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.faults import (
     Fault,
     arguments_not_json,

@@ -23,7 +23,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Ignored, RequestOptions
 from toolreel_core._protocol.codec import dump, load_plan
 from toolreel_core._settings.loop_config import LoopConfig, ToolUseMode
-from toolreel_core._settings.provider import Provider, Support
+from toolreel_core._settings.provider_support import Provider, Support
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 

@@ -23,7 +23,7 @@ from toolreel_core._plan.request import (
     reserved_keys,
 )
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 
 HI = Transcript.of([UserMessage("hi")])
 NO_OPTIONS = RequestOptions(canonical({}))

@@ -120,7 +120,7 @@ from toolreel_core._protocol.state import (
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.result_envelope import Envelope
 from toolreel_core._tools.surface import ToolSurface
 

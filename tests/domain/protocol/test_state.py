@@ -24,7 +24,7 @@ from toolreel_core._protocol.state import (
     Waiting,
 )
 from toolreel_core._replies.reply import Usage
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 
 
 def test_before_the_first_event_a_run_knows_its_plan_and_nothing_else() -> None:

@@ -11,7 +11,7 @@ from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms.registry import Change
-from toolreel_core._transforms.responses import (
+from toolreel_core._transforms.response_tool_calls import (
     arguments_blank_to_empty_object,
     arguments_json_string_if_hash,
     content_tool_call_tags_to_tool_calls,

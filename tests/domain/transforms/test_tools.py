@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._settings.provider import SchemaTransform
+from toolreel_core._settings.provider_support import SchemaTransform
 from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms.registry import Change, names
 from toolreel_core._transforms.tools import (

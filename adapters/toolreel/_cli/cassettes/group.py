@@ -13,9 +13,11 @@ _COMMANDS: Final = (
     LazyCommand(
         "check", "cassettes.check:check_command", "Look over recordings: leaks, orphans, age, drift."
     ),
-    LazyCommand("export", "cassettes.convert:export_command", "Convert a cassette to stock vcrpy's format."),
     LazyCommand(
-        "import", "cassettes.convert:import_command", "Convert stock vcrpy's cassettes to toolreel's."
+        "export", "cassettes.export_import:export_command", "Convert a cassette to stock vcrpy's format."
+    ),
+    LazyCommand(
+        "import", "cassettes.export_import:import_command", "Convert stock vcrpy's cassettes to toolreel's."
     ),
     LazyCommand(
         "journal",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.live.set_options import parse_settings, settings_option
-from toolreel._cli.options.option_groups import tools_option
+from toolreel._cli.options.option_bundle import tools_option
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path
 from toolreel._cli.output.console import labelled, out

@@ -21,7 +21,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.preset import Change
 from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost
 from toolreel_core.evals._scenarios.catalogue import kind_of
-from toolreel_core.evals._statistics.stopping_rules import rule_from, rule_sentence
+from toolreel_core.evals._statistics.declared_stopping_rules import rule_from, rule_sentence
 
 _DISCORDANCE = 0.1
 """The share of tasks on which exactly one of two strategies is taken to pass."""

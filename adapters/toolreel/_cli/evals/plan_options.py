@@ -20,7 +20,7 @@ from toolreel._cli.output.errors import USAGE
 from toolreel._internal.errors import EvalPlanError
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, read
-from toolreel_core._jsontext.trees import merged
+from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._settings.loop_config import ToolFailurePolicy
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated
@@ -196,7 +196,7 @@ def _planned(
     plan_headers: Mapping[str, str],
     catalogues: tuple[Path, ...],
 ) -> EvalPlan:
-    from toolreel.evals._store.plan_sources import planned
+    from toolreel.evals._runner.plan_loader import planned
 
     return planned(
         plan_path,

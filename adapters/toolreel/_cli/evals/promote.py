@@ -10,7 +10,7 @@ from toolreel._cli.evals.replay import folder_argument, verdict_words
 from toolreel._cli.output.console import out, printable
 from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel.evals._replay.regression_test import find_run, promote
-from toolreel.evals._store.plan_sources import plan_of_header
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
 
 _PROMOTE_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."

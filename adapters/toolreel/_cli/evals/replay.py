@@ -10,7 +10,7 @@ from toolreel._cli.output.console import counted, err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import Replayed, replays
-from toolreel.evals._store.plan_sources import plan_of_header
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core.evals._verdicts.verdict import Verdict
 

@@ -17,7 +17,7 @@ from toolreel.evals._replay.replay import (
     rescored,
     write_rescored,
 )
-from toolreel.evals._store.plan_sources import plan_of_header
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
 
 _RESCORE_EPILOG = "Exit codes: 0 rescored, 2 usage, 3 nothing written: a run cannot be judged again."

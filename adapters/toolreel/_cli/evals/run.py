@@ -17,7 +17,7 @@ from toolreel.evals._runner.adaptive import STOPPED, rule_of
 from toolreel.evals._runner.evaluation import EvaluationOutcome, evaluate
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._statistics.stopping_rules import rule_sentence
+from toolreel_core.evals._statistics.declared_stopping_rules import rule_sentence
 
 _EPILOG = (
     "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void (unless accepted), "
@@ -81,7 +81,7 @@ def _summed_up(folder: Path, plan: EvalPlan) -> bool:
     from toolreel._internal.errors import MissingExtra
 
     try:
-        from toolreel.evals._summary.export import write_summaries
+        from toolreel.evals._summary.summary_files import write_summaries
     except MissingExtra:
         return False
     from toolreel.evals._store.results import Results

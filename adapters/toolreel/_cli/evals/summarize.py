@@ -37,12 +37,12 @@ def summarize_command(
 
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
     """
-    from toolreel.evals._replay.reference_run_files import write_run_files
-    from toolreel.evals._store.plan_sources import plan_of_header
+    from toolreel.evals._runner.plan_loader import plan_of_header
     from toolreel.evals._store.results import Results
-    from toolreel.evals._summary.export import summary_trees, write_summaries
-    from toolreel.evals._summary.figures import findings_of
     from toolreel.evals._summary.plan_gates import check_gates, gates_of
+    from toolreel.evals._summary.run_files_in_reference_format import write_run_files
+    from toolreel.evals._summary.summary_files import summary_trees, write_summaries
+    from toolreel.evals._summary.summary_statistics import findings_of
     from toolreel.evals._tables.junit import cell_cases, gate_cases
     from toolreel.evals._tables.summary_tables import gate_table, head_lines, incompleteness, summary_tables
 

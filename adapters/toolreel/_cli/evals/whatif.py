@@ -15,7 +15,7 @@ from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.whatif import plan_under, recorded_answers_first, what_ifs, with_live_verdicts
 from toolreel.evals._runner.evaluation import evaluate
-from toolreel.evals._store.plan_sources import plan_of_header
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated

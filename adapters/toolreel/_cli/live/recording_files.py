@@ -12,8 +12,8 @@ from toolreel._driver.ports import Wanted
 from toolreel._internal.errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import Recorded, read_journal
+from toolreel._replay.journal_performer import CHAT, breaks_in, came_whole
 from toolreel._replay.replay import companion, recording_files
-from toolreel._replay.replayer import CHAT, breaks_in, came_whole
 from toolreel._replay.trace import Trace, retrace
 from toolreel.cassette._session import Session
 from toolreel_core._errors import ReplayMismatch

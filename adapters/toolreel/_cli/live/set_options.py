@@ -8,12 +8,12 @@ from typing import Final
 
 import click
 
-from toolreel._cli.options.option_groups import Command
+from toolreel._cli.options.option_bundle import Command
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 
 OPTIONS: Final = (
     "frequency_penalty",
@@ -59,7 +59,7 @@ class SetOptions:
     options: dict[str, Json]
     """Keys of the request body."""
     provider: dict[str, Json] = field(default_factory=dict)
-    """Keys of :class:`~toolreel_core._settings.provider.Provider`."""
+    """Keys of :class:`~toolreel_core._settings.provider_support.Provider`."""
 
 
 def parse_settings(items: Iterable[str]) -> SetOptions:

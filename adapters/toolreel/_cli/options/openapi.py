@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from toolreel._cli.options.option_groups import bundle
+from toolreel._cli.options.option_bundle import bundle
 from toolreel._cli.output.console import err, printable
 from toolreel._driver.ports import ToolHost
 from toolreel_core._tools.tool_definition import ToolDefinition

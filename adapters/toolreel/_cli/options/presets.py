@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from toolreel._cli.options.option_groups import bundle
+from toolreel._cli.options.option_bundle import bundle
 from toolreel.presets._catalogues import CATALOGUE_VARIABLE, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name

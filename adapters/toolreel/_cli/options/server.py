@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.options.option_groups import Command, bundle
+from toolreel._cli.options.option_bundle import Command, bundle
 from toolreel_core._settings.chat_url import API_PREFIX
 
 if TYPE_CHECKING:
-    from toolreel._cli.live.session import LiveTarget
+    from toolreel._cli.live.live_run import LiveTarget
 
 API_KEY_HEADER_HELP: Final = (
     "Header that carries the key, such as api-key; in any but Authorization it goes without Bearer."
@@ -34,7 +34,7 @@ class ServerChoice:
 
         :param withheld: further secrets to keep out of recordings, by name
         """
-        from toolreel._cli.live.session import LiveTarget
+        from toolreel._cli.live.live_run import LiveTarget
 
         return LiveTarget(
             base_url,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from toolreel._cli.options.option_groups import bundle
+from toolreel._cli.options.option_bundle import bundle
 from toolreel._cli.output.console import err, printable
 from toolreel.tools._python.tool import ToolLike
 
@@ -39,7 +39,7 @@ class SkillChoice:
                 raise click.UsageError("--skills-allow-script needs --skills FOLDER")
             return ChosenSkills()
         from toolreel.tools.skills._folders import read_skills
-        from toolreel.tools.skills._host import skill_tools, skills_message
+        from toolreel.tools.skills._skill_tools import skill_tools, skills_message
 
         skills = read_skills(*self.folders, skip_invalid=self.skip_invalid)
         for problem in skills.left_out:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.live.set_options import parse_settings, settings_option
-from toolreel._cli.options.execution import (
+from toolreel._cli.options.driver_and_approval import (
     Approval,
     approve_option,
     live_session,
@@ -47,8 +47,8 @@ from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:
+    from toolreel._cli.live.live_run import LiveTarget
     from toolreel._cli.live.recording_files import Keeping
-    from toolreel._cli.live.session import LiveTarget
 
 
 @dataclass(frozen=True, slots=True)

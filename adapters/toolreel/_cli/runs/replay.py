@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.options.execution import driver_option
-from toolreel._cli.options.option_groups import tools_option
+from toolreel._cli.options.driver_and_approval import driver_option
+from toolreel._cli.options.option_bundle import tools_option
 from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.run_printer import show_run

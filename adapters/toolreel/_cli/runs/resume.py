@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.options.execution import (
+from toolreel._cli.options.driver_and_approval import (
     Approval,
     approve_option,
     driver_option,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.live.set_options import parse_settings, settings_option
-from toolreel._cli.options.execution import (
+from toolreel._cli.options.driver_and_approval import (
     Approval,
     approve_option,
     driver_option,

@@ -16,7 +16,7 @@ from toolreel.cassette._request_diff import Change, changes
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
-from toolreel_core._loop.read_reply import received
+from toolreel_core._loop.reply_parsing import received
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait

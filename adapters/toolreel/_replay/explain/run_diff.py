@@ -91,7 +91,7 @@ class Difference:
 def diff(a: Source, b: Source) -> Difference:
     """Compare two recorded runs.
 
-    >>> from toolreel.demo._session import demo_cassette
+    >>> from toolreel.demo._recorded_session import demo_cassette
     >>> from toolreel._replay.fork_changes import Changes
     >>> from toolreel._replay.fork import fork
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))

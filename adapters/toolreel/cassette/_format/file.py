@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
+from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel._secrets.rules import SecretRules
 from toolreel._secrets.scanned_texts import interaction_texts, leaks_at
 from toolreel.cassette._format.bodies import Body
 from toolreel.cassette._format.yaml import TEXT_LIMIT

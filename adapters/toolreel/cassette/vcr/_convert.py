@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel._secrets.known_values import known_secrets, secrets_sent, spellings
-from toolreel._secrets.rules import SecretRules, rules_in
+from toolreel._secrets.project_rules import SecretRules, rules_in
 from toolreel._secrets.scan import secrets_in
 from toolreel._secrets.scanned_texts import body_texts, unseen
 from toolreel._secrets.urls import scrubbed_url

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra
-from toolreel._secrets.rules import SecretRules
+from toolreel._secrets.project_rules import SecretRules
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import read_file, replace_file
 from toolreel.cassette._lookup import canonical_body, request_key

@@ -20,12 +20,12 @@ from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
-from toolreel_core._jsontext.trees import merged
+from toolreel_core._jsontext.tree_access import merged
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record, record_of, record_tree
-from toolreel_core.evals._records.run_retries import Retries
+from toolreel_core.evals._runner.run_retries import Retries
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._verdicts.verdict import Verdict
 

@@ -2,7 +2,7 @@
 
 A replay requires byte-identical requests. Another strategy sends other options and encodes the conversation
 differently, so here a recorded reply is used if the provider-neutral content of the request is the same
-(:mod:`toolreel_core.evals._records.request_content`). Replies are used in their order, each at most once.
+(:mod:`toolreel_core.evals._records.request_divergence`). Replies are used in their order, each at most once.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import httpx
 
 from toolreel._internal.errors import ResultsError
 from toolreel.cassette._open_cassette import Exchange, Recording
-from toolreel.cassette._response_bodies import replayed
+from toolreel.cassette._response_body_streams import replayed
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job
 from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._store.results import Results
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Tree
@@ -30,7 +30,7 @@ from toolreel_core._protocol.notes import Note, RequestSent
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._records.request_content import (
+from toolreel_core.evals._records.request_divergence import (
     Divergence,
     RequestContent,
     first_divergence,

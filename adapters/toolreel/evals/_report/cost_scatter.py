@@ -20,7 +20,7 @@ from toolreel.evals._report.svg import (
     thousands,
     width_of,
 )
-from toolreel.evals._summary.figures import task_interval
+from toolreel.evals._summary.summary_statistics import task_interval
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import Summary, TaskSummary

@@ -10,8 +10,8 @@ from typing import Final
 
 from toolreel.evals._report.svg import Drawing, line, marker, percent, points, series_class, text, width_of
 from toolreel.evals._statistics.rate_comparisons import Paired, compare_clustered
-from toolreel.evals._summary.figures import Findings, Total, counted_cells
 from toolreel.evals._summary.run_pairs import clustered_pairs, pair_runs
+from toolreel.evals._summary.summary_statistics import Findings, Total, counted_cells
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 

@@ -16,7 +16,7 @@ from toolreel.evals._report.svg import (
     text,
     width_of,
 )
-from toolreel.evals._summary.figures import cell_interval
+from toolreel.evals._summary.summary_statistics import cell_interval
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.interval import Interval

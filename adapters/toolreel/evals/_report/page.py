@@ -18,7 +18,7 @@ from toolreel._internal.errors import MissingExtra
 from toolreel._internal.visible_text import printable
 from toolreel.evals import _report as report
 from toolreel.evals._report.cost_scatter import Costs, costs_drawing, costs_of
-from toolreel.evals._report.failures import Breakdown, breakdown, failures_drawing
+from toolreel.evals._report.failure_bar_chart import Breakdown, breakdown, failures_drawing
 from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
 from toolreel.evals._report.heat_map import HeatMap, heat_drawing, heat_map, label_of, split_bar, split_words
 from toolreel.evals._report.svg import (
@@ -40,12 +40,12 @@ from toolreel.evals._report.transcript_data import (
     side_by_side,
     transcript_of,
 )
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.configuration_differences import strategy_differences
-from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
-from toolreel.evals._summary.export import summary_of
-from toolreel.evals._summary.figures import Findings, findings_of
 from toolreel.evals._summary.run_pairs import Match
+from toolreel.evals._summary.summary_files import summary_of
+from toolreel.evals._summary.summary_statistics import Findings, findings_of
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage

@@ -21,7 +21,7 @@ from toolreel_core._jsontext.canonical import Tree, parse
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._statistics.stopping_rules import (
+from toolreel_core.evals._statistics.declared_stopping_rules import (
     NarrowEnough,
     PairsDecided,
     Rule,
@@ -32,7 +32,7 @@ from toolreel_core.evals._summary.summary import Summary
 from toolreel_core.evals._verdicts.verdict import Result
 
 if TYPE_CHECKING:
-    from toolreel.evals._statistics.stopping import Decided  # needs SciPy
+    from toolreel.evals._statistics.stopping_decisions import Decided  # needs SciPy
 
 STOPPED: Final = "stopped.json"
 """The file that lists the stopped cells with reasons."""
@@ -257,7 +257,7 @@ def _groups_compared(rule: Rule | None, cells: Iterable[Cell]) -> Iterator[tuple
 
 def _decided(rule: Rule | None, outcomes: Sequence[tuple[bool, ...]]) -> Decided | None:
     """The decision of the rule about some valid runs, if it has come to one."""
-    from toolreel.evals._statistics.stopping import cell_decided, pairs_decided
+    from toolreel.evals._statistics.stopping_decisions import cell_decided, pairs_decided
 
     match rule:
         case None:

@@ -20,12 +20,12 @@ from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
-from toolreel.evals._runner.rate_limit import ModelLimits, RateLimitedEndpoint
+from toolreel.evals._runner.request_concurrency import ModelLimits, RateLimitedEndpoint
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.results import Header
-from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http._httpx_conversion import TIMEOUT
+from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http._request_headers import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.eval_plan import EvalPlan

@@ -27,7 +27,7 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Budget, Price
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record, SentRequest
-from toolreel_core.evals._records.run_retries import Retries
+from toolreel_core.evals._runner.run_retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 

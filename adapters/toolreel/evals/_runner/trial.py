@@ -20,7 +20,7 @@ from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
-from toolreel_core.evals._records.run_retries import Retries, remaining_retries, retry_delay_ms
+from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
 from toolreel_core.evals._verdicts.language_policies import OFF, shape, with_language_policy

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from toolreel.evals._statistics.scipy import (
+from toolreel.evals._statistics.significance_tests import (
     fisher_p,
     flips_p,
     mcnemar_p,
@@ -23,9 +23,9 @@ from toolreel.evals._statistics.scipy import (
     wilson_bounds,
 )
 from toolreel_core._errors import ConfigError
+from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
 from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._statistics.plan_numbers import inside
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from toolreel.evals._runner.plan_loader import plan_of_header
+from toolreel.evals._statistics.multiple_comparisons import holm
 from toolreel.evals._statistics.rate_comparisons import (
     Paired,
     Unpaired,
@@ -14,13 +16,11 @@ from toolreel.evals._statistics.rate_comparisons import (
     compare_paired,
     compare_unpaired,
 )
-from toolreel.evals._statistics.ties import holm
 from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
-from toolreel.evals._summary.export import cells_of, summary_of
 from toolreel.evals._summary.plan_gates import lacking, measured_figures
 from toolreel.evals._summary.run_pairs import Axis, Match, Matches, clustered_pairs, pair_runs, valid
+from toolreel.evals._summary.summary_files import cells_of, summary_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, canonical

@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import permutations, product
 
 from toolreel.evals._runner.adaptive import stops_of
+from toolreel.evals._statistics.multiple_comparisons import holm
 from toolreel.evals._statistics.rate_comparisons import Paired, compare_clustered
-from toolreel.evals._statistics.ties import holm
-from toolreel.evals._summary.figures import Total, total_of
 from toolreel.evals._summary.run_pairs import Axis, clustered_pairs, pair_runs
+from toolreel.evals._summary.summary_statistics import Total, total_of
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core.evals._plan.cells import Cell

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from toolreel.evals._summary.comparison import Comparison, Row
-from toolreel.evals._summary.export import interval_tree
 from toolreel.evals._summary.run_pairs import Match
+from toolreel.evals._summary.summary_files import interval_tree
 from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, points, shortened, where
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolreel._secrets.urls import shown_url
-from toolreel.evals._statistics.ties import TiesFound
-from toolreel.evals._summary.figures import Findings, Total, task_interval
+from toolreel.evals._statistics.multiple_comparisons import TiesFound
+from toolreel.evals._summary.summary_statistics import Findings, Total, task_interval
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened, where
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import GateResult

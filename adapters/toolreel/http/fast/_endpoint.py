@@ -23,7 +23,7 @@ from toolreel._driver.ports import Listener
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._secrets.urls import shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import Exchange
+from toolreel.http._exchange_limits import Exchange
 from toolreel.http._request import (
     DEADLINE,
     MAX_RESPONSE_BYTES,
@@ -34,7 +34,7 @@ from toolreel.http._request import (
 )
 from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS
 from toolreel.http._response_events import broken
-from toolreel.http._response_head import READ_HEADERS, UNREADABLE, fault_of_coding
+from toolreel.http._response_head_checks import READ_HEADERS, UNREADABLE, fault_of_coding
 from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

@@ -12,18 +12,18 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._driver.sync import run
 from toolreel._journal.format import VERSIONS, Recorded, read_journal
-from toolreel._replay.replayer import Rehearsal, breaks_in
+from toolreel._replay.journal_performer import Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel._secrets.project_rules import SecretRules, rules_in
 from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel._secrets.rules import SecretRules, rules_in
 from toolreel._secrets.scan import leaks
 from toolreel._secrets.scanned_texts import interaction_texts, leaks_at, line_texts
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile, interaction_dicts
 from toolreel.cassette._open_cassette import Recording
-from toolreel.testing._recordings.folder import Group, found_in
+from toolreel.testing._journal_snapshot import ReelJournal
+from toolreel.testing._recordings.found_recordings import Group, found_in
 from toolreel.testing._recordings.names_in_tests import names_in, reel_tests
-from toolreel.testing._reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol.codec import VERSION
 

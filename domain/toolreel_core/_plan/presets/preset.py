@@ -15,10 +15,10 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.trees import as_tree, merged
+from toolreel_core._jsontext.tree_access import as_tree, merged
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 
@@ -51,7 +51,7 @@ class Preset:
     config: JsonText = NOTHING
     """Settings of :class:`~toolreel_core._settings.loop_config.LoopConfig`; lists of names are patches."""
     provider: JsonText = NOTHING
-    """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
+    """Settings of :class:`~toolreel_core._settings.provider_support.Provider`."""
     request: JsonText = NOTHING
     """Options of the request; those of a plan take precedence."""
     request_overrides: JsonText = NOTHING

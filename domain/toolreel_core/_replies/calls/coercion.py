@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, read
-from toolreel_core._jsontext.trees import pointed
+from toolreel_core._jsontext.tree_access import pointed
 from toolreel_core._replies.calls.call_names import meant_name
 from toolreel_core._schema.validation import broken_places, refused_nulls
 

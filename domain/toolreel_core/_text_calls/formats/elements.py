@@ -16,7 +16,7 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import end_of
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.left_inside import confused, holds_markup, mentions, surplus, whole
+from toolreel_core._text_calls.unbalanced_tags import confused, holds_markup, mentions, surplus, whole
 from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed, unwrapped
 
 NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"

@@ -17,7 +17,7 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import BLANK, Bare, Flaw, Style, Value, members_at, skip
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.json_payload import Block, closers, debris, enveloped, skip_blanks, tail
-from toolreel_core._text_calls.left_inside import whole
+from toolreel_core._text_calls.unbalanced_tags import whole
 from toolreel_core._text_calls.untyped_text import decoded, typed
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,

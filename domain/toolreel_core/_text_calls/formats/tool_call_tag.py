@@ -17,7 +17,7 @@ from toolreel_core._jsontext.json_repair import BLANK, end_of
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, enveloped, skip_blanks, tail
-from toolreel_core._text_calls.left_inside import confused, holds_markup, mentions, whole
+from toolreel_core._text_calls.unbalanced_tags import confused, holds_markup, mentions, whole
 from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed
 
 SUFFIX: Final = r"(?::[^<>\s]{1,40})?"

@@ -13,7 +13,7 @@ from typing import Any, Final, cast, get_args
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.trees import merged
+from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._plan.request import reserved_keys
 from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault

@@ -16,7 +16,7 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 

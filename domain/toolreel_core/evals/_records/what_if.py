@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.request_content import Divergence, DivergenceKind
+from toolreel_core.evals._records.request_divergence import Divergence, DivergenceKind
 from toolreel_core.evals._statistics.counts import Pairs
 from toolreel_core.evals._verdicts.verdict import Verdict
 

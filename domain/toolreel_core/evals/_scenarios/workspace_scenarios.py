@@ -28,7 +28,7 @@ from toolreel_core.evals._scenarios.checks import (
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
-from toolreel_core.evals._worlds.workspace import WORKSPACE_TOOLS, Mishaps, Workspace
+from toolreel_core.evals._worlds.facts_and_draft import WORKSPACE_TOOLS, Mishaps, Workspace
 
 _NO_MISHAPS: Final = Mishaps()
 

@@ -30,7 +30,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core.evals._statistics.plan_numbers import inside, number, share
+from toolreel_core.evals._statistics.checked_numbers import inside, number, share
 
 Side: TypeAlias = Literal["at_least", "at_most"]
 

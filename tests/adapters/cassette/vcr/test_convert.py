@@ -29,7 +29,7 @@ from tests.replay.sessions import FOLDER
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
-from toolreel._secrets.rules import SecretRules
+from toolreel._secrets.project_rules import SecretRules
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._httpx2 import Httpx2Transport

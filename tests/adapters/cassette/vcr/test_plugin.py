@@ -24,7 +24,7 @@ from tests.adapters.secrets.planted import KINDS
 from tests.replay.sessions import FOLDER
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel._internal.errors import CassetteError, MissingExtra
-from toolreel._secrets.rules import SecretRules
+from toolreel._secrets.project_rules import SecretRules
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._transports import ReplayTransport, replaying

@@ -16,8 +16,8 @@ from toolreel._cli.evals.whatif import whatif_command
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._replay.whatif import what_ifs
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics.rate_comparisons import compare_paired
-from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._records.what_if import WhatIfTally

@@ -9,7 +9,7 @@ from itertools import chain
 import pytest
 
 from toolreel.evals._report.cost_scatter import CostPoint, Costs, Unit, costs_drawing
-from toolreel.evals._report.failures import breakdown, failures_drawing
+from toolreel.evals._report.failure_bar_chart import breakdown, failures_drawing
 from toolreel.evals._report.svg import HEAT, Drawing, drawing_css, text
 from toolreel.evals._report.transcript_data import (
     FirstDifference,

@@ -15,7 +15,7 @@ from tests.servers.chat_server import replying, serving
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
 from toolreel.evals._store.configuration_differences import strategy_differences
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.presets._catalogues import shipped
 from toolreel.tools._python.host import PythonTools
 from toolreel_core._conversation.message import UserMessage

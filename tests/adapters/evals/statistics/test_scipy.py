@@ -7,8 +7,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal.errors import MissingExtra
-from toolreel.evals._statistics import scipy as borrowed
-from toolreel.evals._statistics.scipy import (
+from toolreel.evals._statistics import significance_tests as borrowed
+from toolreel.evals._statistics.significance_tests import (
     fisher_p,
     flips_p,
     holm_adjusted,

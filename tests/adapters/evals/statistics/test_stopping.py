@@ -6,9 +6,9 @@ from functools import lru_cache
 import pytest
 
 from toolreel.evals._statistics.intervals import wilson
-from toolreel.evals._statistics.stopping import Decided, cell_decided, pairs_decided
+from toolreel.evals._statistics.stopping_decisions import Decided, cell_decided, pairs_decided
 from toolreel_core.evals._statistics.counts import Count
-from toolreel_core.evals._statistics.stopping_rules import Looks, NarrowEnough, PairsDecided
+from toolreel_core.evals._statistics.declared_stopping_rules import Looks, NarrowEnough, PairsDecided
 
 GAINED, LOST, BOTH = (False, True), (True, False), (True, True)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.samples import complaint
-from toolreel.evals._statistics.ties import holm, paired_ties
+from toolreel.evals._statistics.multiple_comparisons import holm, paired_ties
 from toolreel_core._errors import ConfigError
 
 TASKS = [(scenario, trial) for scenario in range(8) for trial in range(5)]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal.errors import EvalPlanError
-from toolreel.evals._store.plan_sources import planned
+from toolreel.evals._runner.plan_loader import planned
 from toolreel_core._jsontext.canonical import Tree, parse
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 

@@ -12,13 +12,13 @@ from tests.evals.directories import evaluated, plan_with, read, recorded
 from tests.evals.made import CELL, cell, record
 from tests.servers.chat_server import replying, serving
 from toolreel._internal.errors import ResultsError
-from toolreel.evals._replay.reference_run_files import write_run_files
-from toolreel.evals._store.plan_sources import plan_of_header
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results, write_atomically
 from toolreel.evals._summary.comparison import compare, read_sides
-from toolreel.evals._summary.export import write_summaries
-from toolreel.evals._summary.figures import findings_of
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
+from toolreel.evals._summary.run_files_in_reference_format import write_run_files
+from toolreel.evals._summary.summary_files import write_summaries
+from toolreel.evals._summary.summary_statistics import findings_of
 from toolreel.evals._tables.junit import as_junit, cell_cases, gate_cases
 from toolreel.evals._tables.summary_tables import incompleteness, summary_tables
 from toolreel.evals._tables.table import as_markdown

@@ -23,7 +23,7 @@ from toolreel.testing._scripted import Lost, calling, saying
 from toolreel_core._conversation.message import SystemMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
 
 Script = tuple[Mapping[str, Json], ...]

@@ -33,7 +33,7 @@ from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
 from toolreel._internal.errors import McpServerError
 from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.replayer import Rehearsal
+from toolreel._replay.journal_performer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
 from toolreel.tools.mcp._config_file import StdioServer
 from toolreel.tools.mcp._host import AsyncMcpTools, McpTools

@@ -17,12 +17,12 @@ from toolreel._driver.performer import AsyncPorts, ImmediateApprover, ImmediateE
 from toolreel._driver.sync import run
 from toolreel._internal.errors import SkillError
 from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.replayer import Rehearsal
+from toolreel._replay.journal_performer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._router import Router
 from toolreel.tools.skills._folders import Skills, read_skills
-from toolreel.tools.skills._host import skill_tools, skills_message
+from toolreel.tools.skills._skill_tools import skill_tools, skills_message
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._loop.reducer import start

@@ -10,7 +10,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical, parse
 from toolreel_core._plan.presets.preset import differences
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._plan.run_configuration import Configuration
 

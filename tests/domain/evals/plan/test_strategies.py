@@ -13,7 +13,7 @@ from toolreel_core._jsontext.canonical import JsonText, canonical, parse
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import LISTS, Preset
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core.evals._records.run_retries import Retries, remaining_retries, retry_delay_ms
+from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.evals.made import CELL
-from toolreel_core.evals._records.request_content import (
+from toolreel_core.evals._records.request_divergence import (
     Divergence,
 )
 from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally

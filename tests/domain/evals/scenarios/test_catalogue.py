@@ -23,7 +23,7 @@ from toolreel_core.evals._scenarios.catalogue import (
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, call, script, scripted_reply
 from toolreel_core.evals._scenarios.workspace_scenarios import opening
-from toolreel_core.evals._worlds.workspace import Mishaps
+from toolreel_core.evals._worlds.facts_and_draft import Mishaps
 
 NAMES = [one.name for one in SCENARIOS]
 

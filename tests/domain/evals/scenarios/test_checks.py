@@ -21,7 +21,7 @@ from toolreel_core.evals._scenarios.checks import (
     world_has,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
-from toolreel_core.evals._worlds.workspace import Workspace
+from toolreel_core.evals._worlds.facts_and_draft import Workspace
 
 GET = ObservedCall("get", '{"id":1}', True, (), "{}")
 PUT = ObservedCall("put", "{}", False, ("TOO_LARGE",), "{}")

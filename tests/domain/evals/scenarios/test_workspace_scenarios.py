@@ -22,7 +22,7 @@ from toolreel_core.evals._scenarios.workspace_scenarios import (
     opening,
     patch,
 )
-from toolreel_core.evals._worlds.workspace import WORKSPACE_TOOLS, Mishaps, Workspace
+from toolreel_core.evals._worlds.facts_and_draft import WORKSPACE_TOOLS, Mishaps, Workspace
 
 
 def test_a_scenario_begins_with_its_text_and_a_user_who_names_the_workspace() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core.evals._statistics.stopping_rules import (
+from toolreel_core.evals._statistics.declared_stopping_rules import (
     Looks,
     NarrowEnough,
     PairsDecided,

@@ -7,7 +7,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.ties import Ties, tied
+from toolreel_core.evals._statistics.tied_candidates import Ties, tied
 
 RATES = {"raw": 0.8, "baseline": 0.85, "production": 0.9}
 

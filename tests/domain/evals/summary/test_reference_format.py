@@ -6,7 +6,7 @@ import pytest
 
 from tests.evals.made import CELL, cell, record
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._summary.reference_format import (
+from toolreel_core.evals._summary.reference_harness_files import (
     BY_LANGUAGE,
     BY_SCENARIO,
     BY_STRATEGY,

@@ -6,7 +6,7 @@ from typing import Any, cast
 from tests.evals.made import CELL, cell, record
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._summary.reference_format import summary_files
+from toolreel_core.evals._summary.reference_harness_files import summary_files
 from toolreel_core.evals._summary.summary import Summary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts
 

@@ -8,7 +8,7 @@ from returns.pipeline import is_successful
 
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse, read
 from toolreel_core._schema.validation import violations
-from toolreel_core.evals._worlds.workspace import (
+from toolreel_core.evals._worlds.facts_and_draft import (
     FACTS_COMMIT,
     STATE_GET,
     STATE_PATCH,

@@ -26,7 +26,7 @@ from toolreel_core._plan.presets.preset import (
 )
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
 
 CAREFUL = preset("careful", config={"max_turns": 4, "text_dialects": ["hermes_json"]})

@@ -21,7 +21,7 @@ from toolreel.http._bounded_decoder import ACCEPT_ENCODING, BodyError, BoundedDe
 from toolreel.http._httpx_conversion import chunks_of, headers_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, Tree, either, parse, read
-from toolreel_core._jsontext.trees import json_text
+from toolreel_core._jsontext.tree_access import json_text
 
 try:
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree

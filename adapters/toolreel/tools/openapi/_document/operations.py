@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel._internal.errors import OpenApiError
-from toolreel.tools.openapi._document.bodies import RequestBody, body_of
 from toolreel.tools.openapi._document.document import Document
+from toolreel.tools.openapi._request.body_encoding import RequestBody, body_of
 from toolreel.tools.openapi._request.parameters import (
     STYLES,
     Parameter,

@@ -11,7 +11,7 @@ from toolreel.http._bounded_decoder import ACCEPT_ENCODING
 from toolreel.tools._call_context import ToolError
 from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._document.operations import OpenApiOperation
-from toolreel.tools.openapi._request.argument_schemas import Schemas
+from toolreel.tools.openapi._request.json_schema_conversion import Schemas
 from toolreel.tools.openapi._request.parameters import (
     Parameter,
     expanded_path,

@@ -9,7 +9,7 @@ import pytest
 from tests.samples import complaint
 from toolreel._internal.errors import OpenApiError
 from toolreel.tools.openapi._document.document import parsed_document
-from toolreel.tools.openapi._request.argument_schemas import Schemas
+from toolreel.tools.openapi._request.json_schema_conversion import Schemas
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import check_schema, violations
 

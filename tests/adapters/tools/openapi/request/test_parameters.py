@@ -12,8 +12,8 @@ from tests.samples import complaint
 from tests.servers.pet_shop import document
 from toolreel._internal.errors import OpenApiError
 from toolreel.tools._call_context import ToolError
-from toolreel.tools.openapi._document.bodies import body_of
 from toolreel.tools.openapi._document.document import parsed_document
+from toolreel.tools.openapi._request.body_encoding import body_of
 from toolreel.tools.openapi._request.parameters import (
     STYLES,
     Parameter,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from toolreel.evals._runner.adaptive import Stopped, stops_of
 from toolreel.evals._statistics.intervals import Clustered, clustered_rate, wilson
-from toolreel.evals._statistics.ties import TiesFound, paired_ties
+from toolreel.evals._statistics.multiple_comparisons import TiesFound, paired_ties
 from toolreel.evals._summary.run_pairs import Axis, cluster_of, task_of, valid
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.trees import as_tree, in_order, is_blank, items_of, tree_at
+from toolreel_core._jsontext.tree_access import as_tree, in_order, is_blank, items_of, tree_at
 from toolreel_core._transforms.registry import register_transform
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import Table
-from toolreel_core.evals._statistics.plan_numbers import inside, share
+from toolreel_core.evals._statistics.checked_numbers import inside, share
 
 Spending: TypeAlias = Literal["even", "late"]
 """How the level is shared among the looks."""

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolreel.evals._statistics.intervals import wilson
-from toolreel.evals._statistics.scipy import mcnemar_p
+from toolreel.evals._statistics.significance_tests import mcnemar_p
 from toolreel_core.evals._statistics.counts import Count, Pairs
-from toolreel_core.evals._statistics.stopping_rules import NarrowEnough, PairsDecided
+from toolreel_core.evals._statistics.declared_stopping_rules import NarrowEnough, PairsDecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Decided:
 def cell_decided(rule: NarrowEnough, outcomes: Sequence[bool]) -> Decided | None:
     """Why a cell needs no more trials; ``None`` if it does, or if all of its trials are run.
 
-    >>> from toolreel_core.evals._statistics.stopping_rules import Looks
+    >>> from toolreel_core.evals._statistics.declared_stopping_rules import Looks
     >>> cell_decided(NarrowEnough(0.3, Looks((10, 20, 40))), [True] * 23).why
     'after 20 runs the interval is 0.223 wide, and at most 0.3 is asked for: 77.7 to 100 %'
 
@@ -50,7 +50,7 @@ def cell_decided(rule: NarrowEnough, outcomes: Sequence[bool]) -> Decided | None
 def pairs_decided(rule: PairsDecided, outcomes: Sequence[tuple[bool, bool]]) -> Decided | None:
     """Why a comparison needs no more pairs; ``None`` if it does, or if all of them are run.
 
-    >>> from toolreel_core.evals._statistics.stopping_rules import Looks
+    >>> from toolreel_core.evals._statistics.declared_stopping_rules import Looks
     >>> pairs_decided(PairsDecided(Looks((10, 20))), [(False, True)] * 10).why
     'after 10 pairs, 10 gained and 0 lost, exact p = 0.00195 is at most 0.025'
 

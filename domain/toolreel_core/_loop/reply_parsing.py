@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from toolreel_core._conversation.message_rope import Quotable
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, either, read
-from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
+from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import Problem, failed_generation

@@ -26,7 +26,7 @@ from toolreel._driver.ports import (
     secrets_of,
 )
 from toolreel._journal.format import Record, Recorded
-from toolreel._journal.withheld import is_withheld
+from toolreel._journal.withheld_results import is_withheld
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.codec import tag
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint

@@ -3,7 +3,7 @@
 A running call was admitted once, so a state in which it could not have been is damaged or forged. The checks
 are those of ``_loop/admission.py``, as far as they still hold after a call was coerced. Whether a person
 approved a running call is not among them: nothing in a state could prove it, so a state that others can write
-has to be sealed (:func:`~toolreel_core._protocol.seal.seal`).
+has to be sealed (:func:`~toolreel_core._protocol.hmac_seal.seal`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import end_of
-from toolreel_core._jsontext.trees import as_tree, tree_at
+from toolreel_core._jsontext.tree_access import as_tree, tree_at
 from toolreel_core._text_calls.decoder_interface import (
     MAX_DEPTH,
     Broken,
@@ -21,7 +21,7 @@ from toolreel_core._text_calls.decoder_interface import (
 )
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.left_inside import confused, whole
+from toolreel_core._text_calls.unbalanced_tags import confused, whole
 from toolreel_core._text_calls.untyped_text import decoded, typed
 
 _ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.trees import tree_at
+from toolreel_core._jsontext.tree_access import tree_at
 
 _REACH: Final = 300
 """Characters around a name in which the rest of its call has to begin."""

@@ -17,7 +17,7 @@ from toolreel_core._protocol.effects import AskApproval
 from toolreel_core._protocol.events import ApprovalGiven
 
 if TYPE_CHECKING:
-    from toolreel._cli.live.session import LiveSession, LiveTarget
+    from toolreel._cli.live.live_run import LiveSession, LiveTarget
     from toolreel._cli.options.sources import Sources
 
 Approval: TypeAlias = Literal["ask", "always", "never"]
@@ -76,7 +76,7 @@ def live_session(
     durable: bool = False,
 ) -> LiveSession:
     """A session that shows its progress; ``--approve ask`` without a terminal denies."""
-    from toolreel._cli.live.session import LiveSession
+    from toolreel._cli.live.live_run import LiveSession
 
     withhold(target.secrets)
     approver: Approver = Never("nobody was there to approve it" if approve == "ask" else "")

@@ -8,11 +8,11 @@ from itertools import combinations
 from typing import TypeVar
 
 from toolreel.evals._statistics.rate_comparisons import compare_clustered
-from toolreel.evals._statistics.scipy import holm_adjusted
+from toolreel.evals._statistics.significance_tests import holm_adjusted
 from toolreel_core._errors import ConfigError
+from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.counts import Count, Pairs
-from toolreel_core.evals._statistics.plan_numbers import inside
-from toolreel_core.evals._statistics.ties import Ties, tied
+from toolreel_core.evals._statistics.tied_candidates import Ties, tied
 
 Task = TypeVar("Task", bound=Hashable)
 

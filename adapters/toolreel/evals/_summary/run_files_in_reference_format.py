@@ -19,7 +19,7 @@ from toolreel_core._protocol.notes import ReplyRead
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.evidence import ObservedTurn
-from toolreel_core.evals._summary.reference_format import Axes, axis_fields, label
+from toolreel_core.evals._summary.reference_harness_files import Axes, axis_fields, label
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 

@@ -9,9 +9,9 @@ from typing import cast
 from toolreel._secrets.urls import shown_url
 from toolreel.evals._runner.adaptive import required_runs
 from toolreel.evals._statistics.intervals import Clustered
-from toolreel.evals._statistics.ties import TiesFound
+from toolreel.evals._statistics.multiple_comparisons import TiesFound
 from toolreel.evals._store.results import Results, write_json
-from toolreel.evals._summary.figures import (
+from toolreel.evals._summary.summary_statistics import (
     Findings,
     Total,
     cell_interval,
@@ -24,7 +24,7 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._summary.reference_format import (
+from toolreel_core.evals._summary.reference_harness_files import (
     BY_LANGUAGE,
     BY_SCENARIO,
     BY_STRATEGY,

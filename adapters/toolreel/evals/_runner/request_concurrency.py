@@ -9,7 +9,7 @@ from threading import Condition
 from toolreel._driver.ports import Endpoint
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core.evals._records.concurrency_limit import ConcurrencyLimit
+from toolreel_core.evals._runner.concurrency_limit import ConcurrencyLimit
 
 _RATE_LIMITED = 429
 _SERVER_ERRORS = range(500, 600)

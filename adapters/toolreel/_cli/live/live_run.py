@@ -22,12 +22,12 @@ from toolreel._driver.sync import go_on, run
 from toolreel._internal.errors import AdapterError, MissingExtra
 from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.replay import Driver, check_surface, run_on
-from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.trace import Answered
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._session import Session
-from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http._request import Address
 from toolreel.http._request_headers import AUTHORIZATION, header_values
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox

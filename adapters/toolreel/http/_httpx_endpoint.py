@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
-from toolreel.http._bounded_stream import limited
-from toolreel.http._exchange import GRACE, Exchange
+from toolreel.http._connection_limits import limited
+from toolreel.http._exchange_limits import GRACE, Exchange
 from toolreel.http._httpx_conversion import (
     TIMEOUT,
     AsyncStateless,

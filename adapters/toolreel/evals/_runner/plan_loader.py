@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import EvalPlanError, ResultsError
+from toolreel._internal.toml_files import line_at, read_file, read_toml
 from toolreel.evals._store.results import Header
 from toolreel.presets._catalogues import with_files
-from toolreel.presets._toml import line_at, read_file, read_toml
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
@@ -24,8 +24,8 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
+from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
 from toolreel_core.evals._statistics.gates import gate_from
-from toolreel_core.evals._statistics.stopping_rules import rule_from
 from toolreel_core.evals._verdicts.language_policies import select_languages
 
 _Place = tuple[str, ...]
