@@ -2,7 +2,8 @@
 
 Secrets are found by patterns (:mod:`toolreel._secrets.patterns`) and by known values
 (:mod:`toolreel._secrets.known_values`), unless the project allows them
-(:mod:`toolreel._secrets.project_rules`). A report has the line and a redacted excerpt, never the secret itself.
+(:mod:`toolreel._secrets.project_rules`). A report has the line and a redacted excerpt, never the secret
+itself.
 """
 
 from __future__ import annotations
