@@ -23,7 +23,7 @@ __all__ = [
     "messages",
     "names",
     "register_transform",
-    "responses",
+    "response_tool_calls",
     "tools",
     "transform",
 ]

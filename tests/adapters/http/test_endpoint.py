@@ -29,8 +29,8 @@ from toolreel._driver.sync import run
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._journal.format import MemoryJournal
 from toolreel.cassette._transports import RecordTransport, recording
-from toolreel.http import _httpx_endpoint as http
 from toolreel.http import _httpx_conversion as httpx_exchange
+from toolreel.http import _httpx_endpoint as http
 from toolreel.http import _transport_pool as transports
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http.fast._endpoint import FastEndpoint
