@@ -49,8 +49,9 @@ def test_run_fork_and_resume_ask_azure_and_record_neither_key_nor_header(tmp_pat
             ),
         ]
         journal = tmp_path / "kept" / "one.journal.jsonl"
+        # Without its seal and its last event, as a kill leaves it.
         lines = journal.read_text().splitlines(keepends=True)
-        (tmp_path / "kept" / "three.journal.jsonl.part").write_text("".join(lines[:-1]))
+        (tmp_path / "kept" / "three.journal.jsonl.part").write_text("".join(lines[:-2]))
         said.append(
             toolreel("resume", "kept/three", *where, *WORKSPACE, cwd=tmp_path, env=ENVIRON),
         )

@@ -104,6 +104,13 @@ class Project:
         assert old in text
         path.write_text(text.replace(old, new, 1), "utf-8")
 
+    def unseal(self, journal: str) -> None:
+        """Delete the last line of a journal, its seal, so that it may be edited."""
+        path = self.path / journal
+        *lines, seal = path.read_text("utf-8").splitlines(keepends=True)
+        assert '"digest"' in seal
+        path.write_text("".join(lines), "utf-8")
+
     def files(self) -> list[str]:
         """The recordings that there are."""
         reels = self.path / "reels"

@@ -191,6 +191,7 @@ def test_own(reel):
     )
     project.record().assert_outcomes(passed=1)
     project.here().assert_outcomes(passed=1)
+    project.unseal("reels/test_agent/test_own.journal.jsonl")
     project.edit("reels/test_agent/test_own.journal.jsonl", '"output":"4"', '"output":"5"')
     result = project.here()
     result.assert_outcomes(failed=1)

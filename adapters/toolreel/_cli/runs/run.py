@@ -138,12 +138,12 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         target = server.target(base_url, timeout, available.secrets)
         session = live_session(target, available, approve, progress, driver, durable=durable)
         live = session.run(plan_with(available), path, keeping)
-        if not presets.named:
-            err.print(NO_PRESETS, style="dim")
     saved: list[Json] = [str(path) for path in live.saved]
     show_run(live.run, as_machine=as_machine, extra={"saved": saved})
     if live.saved and not as_machine:
         show_saved(live.saved)
+    if not presets.named:
+        err.print(NO_PRESETS, style="dim")
     code = exit_code(live.run.outcome, base_url, server.api_key_env)
     if live.refused:
         complain(f"the session was not saved: {live.refused}", hint=resume_hint(live.left))
