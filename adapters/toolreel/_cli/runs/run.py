@@ -142,7 +142,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     show_run(live.run, as_machine=as_machine, extra={"saved": saved})
     if live.saved and not as_machine:
         show_saved(live.saved)
-    if not presets.named:
+    if not presets.named and not as_machine:
         err.print(NO_PRESETS, style="dim")
     code = exit_code(live.run.outcome, base_url, server.api_key_env)
     if live.refused:
