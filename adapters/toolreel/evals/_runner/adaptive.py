@@ -196,7 +196,7 @@ def rule_of(plan: EvalPlan) -> Rule | None:
 
 def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
     """The course of an evaluation, from what stands in its journal, whatever it was configured with then."""
-    ended = (
+    ended: Iterable[_Ended] = (
         (record.cell, record.trial, record.verdict.result)
         for record in records
         if _has_ended(plan, record.verdict.result, record.verdict.category)
@@ -217,7 +217,7 @@ def stops_of(summary: Summary, plan: EvalPlan) -> dict[Cell, Stopped]:
     if not rule_of(plan):
         return {}
     entries = (entry for cell in summary.cells for entry in cell.entries)
-    ended = (
+    ended: Iterable[_Ended] = (
         (entry.cell, entry.trial, entry.result)
         for entry in entries
         if _has_ended(plan, entry.result, entry.category)
