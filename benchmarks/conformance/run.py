@@ -22,7 +22,7 @@ from benchmarks.conformance.peer import HERE, PEERS, Peer
 from benchmarks.conformance.provider import Provider, serving
 from benchmarks.conformance.results import Result, results_of, results_path
 from benchmarks.conformance.shape import Shape, load
-from benchmarks.conformance.table import rows_of, table, today, write
+from benchmarks.conformance.table import published, rows_of, table, write
 from benchmarks.shared.environment import CACHE, NotInstalled
 
 __all__ = ["main", "put_through"]
@@ -73,12 +73,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shapes = {shape.id: shape for shape in load()}
     known = [peer.id for peer in PEERS]
     parser.add_argument("--peer", action="append", choices=known, help="only this one; may be given again")
+    parser.add_argument(
+        "--ours", action="store_true", help="only toolreel; the other rows of the tables stay as they are"
+    )
     parser.add_argument("--shape", action="append", metavar="ID", help="only this one; may be given again")
     parser.add_argument("--jobs", type=int, default=1, help="peers at the same time")
     parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds that a run may take")
     parser.add_argument("--fresh", action="store_true", help="forget the results that are kept")
     given = parser.parse_args(arguments)
-    peers = [peer for peer in PEERS if not given.peer or peer.id in given.peer]
+    wanted = [peer.id for peer in PEERS if peer.ours] if given.ours else given.peer
+    peers = [peer for peer in PEERS if not wanted or peer.id in wanted]
     for name in given.shape or ():
         if name not in shapes:
             parser.error(f"there is no shape {name!r}")
@@ -101,10 +105,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for identity, reason in reasons.items():
         print(f"{identity}: not installed: {reason}", file=sys.stderr)
     results = {peer.id: results_of(peer) for peer in peers if peer.id not in reasons}
+    rows = rows_of(shapes, results)
     if given.peer or given.shape:
-        print(table(rows_of(shapes, results), len(shapes), today(), reasons))
+        print(table(rows, len(shapes), reasons))
     else:
-        write(shapes.values(), results, reasons)
+        theirs = [row for row in published() if not row.peer.ours] if given.ours else []
+        write([*shapes.values()], [*rows, *theirs], reasons)
     return 1 if reasons else 0
 
 

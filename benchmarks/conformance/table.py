@@ -20,9 +20,10 @@ from benchmarks.conformance.shape import Shape
 from benchmarks.shared.environment import ROOT
 from benchmarks.shared.marks import Marks
 
-__all__ = ["Row", "matrix", "rows_of", "table", "today", "write"]
+__all__ = ["Row", "matrix", "published", "rows_of", "table", "today", "write"]
 
 _IN_DOCS: Final = Marks("<!-- conformance: made by make conformance -->", "<!-- end of conformance -->")
+_PUBLISHED: Final = HERE / "results.json"
 _MARKS: Final[Mapping[Verdict, str]] = {
     "right": "right",
     "told": "told",
@@ -38,17 +39,16 @@ class Row:
 
     peer: Peer
     version: str
-    results: Mapping[str, Result]
-    """By shape; what is missing does not apply, or was not run."""
+    date: str
+    """The day on which it was put through the shapes."""
+    verdicts: Mapping[str, str]
+    """The verdict and why, by shape; what is missing does not apply, or was not run."""
+    refused: int
+    """In how many runs the provider refused a request for its history."""
 
     def count(self, verdict: Verdict) -> int:
         """How many shapes came to that."""
-        return sum(result.verdict == verdict for result in self.results.values())
-
-    @property
-    def refused(self) -> int:
-        """In how many runs the provider refused a request for its history."""
-        return sum(result.refused for result in self.results.values())
+        return sum(found.partition(":")[0] == verdict for found in self.verdicts.values())
 
 
 def applies(shape: Shape, peer: Peer, result: Result) -> bool:
@@ -59,17 +59,16 @@ def applies(shape: Shape, peer: Peer, result: Result) -> bool:
     return not (peer.ends_by_tool and "answers" in shape.right) or result.verdict == "wrong"
 
 
-def table(rows: Sequence[Row], shapes: int, date: str, reasons: Mapping[str, str]) -> str:
+def table(rows: Sequence[Row], shapes: int, reasons: Mapping[str, str]) -> str:
     """The counts, as Markdown."""
-    head = f"{shapes} shapes, {date}"
     lines = [
-        f"| {head} | version | " + " | ".join(VERDICTS) + " | of | history refused |",
-        "|---|---|" + "---:|" * (len(VERDICTS) + 2),
+        f"| {shapes} shapes | version | on | " + " | ".join(VERDICTS) + " | of | history refused |",
+        "|---|---|---|" + "---:|" * (len(VERDICTS) + 2),
     ]
     for row in rows:
         counts = " | ".join(str(row.count(verdict)) for verdict in VERDICTS)
-        total = len(row.results)
-        lines.append(f"| {row.peer.name} | {row.version} | {counts} | {total} | {row.refused} |")
+        total = len(row.verdicts)
+        lines.append(f"| {row.peer.name} | {row.version} | {row.date} | {counts} | {total} | {row.refused} |")
     names = {peer.id: peer.name for peer in PEERS}
     lines += [f"| {names[identity]} | not installed: {reason} |" for identity, reason in reasons.items()]
     return "\n".join(lines) + "\n"
@@ -92,34 +91,46 @@ def matrix(rows: Sequence[Row], shapes: Iterable[Shape]) -> str:
 
 
 def _mark(row: Row, shape: str) -> str:
-    found = row.results.get(shape)
-    return _MARKS[found.verdict] if found else "–"
+    found = row.verdicts.get(shape, "").partition(":")[0]
+    return next((mark for verdict, mark in _MARKS.items() if verdict == found), "–")
 
 
-def write(
-    shapes: Iterable[Shape],
-    results: Mapping[str, Mapping[str, Result]],
-    reasons: Mapping[str, str],
-) -> None:
+def write(shapes: Sequence[Shape], rows: Sequence[Row], reasons: Mapping[str, str]) -> None:
     """Write the files, and the table into the docs where the page has the marks."""
-    known = {shape.id: shape for shape in shapes}
-    rows, date = rows_of(known, results), today()
-    made = table(rows, len(known), date, reasons)
+    made = table(rows, len(shapes), reasons)
     peers = {
         row.peer.id: {
             "name": row.peer.name,
             "version": row.version,
+            "date": row.date,
             "counts": {verdict: row.count(verdict) for verdict in VERDICTS},
             "refused": row.refused,
-            "verdicts": {shape: f"{found.verdict}: {found.why}" for shape, found in row.results.items()},
+            "verdicts": dict(row.verdicts),
         }
         for row in rows
     }
-    tree = {"date": date, "shapes": len(known), "peers": peers, "not_installed": dict(reasons)}
-    _save(HERE / "results.json", json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+    tree = {"shapes": len(shapes), "peers": peers, "not_installed": dict(reasons)}
+    _save(_PUBLISHED, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
     _save(HERE / "TABLE.md", made)
-    _save(HERE / "MATRIX.md", matrix(rows, known.values()))
+    _save(HERE / "MATRIX.md", matrix(rows, shapes))
     _IN_DOCS.put(ROOT / "docs" / "compare.md", made)
+
+
+def published() -> list[Row]:
+    """The rows of the table as it was written last."""
+    tree = json.loads(_PUBLISHED.read_text("utf-8"))
+    kept = tree["peers"]
+    return [
+        Row(
+            peer,
+            kept[peer.id]["version"],
+            kept[peer.id].get("date", tree.get("date", "")),
+            kept[peer.id]["verdicts"],
+            kept[peer.id]["refused"],
+        )
+        for peer in PEERS
+        if peer.id in kept
+    ]
 
 
 def rows_of(known: Mapping[str, Shape], results: Mapping[str, Mapping[str, Result]]) -> list[Row]:
@@ -135,7 +146,9 @@ def today() -> str:
 def _row(peer: Peer, found: Mapping[str, Result], known: Mapping[str, Shape]) -> Row:
     run = [shape for shape in known.values() if shape.id in found]
     results = {shape.id: found[shape.id] for shape in run if applies(shape, peer, found[shape.id])}
-    return Row(peer, peer.version(), results)
+    verdicts = {shape: f"{result.verdict}: {result.why}" for shape, result in results.items()}
+    refused = sum(result.refused for result in results.values())
+    return Row(peer, peer.version(), today(), verdicts, refused)
 
 
 def _save(path: Path, text: str) -> None:
