@@ -78,6 +78,29 @@ def begin() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         note(os.getpid(), child.pid)
+    elif WAY in ("strays", "floods_with_strays"):
+        stray()
+    elif WAY == "strays_mute":
+        stray()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(60)
+
+
+def stray() -> None:
+    """Start a process in a session of its own, which starts another one in another session."""
+    sleeper = [sys.executable, "-S", "-E", "-c", "import time; time.sleep(600)"]
+    starter = (
+        "import subprocess, time; "
+        f"print(subprocess.Popen({sleeper}, start_new_session=True).pid, flush=True); time.sleep(600)"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-S", "-E", "-c", starter],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert child.stdout
+    note(os.getpid(), child.pid, int(child.stdout.readline()))
 
 
 def note(*pids: int) -> None:
@@ -165,6 +188,7 @@ CALLS: Final[Mapping[str, Way]] = {
     "keeps_announcing": keeps_announcing,
     "once": lambda _: sys.exit(7),
     "floods": floods,
+    "floods_with_strays": floods,
     "large": large,
     "large_backwards": large_backwards,
     "never": never,

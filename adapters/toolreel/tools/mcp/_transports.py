@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.tools.mcp._config_file import HttpServer, StdioServer
+from toolreel.tools.mcp._descendants import KnownProcess, kill, known_process, with_descendants
 from toolreel.tools.mcp._session import ConnectionEnd, ServerUnreachable, too_large_error
 
 try:
@@ -75,6 +76,7 @@ async def stdio_transport(
     :raises ServerUnreachable: if it cannot be started
     """
     process = await _start_process(server)
+    family = frozenset(known for known in [known_process(process.pid)] if known)
     pipes = process.stdin, process.stdout, process.stderr
     stdin, stdout, stderr = cast("tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", pipes)
     to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -90,7 +92,7 @@ async def stdio_transport(
             finally:
                 ending.requested = True
                 with anyio.CancelScope(shield=True):
-                    await _end_process(process, at_once=talk.flooded)
+                    await _end_process(process, family, at_once=talk.flooded)
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
@@ -224,19 +226,25 @@ async def _keep_tail(stderr: ByteReceiveStream, ending: ConnectionEnd) -> None:
             ending.stderr = tail.decode("utf-8", "replace")
 
 
-async def _end_process(process: Process, *, at_once: bool) -> None:
-    """Shut down as the protocol says: close stdin, then SIGTERM, then SIGKILL, to the whole group."""
+async def _end_process(process: Process, family: frozenset[KnownProcess], *, at_once: bool) -> None:
+    """Shut down as the protocol says: close stdin, then SIGTERM, then SIGKILL, to the whole group.
+
+    What left the group is killed at the end. It is looked for before each step, while the server still runs.
+    """
+    family = with_descendants(family)
     if process.stdin:
         with suppress(*_BROKEN, OSError):
             await process.stdin.aclose()
-    kill = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
-    for how in (kill,) if at_once else (None, signal.SIGTERM, kill):
+    sigkill = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
+    for how in (sigkill,) if at_once else (None, signal.SIGTERM, sigkill):
         if how is not None:
+            family = with_descendants(family)
             _signal(process, how)
         with anyio.move_on_after(_GRACE):
             await process.wait()
             break
-    _signal(process, kill)  # children that outlive the server
+    _signal(process, sigkill)  # children that outlive the server
+    kill(with_descendants(family))
 
 
 def _signal(process: Process, how: signal.Signals) -> None:
