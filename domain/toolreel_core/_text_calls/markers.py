@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from toolreel_core._text_calls.decoder_interface import Decoder
+from toolreel_core._text_calls.formats.bracketed import BRACKET, bracketed
 from toolreel_core._text_calls.formats.deepseek_tokens import BAR, BARS, DSML
 from toolreel_core._text_calls.formats.elements import function, invoke, xai
 from toolreel_core._text_calls.formats.function_notation import (
@@ -25,6 +26,7 @@ from toolreel_core._text_calls.formats.kimi_k3_and_minimax_m3 import (
     xtml_call,
     xtml_channel,
 )
+from toolreel_core._text_calls.formats.named_tag import NAMED_TAG, named_tag
 from toolreel_core._text_calls.formats.tagged_json import (
     CALL_BEGIN,
     JSON_OPENERS,
@@ -64,6 +66,8 @@ OPENERS: Final[Mapping[str, Opener]] = {
     "seed": Opener("<seed:tool_call>", ("seed_xml",), tool_call),
     "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call),
     "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call),
+    "named_tag": Opener(NAMED_TAG, ("invoke_xml", "hermes_json"), named_tag),
+    "bracket": Opener(BRACKET, ("lmstudio_request",), bracketed),
     "tool_call": Opener(OPENING, _TAGS, tool_call),
     "function": Opener(
         r"<(?:\w{1,40}:)?function(?=\s*=|[\sĠĊ]+name\b)",
