@@ -143,7 +143,7 @@ def edits(draw: st.DrawFn, case: Case) -> Edited:
 def misspelt(draw: st.DrawFn, tag: str) -> str:
     """A tag with a wrong character in its name or its brackets; what it says of a value stays."""
     name = NAME.search(tag)
-    ends = [place for place, sign in enumerate(tag) if sign in "<>/[]|｜"]
+    ends = [place for place, sign in enumerate(tag) if sign in "<>/[]|｜‖"]
     places = [*range(*name.span()), *ends] if name else ends
     place = draw(st.sampled_from(places))
     inner = 0 < place < len(tag) - 1  # a bracket twice may as well be the text beside the tag

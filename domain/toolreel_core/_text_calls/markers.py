@@ -9,6 +9,8 @@ from functools import partial
 from typing import Final
 
 from toolreel_core._text_calls.decoder_interface import Decoder
+from toolreel_core._text_calls.formats.bracketed import BRACKET, bracketed
+from toolreel_core._text_calls.formats.deepseek_tokens import BAR, BARS, DSML
 from toolreel_core._text_calls.formats.elements import function, invoke, xai
 from toolreel_core._text_calls.formats.function_notation import (
     PYTHON_OPENERS,
@@ -24,6 +26,7 @@ from toolreel_core._text_calls.formats.kimi_k3_and_minimax_m3 import (
     xtml_call,
     xtml_channel,
 )
+from toolreel_core._text_calls.formats.named_tag import NAMED_TAG, named_tag
 from toolreel_core._text_calls.formats.tagged_json import (
     CALL_BEGIN,
     JSON_OPENERS,
@@ -63,6 +66,8 @@ OPENERS: Final[Mapping[str, Opener]] = {
     "seed": Opener("<seed:tool_call>", ("seed_xml",), tool_call),
     "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call),
     "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call),
+    "named_tag": Opener(NAMED_TAG, ("invoke_xml", "hermes_json"), named_tag),
+    "bracket": Opener(BRACKET, ("lmstudio_request",), bracketed),
     "tool_call": Opener(OPENING, _TAGS, tool_call),
     "function": Opener(
         r"<(?:\w{1,40}:)?function(?=\s*=|[\sĠĊ]+name\b)",
@@ -70,7 +75,7 @@ OPENERS: Final[Mapping[str, Opener]] = {
         function,
     ),
     "steptml": Opener(r"<steptml:invoke\b", ("steptml",), invoke),
-    "dsml": Opener(r"<[｜|](?:DSML|GCML)[｜|][ ]?invoke\b", ("dsml",), invoke),
+    "dsml": Opener(rf"<{DSML}invoke\b", ("dsml",), invoke),
     "xai": Opener(r"<xai:function_call\b", ("xai_function_call",), xai),
     "invoke": Opener(r"<(?:\w{1,40}:)?invoke\b", ("invoke_xml", "minimax_xml"), invoke),
     "m3": Opener(rf"{TAG_TOKEN}<invoke\b", ("minimax_m3_xml",), minimax_m3),
@@ -100,14 +105,14 @@ OPENERS: Final[Mapping[str, Opener]] = {
 """The openers by key. The order matters: the first match counts, so special tags precede general ones
 (``seed``, ``ifm`` and ``longcat`` before ``tool_call``, ``steptml`` and ``dsml`` before ``invoke``)."""
 
-_NAMESPACE: Final = r"(?:\w{1,40}[:_|]|[｜|](?:DSML|GCML)[｜|][ ]?)?"
+_NAMESPACE: Final = rf"(?:\w{{1,40}}[:_|]|{DSML})?"
 
 WRAPPER: Final = re.compile(
     rf"{OPENING}|{CLOSING}"
     rf"|(?:{TAG_TOKEN})?</?{_NAMESPACE}(?:function_calls?|tool_?calls?|calls|tool|tool_use)"
     r"(?::[^<>\s]{1,40})?\s*>"
     r"|</(?:\w{1,40}:)?(?:function|invoke|parameter|xai:function_call)\b[^<>\n]{0,20}>"
-    r"|<[|｜]tool[▁_ ]calls?[▁_ ](?:begin|end)[|｜]>(?:function<[|｜]tool[▁_ ]sep[|｜]>)?"
+    rf"|<{BAR}tool[▁_ ]calls?[▁_ ](?:begin|end){BAR}>(?:function<{BAR}tool[▁_ ]sep{BAR}>)?"
     r"|<\|tool_calls?(?:_section_begin|_section_end|:end)?\|>|<\|/tool_call\|>"
     r"|<\|plamo:\w{1,40}:plamo\|>|<\|(?:open|close)\|>(?:tools|calls?)[^<>]{0,80}<\|sep\|>"
     r"|<\|tool_call_(?:start|end)\|>|<\|python_(?:start|end)\|>|<tool_call\|>"
@@ -123,7 +128,8 @@ SPECIAL: Final = re.compile(
     r"|observation|assistant_(?:start|end)|inner_suffix|ifm\|im_(?:start|end)|plamo:\w{1,20}"
     r"|close\|>(?:response|think|message)\w{0,9}<\|sep)\|>"
     r"|<\|(?:im_start|begin)\|>(?:assistant)?|<\|start_header_id\|>\w{0,20}<\|end_header_id\|>"
-    r"|<\|start_of_role\|>\w{0,20}<\|end_of_role\|>|<｜end▁of▁sentence｜>|<｜hy_\w{1,20}(?::[^<>\s]{1,40})?｜>"
+    rf"|<{BAR}end▁of▁sentence{BAR}>"
+    r"|<\|start_of_role\|>\w{0,20}<\|end_of_role\|>|<｜hy_\w{1,20}(?::[^<>\s]{1,40})?｜>"
     r"|</?s>|<eos>|<seed:eos>|<turn\|>|<(?:start|end)_of_turn>(?:model)?"
     r"|</?(?:response|answer)(?::[^<>\s]{1,40})?>|\[(?:BEGIN|END) FINAL RESPONSE\]"
     r"|\[e~\[|\]~!?b[\[\]]?\w{0,9}",
@@ -134,7 +140,8 @@ SPECIAL: Final = re.compile(
 _RESULT: Final = (
     r"<(?:\w{1,20}[:_|])?(?:tool_response|function_results?|function_response|tool_results?|tool_outputs?"
     r"|start_function_response)(?::[^<>\s]{1,40})?(?:\s[^<>\n]{0,200})?>"
-    r"|<\|(?:tool_response|START_TOOL_RESULT|tool_output)\|?>|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]"
+    r"|<\|(?:tool_response|START_TOOL_RESULT|tool_output)\|?>|\[TOOL_RESULTS\]"
+    rf"|<{BAR}tool▁outputs?▁begin{BAR}>"
     r"|✿RESULT✿|(?<![^\n])Observation:"
 )
 """Openers of tool results; after a call in the same text, the model invented the result."""
@@ -149,7 +156,7 @@ _GROUPS: Final = {
 
 
 # One alternation of all markers is slow; three, chosen by the first two characters, are not.
-_PIPE: Final = (r"<\|", "<[|｜]", "<[｜|]")
+_PIPE: Final = (r"<\|", f"<{BAR}")
 
 
 def _compiled(begins: Callable[[str], bool]) -> re.Pattern[str]:
@@ -170,10 +177,10 @@ def mark_at(text: str, start: int) -> re.Match[str] | None:
     """The marker at a place; the name of its group says which."""
     if text[start] != "<":
         return _OTHERS.match(text, start)
-    return (_TOKENS if text[start + 1 : start + 2] in {"|", "｜"} else _ANGLES).match(text, start)
+    return (_TOKENS if text[start + 1 : start + 2] in BARS else _ANGLES).match(text, start)
 
 
-_SIGNS: Final = r"<[\w|｜!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
+_SIGNS: Final = r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
 _WORDS: Final = ("functools[", "function call<", "to=", "Observation:")
 _BY_SIGNS: Final = re.compile(_SIGNS)
 _BY_SIGNS_AND_WORDS: Final = re.compile("|".join((_SIGNS, *map(re.escape, _WORDS))))

@@ -252,7 +252,7 @@ def scan(source: Source, earlier: Sequence[str] = (), *, nested: bool = False) -
 
 # Zero-width characters, and the blank and line break that byte-level tokenizers leak.
 _INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060ĠĊ"
-_UNFINISHED: Final = re.compile(r"\s*(?:<[/|｜a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
+_UNFINISHED: Final = re.compile(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
 """The beginning of a truncated tag at the end of a text."""
 
 

@@ -22,7 +22,7 @@ _OPENING: Final = {"channel", "message", "addressed", "content"}
 _PREFIX: Final = r"(?:\w{1,20}[:_|])?"
 _LEFT: Final = (
     r"<\|(?:tool_call|action_start|(?:open|close)\|>)|<tool_call\||\bto=functions\.\w"
-    r"|<[/\W]{0,4}(?:DSML|GCML)\W|<[|\uff5c]tool|\[/?TOOL_CALLS?\]"
+    r"|<[/\W]{0,4}(?:DSML|GCML)\W|<[|\uff5c\u2016]{1,2}tool|\[/?TOOL_CALLS?\]"
     rf"|</?{_PREFIX}(?:arg_key|arg_value|tool_?calls?|tool_use|function_?calls?|invoke)(?:[\s:][^<>\n]{{0,200}})?>"
     r"|<(?:param|parameter)\s*=|</(?:param|parameter)>\s*</(?:function|invoke)\b"
     r"|<\|channel\|>commentary[^<>]{0,100}(?:<\|constrain\|>\w{0,20})?<\|message\|>\s*\{"

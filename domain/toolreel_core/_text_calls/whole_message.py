@@ -15,7 +15,7 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import BLANK, Flaw, end_of, value_at
 from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source, found
 from toolreel_core._text_calls.formats.elements import one_line_break_less
-from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions
+from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions, lines
 from toolreel_core._text_calls.json_payload import bare_calls, skip_blanks, wrapped_calls
 from toolreel_core._text_calls.markers import SPECIAL
 from toolreel_core._text_calls.unbalanced_tags import mentions
@@ -172,9 +172,9 @@ _REMARKS: Final = re.compile(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
 
 
 def python_list(source: Source) -> Whole | None:
-    """A message of Llama 3.2 and others that is one list of calls."""
+    """A message of Llama 3.2 and others that is one list of calls, or Granite's of lines with a call each."""
     if not source.text.startswith("["):
-        return None
+        return _known(source, lines(source, "pythonic_list"), "")
     read = expressions(source, 0, "pythonic_list")
     if isinstance(read, Flaw) or read.end != len(source.text):
         return None

@@ -31,7 +31,9 @@ _NotObject: TypeAlias = "bool | int | float | str | Sequence[Json] | None"
 _EMPTY: Final = canonical({})
 _LEVELS: Final = 2
 """How many layers of JSON inside a JSON string are decoded: servers encode once too often, or twice."""
-_MARKUP: Final = re.compile(r"<[|\uff5c]|</?(?:arg_key|arg_value|parameter|function|tool_call|invoke)\b")
+_MARKUP: Final = re.compile(
+    r"<[|\uff5c\u2016]|</?(?:arg_key|arg_value|parameter|function|tool_call|invoke)\b"
+)
 """Call markup of a model inside a key (exo#2187), which means that the value cannot be trusted either."""
 _WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
 

@@ -14,7 +14,7 @@ from toolreel_core._replies.warning_codes import WarningCode
 
 _PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
 # `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
-_LEAKED: Final = re.compile(r"<[|\uff5c]")
+_LEAKED: Final = re.compile(r"<[|\uff5c\u2016]")
 # `tool_12</arg_value>` (GLM).
 _CLOSING_TAG: Final = re.compile(r"</\w{1,64}>\Z")
 _KIMI_INDEX: Final = re.compile(r"(?<=.):\d{1,6}\Z")

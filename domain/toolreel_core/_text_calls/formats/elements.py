@@ -15,11 +15,12 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import end_of
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
+from toolreel_core._text_calls.formats.deepseek_tokens import BAR, BARS, DSML
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
 from toolreel_core._text_calls.unbalanced_tags import confused, holds_markup, mentions, surplus, whole
 from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed, unwrapped
 
-NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"
+NAMESPACE: Final = rf"(?:\w{{1,40}}:|{DSML})?"
 """Optional prefix of a tag's name."""
 
 _OTHER: Final = r"""(?!name\b|tool\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
@@ -189,7 +190,7 @@ def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Js
         return typed(data[1], schema)
     if _PARAM.match(opening[0]) and _LEAK.search(source.text):
         text = text.translate(_LEAKED)
-    verbatim = opening[0].startswith(("<｜", "<|"))
+    verbatim = opening[0][1] in BARS
     return typed(text if verbatim else one_line_break_less(text), schema)
 
 
@@ -200,7 +201,7 @@ _XAI: Final = re.compile(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
 
 _WRAPPING: Final = re.compile(
     rf"</{NAMESPACE}(?:\w{{1,20}}_)?(?:function_calls?|tool_?calls?|calls|tool|tool_use)\b[^<>\n]{{0,80}}>"
-    r"|<[｜|]tool[▁_ ]call[▁_ ]end[｜|]>",
+    rf"|<{BAR}tool[▁_ ]call[▁_ ]end{BAR}>",
     re.IGNORECASE,
 )
 _CALL: Final = re.compile(
@@ -257,7 +258,7 @@ def _element(source: Source, opening: re.Match[str], spelled: Block, body: Block
 
 
 def _owners(tag: str) -> tuple[str, ...]:
-    if tag.startswith(("<｜", "<|")):
+    if tag[1] in BARS:
         return ("dsml",)
     if tag.lower().startswith("<steptml:"):
         return ("steptml",)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._jsontext.json_repair import BLANK, Bare, Flaw, Style, Value, members_at, skip
+from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.json_payload import Block, closers, debris, enveloped, skip_blanks, tail
 from toolreel_core._text_calls.unbalanced_tags import whole
@@ -23,6 +24,7 @@ from toolreel_core._text_calls.untyped_text import decoded, typed
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one.
 _CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
+_LINE_END: Final = re.compile(r"[ \t]*(?:\r?\n\s*|\Z)")
 _KEYWORDS: Final = Style(colons="=")
 # Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
 _BUILTIN: Final = re.compile(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
@@ -91,6 +93,24 @@ def expression(source: Source, at: int, dialect: str) -> Expression | Flaw:
     tree = given.tree if isinstance(given.tree, Mapping) else {}
     call = found(source.offered.named(callee["name"]), tree, dialect)
     return Expression((call,), given.end) if call else Flaw(at, unfinished=False)
+
+
+def lines(source: Source, dialect: str) -> tuple[Found, ...]:
+    """The calls of lines with one call each, by declared keywords; none if anything else is there."""
+    calls: list[Found] = []
+    at = 0
+    while at < len(source.text):
+        read = expression(source, at, dialect)
+        end = None if isinstance(read, Flaw) else _LINE_END.match(source.text, read.end)
+        if isinstance(read, Flaw) or end is None:
+            return ()
+        (call,) = read.calls
+        given = as_tree(parse(call.arguments))
+        if not given or not given.keys() <= source.offered.parameters(call.name).keys():
+            return ()
+        calls.append(call)
+        at = end.end()
+    return tuple(calls)
 
 
 def python_block(key: str, source: Source, _start: int, end: int) -> Reading:

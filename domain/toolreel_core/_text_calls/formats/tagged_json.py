@@ -19,6 +19,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Source,
     found,
 )
+from toolreel_core._text_calls.formats.deepseek_tokens import BAR
 from toolreel_core._text_calls.json_payload import (
     Block,
     arguments,
@@ -78,10 +79,10 @@ def json_decoder(key: str) -> Decoder:
     return decode
 
 
-CALL_BEGIN: Final = r"<[|｜]tool[▁_ ]call[▁_ ]begin[|｜]>"
+CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
 """DeepSeek's opener, also as proxies garble it; in plain ASCII it is Kimi's."""
 
-_SEP: Final = r"<[|｜]tool[▁_ ]sep[|｜]>"
+_SEP: Final = rf"<{BAR}tool[▁_ ]sep{BAR}>"
 _NAME: Final = rf"[{BLANK}]*(?P<name>[^\s<>{{}}`\"']{{1,200}})[{BLANK}]*"
 
 _KIMI_HEAD: Final = re.compile(
@@ -94,7 +95,7 @@ _KIMI: Final = Block(
     re.compile(CALL_BEGIN),
     closers(r"<\|tool_call_end\|>", r"(?=<\|tool_calls?_section_end\|>)"),
 )
-_END: Final = r"<[|｜]tool[▁_ ]calls?[▁_ ]end[|｜]>"
+_END: Final = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
 _DEEPSEEK_HEAD: Final = re.compile(
     rf"[{BLANK}]*(?P<first>[^<>\n]{{1,200}}?)[{BLANK}]*{_SEP}"
     rf"(?:{_NAME}(?=[{{`]|{_END}))?[{BLANK}]*(?=[{{`\"]|{_END}|\Z)"
