@@ -45,7 +45,9 @@ def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: P
     assert '            ← {"path":"/release/status","value":"draft","version":7}' in lines
     assert "answer      It is a draft." in lines
     assert "outcome     completed: the model gave a final answer" in lines
-    assert said.stderr.splitlines() == [
+    *stderr, note = said.stderr.splitlines()
+    assert note == NO_PRESETS
+    assert stderr == [
         "turn 1: waiting for the model",
         "turn 1: running state_get",
         "turn 2: waiting for the model",
@@ -82,9 +84,7 @@ def test_json_is_one_object_on_stdout_and_progress_is_on_stderr(tmp_path: Path) 
     assert "\x1b" not in said.stdout
     assert said.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
     assert [call["name"] for turn in said.data["turns"] for call in turn["calls"]] == ["state_get"]
-    *stderr, note = said.stderr.splitlines()
-    assert note == NO_PRESETS
-    assert stderr == [
+    assert said.stderr.splitlines() == [
         "turn 1: waiting for the model",
         "turn 1: running state_get",
         "a tool that prints",
