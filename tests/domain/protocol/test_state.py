@@ -74,3 +74,9 @@ def test_history_only_grows_and_is_that_of_its_messages(steps: tuple[Step, ...])
         assert later[: len(earlier)] == earlier
     last = steps[-1].state
     assert last.messages == Transcript.of(histories[-1], last.plan.form, kept=last.messages.kept)
+
+
+def test_a_run_may_know_its_plan_without_the_plans_messages() -> None:
+    silent = State.silent(PLAN)
+    assert silent == replace(State.idle(PLAN), messages=silent.messages)
+    assert list(silent.messages.messages) == []
