@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.output.console import err
-from toolreel._cli.output.errors import json_option, reporting, say
-
-if TYPE_CHECKING:
-    pass  # imports SciPy, which --help does not need
 from toolreel._cli.evals.table_output import (
     GATES_EPILOG,
     exit_code,
@@ -20,6 +14,8 @@ from toolreel._cli.evals.table_output import (
     show_tables,
     write_files,
 )
+from toolreel._cli.output.console import err
+from toolreel._cli.output.errors import json_option, reporting, say
 
 
 @click.command(

@@ -42,8 +42,8 @@ def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _
 
 def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:
     """Print lines and tables; on a terminal, columns with one and the same value of little interest go."""
-    for connection in lines:
-        out.print(printable(connection))
+    for line in lines:
+        out.print(printable(line))
     for table in tables:
         out.print()
         out.print(printable(table.title), style="bold blue")
@@ -96,5 +96,5 @@ def _show_table(table: TextTable) -> None:
 
 
 def _print_row(row: Sequence[str], widths: Sequence[int]) -> None:
-    connection = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-    out.print(connection.rstrip())
+    line = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    out.print(line.rstrip())

@@ -18,6 +18,7 @@ from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
@@ -27,7 +28,7 @@ from toolreel_core.evals._plan.filters import (
     select_models,
     select_profiles,
 )
-from toolreel_core.evals._plan.options import Budget, Endpoint, Options
+from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
