@@ -13,7 +13,8 @@ from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.explain.run_diff import diff
 from toolreel._replay.fork import fork
 from toolreel._replay.fork_changes import Changes
-from toolreel._replay.trace import Underway, retrace
+from toolreel._replay.retrace import retrace
+from toolreel._replay.run_underway import Underway
 from toolreel_core._loop.reducer import fold
 from toolreel_core._protocol.state import Settled
 from toolreel_core._settings.loop_config import LoopConfig

@@ -21,7 +21,7 @@ import pytest
 
 from tests.replay import killed
 from toolreel._journal.format import Recorded, parse_journal, read_journal, unfinished
-from toolreel._replay.trace import retrace
+from toolreel._replay.retrace import retrace
 from toolreel.testing._scripted import calling, saying
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.effects import RunTool

@@ -17,7 +17,7 @@ from toolreel._driver.ports import AsyncPerformer, Observer, Performer
 from toolreel._driver.run_result import Run, outcome_of
 from toolreel._driver.sync import go_on
 from toolreel._journal.file import ReopenedJournal
-from toolreel._replay.trace import retrace
+from toolreel._replay.retrace import retrace
 
 
 def resume(

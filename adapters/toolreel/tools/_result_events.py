@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
-from toolreel.tools._own_envelopes import OkKey, counted
+from toolreel.tools._ok_key import OkKey, counted
 from toolreel.tools._python.types.results import plain
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool

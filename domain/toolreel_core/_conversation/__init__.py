@@ -1,6 +1,6 @@
 """The conversation: the messages that are stored, and their projection for a provider.
 
 Stored history is append-only (``transcript``). What is sent is a pure projection of it:
-``projection`` repairs, ``history_policies`` shorten, ``provider_quirks`` gives each message the form that
-its provider takes. ``stored_messages`` holds the encoded messages so that each is encoded once.
+``valid_history`` repairs, ``history_policies`` shorten, ``provider_quirks`` gives each message the form that
+its provider takes. ``message_rope`` holds the encoded messages so that each is encoded once.
 """

@@ -16,8 +16,8 @@ from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo, wire_is_memo
-from toolreel_core._conversation.projection import Outgoing, Projection, arranged, turn_begins
 from toolreel_core._conversation.provider_quirks import Form, written
+from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, turn_begins
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.digest import linked
 from toolreel_core._settings.token_estimates import estimator
@@ -38,7 +38,7 @@ class Transcript:
     """The memos of the messages that are sent, if the history was shortened; else ``None``."""
     form: Form
     texts: Rope
-    """The wire form of what :mod:`~toolreel_core._conversation.projection` sends."""
+    """The wire form of what :mod:`~toolreel_core._conversation.valid_history` sends."""
     links: bytes
     """The chain, before it is written as text."""
     tokens: int

@@ -63,6 +63,7 @@ from toolreel_core.evals._scenarios.checks import (
     world_has,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
+from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
 from toolreel_core.evals._scenarios.scripted_model import (
     ScenarioScripts,
@@ -96,7 +97,6 @@ from toolreel_core.evals._statistics.tied_candidates import Ties, tied
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
-from toolreel_core.evals._verdicts.language_policies import select_languages
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace

@@ -8,7 +8,7 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, adding, asking_first, recorded
-from tests.adapters.replay.test_trace import stopped
+from tests.adapters.replay.test_retrace import stopped
 from tests.samples import complaint
 from toolreel._driver.aio import ago_on
 from toolreel._driver.approvers import Always
@@ -19,7 +19,7 @@ from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.fork import Stop, beginning, counterfactual, fork
 from toolreel._replay.fork_changes import Changes
 from toolreel._replay.journal_performer import Rehearsal
-from toolreel._replay.trace import Underway
+from toolreel._replay.run_underway import Underway
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import Tool

@@ -33,7 +33,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
     wire,
 )
-from toolreel_core._conversation.projection import project
+from toolreel_core._conversation.valid_history import project
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._settings.token_estimates import bytes_per_4

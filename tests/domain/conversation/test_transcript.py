@@ -16,9 +16,9 @@ from toolreel_core._conversation.message import (
     UserMessage,
     wire,
 )
-from toolreel_core._conversation.projection import project
 from toolreel_core._conversation.provider_quirks import Form, written
 from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation.valid_history import project
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._jsontext.digest import chain

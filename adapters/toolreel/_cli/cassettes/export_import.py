@@ -114,7 +114,7 @@ def import_command(
 
 def _pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
     """The files to read, and those to write."""
-    from toolreel.cassette.vcr._stock_reader import looks_like_stock
+    from toolreel.cassette.vcr._vcrpy_files import looks_like_stock
 
     if not source.is_dir():
         yield source, target / f"{source.stem}.yaml" if target.is_dir() else target

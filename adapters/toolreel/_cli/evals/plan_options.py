@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar, cast, get_args
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings
 from toolreel._cli.options.presets import catalogue_option
 from toolreel._cli.options.server import API_KEY_HEADER_HELP, header_option
+from toolreel._cli.options.settings import parse_settings
 from toolreel._cli.output.console import complain
 from toolreel._cli.output.errors import USAGE
 from toolreel._internal.errors import EvalPlanError

@@ -9,7 +9,7 @@ import click
 
 from toolreel._cli.output.console import err, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel.evals._report.transcript_data import TRANSCRIPTS
+from toolreel.evals._report.transcript_selection import TRANSCRIPTS
 from toolreel.evals._store.results import write_atomically
 
 if TYPE_CHECKING:

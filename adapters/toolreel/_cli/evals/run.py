@@ -8,7 +8,7 @@ from shlex import quote
 
 import click
 
-from toolreel._cli.evals.live_connection import live_connection
+from toolreel._cli.evals.connection_notices import connect_with_notices
 from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import counted, err, labelled, out, printable
@@ -57,7 +57,7 @@ def run_command(
     if rule := rule_of(plan):
         err.print(rule_sentence(rule))
     progress = EvaluationProgress(plan.count, lines=verbose)
-    with closing(live_connection(plan)) as connection, progress.watching() as stop:
+    with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),
             cassettes=not no_cassettes,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.evals.live_connection import live_connection
+from toolreel._cli.evals.connection_notices import connect_with_notices
 from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
@@ -103,7 +103,7 @@ def _followed(
     results: Results, plan: EvalPlan, recorded: str, target: Path, runs: tuple[WhatIf, ...]
 ) -> tuple[tuple[WhatIf, ...], bool]:
     """The runs with verdicts from the network where recordings end, and whether all ended."""
-    connection = replace(live_connection(plan), before_network=recorded_answers_first(results, recorded))
+    connection = replace(connect_with_notices(plan), before_network=recorded_answers_first(results, recorded))
     progress = EvaluationProgress(plan.count, lines=False)
     with closing(connection), progress.watching() as stop:
         outcome = evaluate(plan, target, connection, None, progress, stop)

@@ -24,7 +24,7 @@ from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.replay import Driver, check_surface, run_on
-from toolreel._replay.trace import Answered
+from toolreel._replay.run_underway import Answered
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._session import Session
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint

@@ -14,7 +14,7 @@ from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.journal_performer import CHAT, breaks_in, came_whole
 from toolreel._replay.replay import companion, recording_files
-from toolreel._replay.trace import Trace, retrace
+from toolreel._replay.retrace import Trace, retrace
 from toolreel.cassette._session import Session
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan

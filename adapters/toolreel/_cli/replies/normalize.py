@@ -11,7 +11,7 @@ from typing import IO
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings, settings_option
+from toolreel._cli.options.settings import parse_settings, settings_option
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, reporting, say
 from toolreel_core._errors import ConfigError

@@ -11,7 +11,7 @@ import click
 from toolreel._cli.output.console import counted, labelled, out, printable
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, Side, TurnPair, diff
-from toolreel._replay.trace import cut
+from toolreel._replay.retrace import cut
 from toolreel.cassette._request_diff import Change, clipped
 
 _DIFFERENT: Final = 1

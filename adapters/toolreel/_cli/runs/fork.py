@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.options.driver_and_approval import (
     Approval,
     approve_option,
@@ -22,6 +21,7 @@ from toolreel._cli.options.driver_and_approval import (
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, save_fork
 from toolreel._cli.options.server import ServerChoice, server_options
+from toolreel._cli.options.settings import parse_settings, settings_option
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
@@ -40,7 +40,7 @@ from toolreel._journal.format import Recorded
 from toolreel._replay.explain.plan_and_event_changes import plan_changes
 from toolreel._replay.fork import Beginning, Stop, beginning, fork
 from toolreel._replay.fork_changes import Changes
-from toolreel._replay.trace import opened
+from toolreel._replay.retrace import opened
 from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._tools.masking import masked

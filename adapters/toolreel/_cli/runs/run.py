@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.options.driver_and_approval import (
     Approval,
     approve_option,
@@ -20,6 +19,7 @@ from toolreel._cli.options.driver_and_approval import (
 from toolreel._cli.options.presets import NO_PRESETS, PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
 from toolreel._cli.options.server import ServerChoice, server_options
+from toolreel._cli.options.settings import parse_settings, settings_option
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, err, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, json_option, reporting

@@ -11,7 +11,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any, Final, assert_never, cast
 
-from toolreel._replay.trace import Traced
+from toolreel._replay.retrace import Traced
 from toolreel.cassette._request_diff import Change, changes
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._conversation.transcript import Transcript

@@ -1,9 +1,9 @@
 """Make journals from a cassette alone, by running the reducer on its responses.
 
 The cassette may be from any client. Each request of the reducer is compared with the next recorded one
-(:data:`~toolreel._replay.from_cassette.messages.Comparison`), and the recorded response answers it. Tool
-results are taken from the next recorded request, unless the tools are executed. A run ends where the recorded
-conversation ends; the next request that does not continue it begins another run.
+(:data:`~toolreel._replay.from_cassette.recorded_requests.Comparison`), and the recorded response answers it.
+Tool results are taken from the next recorded request, unless the tools are executed. A run ends where the
+recorded conversation ends; the next request that does not continue it begins another run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import JournalError
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.from_cassette.messages import Comparison, chat_tree, output_in, plain_message, plan_in
+from toolreel._replay.from_cassette.recorded_requests import (
+    Comparison,
+    chat_tree,
+    output_in,
+    plain_message,
+    plan_in,
+)
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._lookup import canonical_body, endpoint
 from toolreel.cassette._open_cassette import Exchange, Recording

@@ -27,7 +27,7 @@ from toolreel.cassette._open_cassette import (
 )
 from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._transports import BODY_LIMIT
-from toolreel.cassette.vcr._stock_reader import StockInteraction, read_stock
+from toolreel.cassette.vcr._vcrpy_files import StockInteraction, read_stock
 from toolreel.http._bounded_decoder import BodyError, BoundedDecoder
 
 try:

@@ -35,7 +35,7 @@ from toolreel.cassette._lookup import canonical_body, request_key
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break, is_unanswered
 from toolreel.cassette.vcr._convert import decoded
-from toolreel.cassette.vcr._stock_reader import stock_interaction
+from toolreel.cassette.vcr._vcrpy_files import stock_interaction
 
 try:
     from vcr import VCR, matchers

@@ -21,6 +21,7 @@ from toolreel.evals._report.cost_scatter import Costs, costs_drawing, costs_of
 from toolreel.evals._report.failure_bar_chart import Breakdown, breakdown, failures_drawing
 from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
 from toolreel.evals._report.heat_map import HeatMap, heat_drawing, heat_map, label_of, split_bar, split_words
+from toolreel.evals._report.side_by_side import SideBySide, side_by_side
 from toolreel.evals._report.svg import (
     RESULTS,
     Drawing,
@@ -31,15 +32,8 @@ from toolreel.evals._report.svg import (
     thousands,
     truncated,
 )
-from toolreel.evals._report.transcript_data import (
-    TRANSCRIPTS,
-    Selection,
-    SideBySide,
-    Transcript,
-    select_runs,
-    side_by_side,
-    transcript_of,
-)
+from toolreel.evals._report.transcript_selection import TRANSCRIPTS, Selection, select_runs
+from toolreel.evals._report.transcripts import Transcript, transcript_of
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.results import Results

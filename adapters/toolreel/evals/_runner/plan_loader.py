@@ -24,9 +24,9 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
+from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
 from toolreel_core.evals._statistics.gates import gate_from
-from toolreel_core.evals._verdicts.language_policies import select_languages
 
 _Place = tuple[str, ...]
 _Built = TypeVar("_Built")

@@ -22,8 +22,9 @@ from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
+from toolreel_core.evals._scenarios.language_policies import OFF, with_language_policy
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
-from toolreel_core.evals._verdicts.language_policies import OFF, shape, with_language_policy
+from toolreel_core.evals._verdicts.reply_language import shape
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 from toolreel_core.evals._worlds.world import World
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args,
 
 from toolreel._internal.errors import ToolModuleError
 from toolreel.tools._isolation import Isolation, target_of
-from toolreel.tools._own_envelopes import OkKey
+from toolreel.tools._ok_key import OkKey
 from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import check_choice

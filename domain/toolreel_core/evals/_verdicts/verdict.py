@@ -27,7 +27,7 @@ from toolreel_core._replies.provider_errors import ProblemCode
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Layer, Scenario
 from toolreel_core.evals._verdicts.failure_taxonomy import category, of_status
-from toolreel_core.evals._verdicts.language_policies import shape
+from toolreel_core.evals._verdicts.reply_language import shape
 
 Result: TypeAlias = Literal["pass", "pass_unexercised", "fail", "unsupported", "void"]
 """``pass_unexercised``: right, but the hard part was skipped; ``unsupported``: the model or its route does

@@ -10,13 +10,9 @@ import pytest
 
 from toolreel.evals._report.cost_scatter import CostPoint, Costs, Unit, costs_drawing
 from toolreel.evals._report.failure_bar_chart import breakdown, failures_drawing
+from toolreel.evals._report.side_by_side import FirstDifference, side_by_side
 from toolreel.evals._report.svg import HEAT, Drawing, drawing_css, text
-from toolreel.evals._report.transcript_data import (
-    FirstDifference,
-    Transcript,
-    TranscriptTurn,
-    side_by_side,
-)
+from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
 from toolreel_core.evals._scenarios.evidence import ObservedCall
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from tests.evals.evaluated import evaluated
 from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
-from toolreel.evals._report.transcript_data import select_runs, transcript_of
+from toolreel.evals._report.transcript_selection import select_runs
+from toolreel.evals._report.transcripts import transcript_of
 from toolreel.evals._store.results import Results
 
 VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
-from tests.adapters.replay.test_trace import stopped
+from tests.adapters.replay.test_retrace import stopped
 from tests.samples import PING
 from toolreel._driver.approvers import Always, Never
 from toolreel._journal.format import Recorded, parse_journal

@@ -18,7 +18,7 @@ import pytest
 from tests.patience import HANG
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall, Progress, RunContext, ToolError, current_call
-from toolreel.tools._own_envelopes import OkKey
+from toolreel.tools._ok_key import OkKey
 from toolreel.tools._python.host import DEADLINE, AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
 from toolreel.tools._python.tool import Tool, ToolLike, tool

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Final, cast
 from uuid import UUID
 
-from toolreel.tools._python.types.json_types import duration_text
+from toolreel.tools._python.types.durations import duration_text
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._tools.result_envelope import Envelope
 

@@ -31,7 +31,8 @@ from typing import (
 
 from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.constraints import constrained, description_in
-from toolreel.tools._python.types.json_types import (
+from toolreel.tools._python.types.results import plain
+from toolreel.tools._python.types.value_readers import (
     ANYTHING,
     SCALARS,
     InvalidValue,
@@ -42,7 +43,6 @@ from toolreel.tools._python.types.json_types import (
     union,
     values_reader,
 )
-from toolreel.tools._python.types.results import plain
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 

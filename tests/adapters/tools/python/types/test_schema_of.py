@@ -16,8 +16,8 @@ from pydantic import AfterValidator, BaseModel, EmailStr, Field, PositiveInt, Ty
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tests.samples import complaint
-from toolreel.tools._python.types.json_types import InvalidValue, JsonType
 from toolreel.tools._python.types.schema_of import Types
+from toolreel.tools._python.types.value_readers import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import violations

@@ -1,4 +1,4 @@
-"""The connection of a command that asks a provider: its secrets are not printed, what is unknown is."""
+"""Connects an evaluation, with notices: of a key that recordings may show, of presets that do not apply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import kind_of
 
 
-def live_connection(plan: EvalPlan) -> Connection:
+def connect_with_notices(plan: EvalPlan) -> Connection:
     """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply.
 
     :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are

@@ -1,70 +1,26 @@
-"""A run that the caller feeds with events, and ``retrace``: a recorded run, fed event by event."""
+"""Retraces a recorded run: its events in order, each with its effect, the state before it, and a summary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.run_result import Run
 from toolreel._journal.format import Record, Recorded, read_journal
 from toolreel._replay.replay import recording_files
+from toolreel._replay.run_underway import Underway
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._loop.reducer import start, step
 from toolreel_core._loop.reply_parsing import received
-from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol import events
-from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait, fingerprint
-from toolreel_core._protocol.state import State, Step
+from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
+from toolreel_core._protocol.state import State
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.reply import Reply
-
-
-class Answered(NamedTuple):
-    """An event of a run, and the effect that it answers."""
-
-    effect: Wanted | None
-    """``None`` for an event that answers none, such as a cancellation."""
-    event: events.Event
-
-
-class Underway:
-    """A run in progress: its state, its pending effects and its events."""
-
-    def __init__(self, plan: Plan) -> None:
-        at = start(plan)
-        self.state = at.state
-        self.wanted: dict[int, Wanted] = {}
-        """Pending effects by ``ref``; they stay after the end of the run, since answers may arrive late."""
-        self.answered: list[Answered] = []
-        self._notes = [*at.notes]
-        self._want(at)
-
-    def take(self, effect: Wanted | None, event: events.Event) -> None:
-        """Feed an event that answers one of the pending effects, or none.
-
-        :raises toolreel.ProtocolError: if the event does not fit the state
-        """
-        at = step(self.state, event)
-        self.answered.append(Answered(effect, event))
-        self.state = at.state
-        self._notes += at.notes
-        if effect is not None:
-            del self.wanted[effect.ref]
-        self._want(at)
-
-    @property
-    def run(self) -> Run:
-        """The run so far."""
-        return Run(self.state, tuple(self._notes))
-
-    def _want(self, at: Step) -> None:
-        self.wanted |= {effect.ref: effect for effect in at.effects if not isinstance(effect, Finish)}
-
 
 Source: TypeAlias = Recorded | Path | str
 """A recorded run: a journal that was read, or the path of a journal or a cassette."""

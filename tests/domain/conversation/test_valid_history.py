@@ -19,7 +19,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._conversation.projection import (
+from toolreel_core._conversation.valid_history import (
     Outgoing,
     Projection,
     arranged,
@@ -374,6 +374,7 @@ def test_an_id_that_is_made_follows_from_the_wanted_one_alone() -> None:
     (alone,) = sent("call é", style="alnum9")
     assert sent("call_a", "call_b", "call é", style="alnum9")[2] == alone
     program = (
-        "from tests.domain.conversation.test_projection import sent; print(sent('call é', style='alnum9')[0])"
+        "from tests.domain.conversation.test_valid_history import sent; "
+        "print(sent('call é', style='alnum9')[0])"
     )
     assert {printed_under(seed, program) for seed in range(2)} == {alone}

@@ -1,20 +1,16 @@
-"""Language policies: the required language, its instruction in the conversation, and a check by script."""
+"""Language policies: in which language a scenario asks for answers, and how its messages say so."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._internal.wildcards import fits
 
 OFF: Final = "off"
 """The policy that asks for no language."""
-
-Shape: TypeAlias = Literal["ok", "drift", "unknown"]
-"""``unknown`` where the script alone does not tell."""
 
 _MATRIX: Final = (OFF, "zh-CN", "ja-JP")
 _NONE: Final = frozenset({"off", "disabled", "none", "0", "false"})
@@ -42,16 +38,6 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 """The completion word, where it is not the English one."""
 _DONE: Final = "Done."
-
-# Scripts by Unicode block. Half-width kana (U+FF66 on) count too; Han characters are shared by Chinese,
-# Japanese and old Korean texts, so they alone decide nothing for the latter two.
-_KANA: Final = re.compile("[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_HANGUL: Final = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
-_LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}")
-_MARKED: Final = re.compile(r"<lang\b[^>]*>.*?</lang>", re.IGNORECASE | re.DOTALL)
-_FOREIGN_WORDS: Final = 3
-"""So many Latin words make a text foreign; fewer may be names of tools or values."""
 
 
 def language_of(word: str) -> str:
@@ -126,31 +112,3 @@ def with_language_policy(messages: Iterable[Message], language: str) -> tuple[Me
         else:
             localised_messages.append(message)
     return (SystemMessage(block.strip()), *localised_messages) if block else tuple(localised_messages)
-
-
-def shape(text: str, language: str) -> Shape:
-    """Whether a text looks as if it were written in a language, by its script alone.
-
-    >>> shape("完了しました。", "ja-JP"), shape("완료", "ja-JP"), shape("完成", "ja-JP")
-    ('ok', 'drift', 'unknown')
-    """
-    plain = _MARKED.sub("", text)
-    foreign = len(_LATIN.findall(plain)) >= _FOREIGN_WORDS
-    kana, han, hangul = (bool(script.search(plain)) for script in (_KANA, _HAN, _HANGUL))
-    match language.partition("-")[0].lower():
-        case "ja":
-            return _by((kana, "ok"), (han, "unknown"), (hangul or foreign, "drift"))
-        case "zh" | "yue":
-            return _by((kana, "drift"), (han, "ok"), (hangul or foreign, "drift"))
-        case "ko":
-            return _by((hangul, "ok"), (han, "unknown"), (kana or foreign, "drift"))
-        case "en":
-            return _by((bool(_LATIN.search(plain)), "ok"))
-        case _:
-            return "unknown"
-
-
-def _by(*rules: tuple[bool, Shape]) -> Shape:
-    """The shape of the first rule that applies."""
-    found: list[Shape] = [shape for applies, shape in rules if applies]
-    return found[0] if found else "unknown"

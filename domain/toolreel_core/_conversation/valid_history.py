@@ -1,4 +1,4 @@
-"""Project the stored history to a valid conversation for the provider, message by message.
+"""The valid history that a provider gets: a projection of the stored one, message by message.
 
 One invalid message makes a provider reject every later request: a call without a result or a result without
 its call (MoonshotAI/kimi-code#1053), a repeated id (zeph#6501), an empty assistant message (DeepSeek,

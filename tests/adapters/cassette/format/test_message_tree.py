@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.cassette._format.bodies import MessageTree, message_rope
+from toolreel.cassette._format.message_tree import MessageTree, message_rope
 from toolreel_core._conversation.message_rope import Rope
 from toolreel_core._jsontext.canonical import Json, canonical
 

@@ -3,14 +3,12 @@ from __future__ import annotations
 import pytest
 
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, UserMessage
-from toolreel_core.evals._verdicts.language_policies import (
-    Shape,
+from toolreel_core.evals._scenarios.language_policies import (
     completion_word,
     language_of,
     localised,
     policy_text,
     select_languages,
-    shape,
     with_language_policy,
 )
 
@@ -76,37 +74,3 @@ def test_without_a_policy_nothing_changes(language: str) -> None:
 def test_a_language_without_a_word_of_its_own_keeps_the_english_one() -> None:
     assert localised("Then: Done.", "pt-BR") == "Then: Done."
     assert completion_word("zh-CN") != completion_word("en-US")
-
-
-@pytest.mark.parametrize("language", ["zh-CN", "zh-TW", "ja-JP", "ko-KR", "yue-HK", "en-US"])
-def test_the_completion_word_has_the_shape_of_its_language(language: str) -> None:
-    assert shape(completion_word(language), language) == "ok"
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "expected"),
-    [
-        ("ja-JP", "終わりました", "ok"),
-        ("ja-JP", "ｵﾜﾘ", "ok"),
-        ("ja-JP", "完成", "unknown"),
-        ("ja-JP", "완료", "drift"),
-        ("ja-JP", "all is done", "drift"),
-        ("ja-JP", "is done", "unknown"),
-        ("zh-CN", "完成了", "ok"),
-        ("zh-CN", "完了しました", "drift"),
-        ("yue-HK", "완료", "drift"),
-        ("zh-TW", "all is done", "drift"),
-        ("ko-KR", "완료 完成", "ok"),
-        ("ko-KR", "完成", "unknown"),
-        ("ko-KR", "しました", "drift"),
-        ("ko-KR", "all is done", "drift"),
-        ("en-US", "Done.", "ok"),
-        ("en-US", "完成", "unknown"),
-        ("pt-BR", "Pronto.", "unknown"),
-        ("ja-JP", "  ", "unknown"),
-        ("ja-JP", '<lang code="en">all is done here</lang>完了です', "ok"),
-        ("zh-CN", '<lang code="ja">しました</lang>完成', "ok"),
-    ],
-)
-def test_a_text_has_a_shape_by_its_script(language: str, text: str, expected: Shape) -> None:
-    assert shape(text, language) == expected

@@ -1,0 +1,82 @@
+"""Transcripts of runs, turn by turn: replayed from cassettes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolreel._driver.run_result import Run
+from toolreel._replay.explain.outcome import describe_outcome
+from toolreel._replay.explain.turns import TurnSummary, story
+from toolreel.evals._replay.replay import rerun
+from toolreel_core._conversation.message import wire_tree
+from toolreel_core._errors import ToolreelError
+from toolreel_core._protocol.notes import ReplyRead
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptTurn:
+    """One request and what came of it."""
+
+    number: int
+    text: str
+    """The text of the reply."""
+    finish: str
+    """Why the reply ended; empty if there was none."""
+    calls: tuple[ObservedCall, ...]
+    remarks: tuple[str, ...]
+    """What the loop mended and decided."""
+    tokens: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One run."""
+
+    opening: tuple[tuple[str, str], ...] = ()
+    """Role and text of the messages that the run began with."""
+    turns: tuple[TranscriptTurn, ...] = ()
+    """Of the last attempt."""
+    ending: str = ""
+    """How the loop ended, in words."""
+    attempt: int = 1
+    problem: str = ""
+    """Why there is no transcript; empty if there is one."""
+
+
+def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Transcript:
+    """The transcript of a run; if it cannot be replayed, the reason."""
+    try:
+        rerun_of = rerun(record, plan, folder)
+    except ToolreelError as error:
+        return Transcript(problem=str(error))
+    ended, evidence = rerun_of.run, rerun_of.evidence
+    words, _ = describe_outcome(evidence.outcome)
+    return Transcript(
+        tuple((str(wire_tree(each)["role"]), each.content) for each in ended.state.plan.messages),
+        _turns(ended, evidence),
+        f"{evidence.outcome.name}: {words}",
+        len(record.attempts),
+    )
+
+
+def _turns(ended: Run, evidence: Evidence) -> tuple[TranscriptTurn, ...]:
+    answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
+    seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
+    return tuple(_turn(turn, seen.get(turn.number)) for turn in story(ended))
+
+
+def _turn(turn: TurnSummary, seen: ObservedTurn | None) -> TranscriptTurn:
+    mended = tuple(f"mended: {code}" for code in turn.repairs)
+    quirks = tuple(f"changed: {name}" for name in turn.quirks)
+    noticed = tuple(f"noticed: {code}" for code in turn.notices)
+    asked = tuple(f"{name} needs approval" for name in turn.approvals)
+    remarks = (*quirks, *mended, *noticed, *asked, *turn.remarks)
+    if seen is None:
+        return TranscriptTurn(turn.number, "", "", (), remarks, "")
+    tokens = f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out"
+    return TranscriptTurn(turn.number, seen.text, seen.finish, seen.calls, remarks, tokens)
