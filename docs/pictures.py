@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from toolreel import replay
-from toolreel._cli.output.run_printer import show_outcome, show_plan, show_turns
+from toolreel._cli.output.whole_run import show_outcome, show_plan, show_turns
 from toolreel.demo._recorded_session import demo_cassette, demo_drivers
 from toolreel.demo._workspace import workspace
 

@@ -6,7 +6,7 @@ import click
 
 from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
-from toolreel._cli.output.run_printer import show_run
+from toolreel._cli.output.whole_run import show_run
 from toolreel._replay.replay import DRIVERS, Driver, replay
 from toolreel.demo._recorded_session import demo_cassette, demo_drivers
 from toolreel.demo._workspace import workspace

@@ -1,4 +1,4 @@
-"""Schemas of a tool's parameters: from whatever gives one, to the form that is sent."""
+"""Schemas of a tool's parameters: read from a mapping or a model class, checked, and put as they are sent."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.options.option_bundle import tools_option
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path
 from toolreel._cli.options.settings import parse_settings, settings_option
+from toolreel._cli.options.tools import tools_option
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
-from toolreel._cli.output.run_printer import as_json, show_outcome, show_plan, show_turns
+from toolreel._cli.output.whole_run import as_json, show_outcome, show_plan, show_turns
 from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.format import read_journal
 from toolreel._journal.seal import sealed

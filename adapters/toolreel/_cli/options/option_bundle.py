@@ -1,4 +1,4 @@
-"""Options that belong together, which a command receives as one value; and ``--tools``."""
+"""Options that belong together, which a command receives as one value."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from typing import Any, TypeAlias
-
-import click
 
 Command: TypeAlias = Callable[..., None]
 
@@ -34,8 +32,3 @@ def bundle(
         return decorated
 
     return decorate
-
-
-def tools_option(text: str) -> Callable[[Command], Command]:
-    """``--tools``, with a help text; the command receives ``tool_names``."""
-    return click.option("--tools", "tool_names", multiple=True, metavar="MODULE:ATTR", help=text)

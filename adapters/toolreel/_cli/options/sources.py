@@ -12,8 +12,9 @@ import click
 
 from toolreel._cli.options.mcp import mcp_option, mcp_tools, save_pins
 from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, openapi_tools
-from toolreel._cli.options.option_bundle import bundle, tools_option
+from toolreel._cli.options.option_bundle import bundle
 from toolreel._cli.options.skills import SkillChoice, skill_options
+from toolreel._cli.options.tools import tools_option
 from toolreel._cli.output.console import withhold
 from toolreel._driver.ports import ToolHost
 from toolreel.tools._python.host import Toolbox

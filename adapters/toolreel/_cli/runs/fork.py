@@ -25,7 +25,7 @@ from toolreel._cli.options.settings import parse_settings, settings_option
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
-from toolreel._cli.output.run_printer import (
+from toolreel._cli.output.whole_run import (
     as_json,
     exit_code,
     resume_hint,

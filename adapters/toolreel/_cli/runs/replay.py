@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from toolreel._cli.options.driver_and_approval import driver_option
-from toolreel._cli.options.option_bundle import tools_option
+from toolreel._cli.options.tools import tools_option
 from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
-from toolreel._cli.output.run_printer import show_run
+from toolreel._cli.output.whole_run import show_run
 from toolreel._replay.replay import Driver, replay
 from toolreel.tools._python.tool import load_tools
 

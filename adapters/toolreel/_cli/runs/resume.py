@@ -20,7 +20,7 @@ from toolreel._cli.options.server import ServerChoice, server_options
 from toolreel._cli.options.sources import SourceChoice, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import EPILOG, USAGE, json_option, reporting, say
-from toolreel._cli.output.run_printer import as_json, exit_code, resume_hint, show_run, show_saved
+from toolreel._cli.output.whole_run import as_json, exit_code, resume_hint, show_run, show_saved
 from toolreel._replay.replay import Driver
 from toolreel_core._jsontext.canonical import Json
 

@@ -23,7 +23,7 @@ from toolreel._cli.options.settings import parse_settings, settings_option
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, err, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, json_option, reporting
-from toolreel._cli.output.run_printer import exit_code, resume_hint, show_run, show_saved
+from toolreel._cli.output.whole_run import exit_code, resume_hint, show_run, show_saved
 from toolreel._driver.run_result import outcome_of
 from toolreel._journal.format import read_journal
 from toolreel._replay.replay import Driver, companion

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
-from toolreel.evals._statistics.significance_tests import t_quantile, wilson_bounds
+from toolreel.evals._statistics.interval_bounds import t_quantile, wilson_bounds
 from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.counts import Count, total
 from toolreel_core.evals._statistics.interval import Interval

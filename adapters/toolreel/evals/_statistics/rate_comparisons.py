@@ -12,16 +12,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from toolreel.evals._statistics.significance_tests import (
-    fisher_p,
-    flips_p,
-    mcnemar_p,
-    mcnemar_power,
-    newcombe_bounds,
-    score_p,
-    t_quantile,
-    wilson_bounds,
-)
+from toolreel.evals._statistics.interval_bounds import newcombe_bounds, t_quantile, wilson_bounds
+from toolreel.evals._statistics.significance_tests import fisher_p, flips_p, mcnemar_p, mcnemar_power, score_p
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs

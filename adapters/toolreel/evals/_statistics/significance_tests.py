@@ -1,4 +1,4 @@
-"""The distributions, tests and intervals that evaluations are computed with, on SciPy.
+"""Significance tests of evaluations, their power, and adjusted p-values, on SciPy.
 
 Where SciPy has the test, it is called; the rest are published closed formulas over SciPy's distributions.
 The tests compare each with reference values of statsmodels.
@@ -18,38 +18,8 @@ try:
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
-Bounds = tuple[float, float]
-
 _SPREADS: Final = 9
 """Standard deviations from the mean beyond which a number of discordant pairs does not matter."""
-
-
-def wilson_bounds(passed: int, runs: int, alpha: float) -> Bounds:
-    """Wilson's score interval of a rate; exactly 0 or 1 where no run or every run passed.
-
-    E. B. Wilson 1927, Journal of the American Statistical Association 22:209.
-    """
-    z = float(stats.norm.isf(alpha / 2))
-    rate, squared = passed / runs, z * z
-    scale = 1 + squared / runs
-    centre = (rate + squared / (2 * runs)) / scale
-    reach = z * sqrt(rate * (1 - rate) / runs + squared / (4 * runs * runs)) / scale
-    # Rounding would leave the ends of 0 of n and n of n a little off, and could pass the others' limits.
-    low = 0.0 if passed == 0 else max(0.0, centre - reach)
-    return low, 1.0 if passed == runs else min(1.0, centre + reach)
-
-
-def newcombe_bounds(first: tuple[int, int], second: tuple[int, int], alpha: float) -> Bounds:
-    """Newcombe's hybrid score interval of the second rate minus the first; each is (passed, runs).
-
-    R. G. Newcombe 1998, Statistics in Medicine 17:873, method 10.
-    """
-    p, q = second[0] / second[1], first[0] / first[1]
-    p_low, p_high = wilson_bounds(*second, alpha)
-    q_low, q_high = wilson_bounds(*first, alpha)
-    below = sqrt((p - p_low) ** 2 + (q_high - q) ** 2)
-    above = sqrt((q - q_low) ** 2 + (p_high - p) ** 2)
-    return p - q - below, p - q + above
 
 
 def score_p(first: tuple[int, int], second: tuple[int, int]) -> float:
@@ -122,8 +92,3 @@ def holm_adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
         largest = max(largest, min(1.0, p_values[at] * (len(p_values) - rank)))
         adjusted[at] = largest
     return tuple(adjusted)
-
-
-def t_quantile(share: float, freedom: int) -> float:
-    """Where Student's distribution has so much below it."""
-    return float(stats.t.ppf(share, freedom))

@@ -1,4 +1,4 @@
-"""Print a run as text or JSON."""
+"""Print a whole run, once it has ended or rests, as text or JSON; ``progress`` shows one that goes on."""
 
 from __future__ import annotations
 
