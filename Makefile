@@ -21,6 +21,8 @@ SECONDS ?= 180
 # Quiet about newer releases: requirements.lock decides which one is used.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where a container sets it, each of the thousand processes that the tests start would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -61,6 +61,7 @@ def tools() -> list[t.Tool]:
         t.Tool(name="refuse", input_schema=nothing),
         t.Tool(name="die", input_schema=nothing),
         t.Tool(name="pid", input_schema=nothing),
+        t.Tool(name="token", input_schema=nothing),
         t.Tool(name="large", input_schema={"type": "object", "properties": {"size": {"type": "integer"}}}),
         t.Tool(name="elsewhere", input_schema=elsewhere),
     ]
@@ -76,6 +77,8 @@ async def list_tools(_: Context, params: t.PaginatedRequestParams | None) -> t.L
 async def call_tool(context: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
     if params.name == "key":
         return said(str((params.meta or {}).get("toolreel/idempotency-key")))
+    if params.name == "token":
+        return said(os.environ["SHOP_TOKEN"])
     return await answer(context, params.name, params.arguments or {})
 
 

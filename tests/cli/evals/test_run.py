@@ -153,6 +153,8 @@ def test_a_model_that_is_always_refused_leaves_a_complete_evaluation(far: Provid
     assert f"accepted_void: {told}" in summed.stdout
     assert "void=3" in summed.stdout
     assert "1 void (1 accepted)" in Path("results.xml").read_text()
+    assert evaluating("report", "results").code == 0
+    assert f"Complete: every run of the plan has ended. {told}." in Path("results/report.html").read_text()
     tree = json.loads(evaluating("summarize", "results", "--json").stdout)
     assert (tree["complete"], tree["void"], tree["coverage"]) == (True, 3, 0.5)
     assert tree["accepted_void"] == {

@@ -40,7 +40,7 @@ def summarize_command(
     from toolreel.evals._summary.summary_files import summary_trees, write_summaries
     from toolreel.evals._summary.summary_statistics import findings_of
     from toolreel.evals._tables.junit import cell_cases, gate_cases
-    from toolreel.evals._tables.summary_tables import gate_table, head_lines, incompleteness, summary_tables
+    from toolreel.evals._tables.summary_tables import gate_table, head_lines, summary_tables
 
     results = Results.open(folder)
     plan = plan_of_header(results.header)
@@ -49,7 +49,7 @@ def summarize_command(
     tables = [*summary_tables(summary, findings_of(summary, plan))]
     tables += [gate_table(gate_results)] if gate_results else []
     lines = [*head_lines(summary, plan, results.header.created, str(folder)), *summary.warnings]
-    incomplete = incompleteness(summary)
+    incomplete = summary.incompleteness
     write_files(
         "Evaluation of tool calls",
         (*lines[1:], incomplete),

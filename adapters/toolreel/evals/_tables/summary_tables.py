@@ -25,7 +25,7 @@ def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> t
     """Options and totals of the evaluation; the last line names the directory."""
     tasks, counts = summary.tasks, summary.counts()
     tools, controls = summary.counts(control=False), summary.counts(control=True)
-    accepted = summary.accepted_voids.sentence(summary.accepted, summary.required_runs)
+    accepted = summary.acceptance
     how = f"runs={counts.runs}, ok={counts.ok}, fail={counts.failed}"
     beside = f"unsupported={counts.unsupported}, void={counts.void}, missing={summary.missing}"
     return (
@@ -55,19 +55,6 @@ def summary_tables(summary: Summary, findings: Findings) -> tuple[TextTable, ...
 def gate_table(results: Iterable[GateResult]) -> TextTable:
     """The results of the gates."""
     return TextTable("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in results))
-
-
-def incompleteness(summary: Summary) -> str:
-    """What is missing, in a sentence; empty if nothing is."""
-    void = summary.void - summary.accepted
-    if summary.complete:
-        return ""
-    if not summary.missing and not void:
-        return "Incomplete: too many runs are void and accepted; lower min_coverage, or repeat them."
-    return (
-        f"Incomplete (runs not made: {summary.missing}, void: {void}); "
-        "`toolreel eval run` with the same plan and directory continues."
-    )
 
 
 def _options(plan: EvalPlan) -> Iterable[str]:

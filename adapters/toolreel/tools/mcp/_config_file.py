@@ -25,10 +25,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, assert_never
 from urllib.parse import urlsplit
 
 from toolreel._internal.errors import McpConfigError
+from toolreel._secrets.known_values import known_secrets, secrets_sent
 from toolreel._secrets.urls import shown_url
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
@@ -105,6 +106,21 @@ class HttpServer:
 
 
 McpServer: TypeAlias = StdioServer | HttpServer
+
+
+def credentials(server: McpServer) -> dict[str, str]:
+    """The credentials that a server is given, by the variable or header that holds them.
+
+    >>> credentials(StdioServer("shop", "shop-server", env={"SHOP_TOKEN": "7d1e52c0aa", "PORT": "80"}))
+    {'SHOP_TOKEN': '7d1e52c0aa'}
+    """
+    match server:
+        case StdioServer():
+            return known_secrets(server.env)
+        case HttpServer():
+            return secrets_sent(server.url, server.headers)
+        case _:
+            assert_never(server)
 
 
 def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = None) -> tuple[McpServer, ...]:

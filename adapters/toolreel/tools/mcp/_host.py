@@ -10,7 +10,7 @@ from typing import Self
 from toolreel._driver.ports import tell
 from toolreel._internal.errors import McpServerError, MissingExtra
 from toolreel.tools._python.host import DEADLINE
-from toolreel.tools.mcp._config_file import McpServer
+from toolreel.tools.mcp._config_file import McpServer, credentials
 from toolreel.tools.mcp._definitions import McpTool, SkippedTool
 from toolreel.tools.mcp._pins import unaccepted
 from toolreel.tools.mcp._server import Server
@@ -58,6 +58,15 @@ class _McpHost:
         """The tools of all servers."""
         self.left_out: tuple[SkippedTool, ...] = ()
         """Tools that are not offered, because they cannot be used or were not accepted."""
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the servers are given, by name; journals do not write them."""
+        return {
+            f"{name} of MCP server {config.name}": value
+            for config in self._configs
+            for name, value in credentials(config).items()
+        }
 
 
 class AsyncMcpTools(_McpHost):

@@ -136,6 +136,24 @@ class Summary:
         return not self.missing and self.void == self.accepted and self.covered
 
     @property
+    def incompleteness(self) -> str:
+        """What is missing, in a sentence; empty if nothing is."""
+        void = self.void - self.accepted
+        if self.complete:
+            return ""
+        if not self.missing and not void:
+            return "Incomplete: too many runs are void and accepted; lower min_coverage, or repeat them."
+        return (
+            f"Incomplete (runs not made: {self.missing}, void: {void}); "
+            "`toolreel eval run` with the same plan and directory continues."
+        )
+
+    @property
+    def acceptance(self) -> str:
+        """How many void runs are accepted, in a sentence; empty where none is to be."""
+        return self.accepted_voids.sentence(self.accepted, self.required_runs)
+
+    @property
     def covered(self) -> bool:
         """Whether enough runs are not void and accepted."""
         return self.accepted_voids.suffice(self.accepted, self.required_runs)

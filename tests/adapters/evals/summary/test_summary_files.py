@@ -20,7 +20,7 @@ from toolreel.evals._summary.run_files_in_reference_format import write_run_file
 from toolreel.evals._summary.summary_files import write_summaries
 from toolreel.evals._summary.summary_statistics import findings_of
 from toolreel.evals._tables.junit import as_junit, cell_cases, gate_cases
-from toolreel.evals._tables.summary_tables import incompleteness, summary_tables
+from toolreel.evals._tables.summary_tables import summary_tables
 from toolreel.evals._tables.table import as_markdown
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ConfigError
@@ -232,7 +232,7 @@ def test_gates_of_runs_that_have_not_been_made_are_undecided(tmp_path: Path) -> 
 def test_what_is_missing_is_said_with_the_remedy(tmp_path: Path) -> None:
     plan = plan_with(CELL.model, scenarios=["happy_path"], trials=3)
     results = Results.open(recorded(tmp_path, plan, runs("production", "pv")))
-    assert incompleteness(write_summaries(results, plan)) == (
+    assert write_summaries(results, plan).incompleteness == (
         "Incomplete (runs not made: 1, void: 1); "
         "`toolreel eval run` with the same plan and directory continues."
     )

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
 from toolreel._internal.errors import McpServerError
+from toolreel._journal.file import FileJournal
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.journal_performer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
@@ -87,7 +89,7 @@ def test_the_tools_of_several_servers_have_names_that_say_whose_they_are(tools: 
 
 
 def test_tools_are_listed_page_by_page_to_the_last(tools: McpTools) -> None:
-    assert len(tools.sources[0].definitions) == 13
+    assert len(tools.sources[0].definitions) == 14
 
 
 def test_a_tool_that_cannot_be_used_is_left_out_by_name_and_leaves_the_others(tools: McpTools) -> None:
@@ -176,6 +178,18 @@ def test_a_run_with_two_servers_replays_from_its_journal_with_none(tools: McpToo
     assert run(plan, rehearsal, journal=again).outcome == live.outcome
     rehearsal.finish()
     assert again.text == journal.text
+
+
+def test_a_result_that_holds_the_credential_of_its_server_is_not_written(tmp_path: Path) -> None:
+    server = replace(good(), env={"SHOP_TOKEN": "7d1e52c0aa"})
+    with McpTools([server]) as tools:
+        plan = Plan.of(model="m", messages="Which token?", tools=tools.surface)
+        ports = Ports(ScriptedEndpoint([calling(("mcp_good_token", {})), saying("I don't know.")]), tools)
+        with FileJournal(tmp_path / "run.jsonl", plan) as journal:
+            run(plan, ports, journal=journal)
+    (place,) = journal.withheld
+    assert "SHOP_TOKEN of MCP server good" in place
+    assert "7d1e52c0aa" not in (tmp_path / "run.jsonl").read_text()
 
 
 @pytest.mark.parametrize("runtime", ["asyncio", "trio"])

@@ -67,7 +67,7 @@ def opening(server: HttpServer) -> str:
 def test_tools_are_listed_and_called_over_http(url: str, legacy_url: str) -> None:
     for address in (url, legacy_url):
         with McpTools([web(address)]) as tools:
-            assert len(tools.surface.names) == 13
+            assert len(tools.surface.names) == 14
             assert data(tools.run(called("mcp_web_sum"))) == {"sum": 3}
             assert codes(tools.run(called("mcp_web_fail"))) == ["TOOL_ERROR"]
 

@@ -65,7 +65,9 @@ def test_a_run_is_missing_until_it_has_ended_and_void_runs_leave_it_incomplete()
     summary = summed()
     assert summary.missing == 1
     assert not summary.complete
-    assert summarise(RECORDS[:2], [CELL], [], 2).complete
+    assert summary.incompleteness.startswith("Incomplete (runs not made: 1, void: ")
+    whole = summarise(RECORDS[:2], [CELL], [], 2)
+    assert (whole.complete, whole.incompleteness, whole.acceptance) == (True, "", "")
     assert not summarise(RECORDS[3:4], [OTHER], [], 1).complete
 
 
@@ -76,6 +78,8 @@ def test_void_runs_that_are_accepted_leave_it_complete_as_long_as_enough_others_
         summary = summarise(runs, [CELL, OTHER], [], 3, AcceptedVoids((name,), share))
         assert (summary.void, summary.accepted, summary.required_runs) == (1, 1, 3)
         assert (summary.covered, summary.complete) == (covered, covered)
+        assert ("too many runs are void" in summary.incompleteness) is not covered
+        assert summary.acceptance.startswith("1 of 3 runs void and accepted")
         whole = cast("dict[str, Any]", summary_files(summary, {})["summary.json"])
         assert whole["accepted_void"]["runs"] == 1
     another = summarise(runs, [CELL, OTHER], [], 3, AcceptedVoids(("loop.cancelled",), 0.1))
