@@ -185,7 +185,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_no_call_is_demanded_where_the_provider_is_not_known_to_take_that",
         "test_no_call_is_demanded_in_a_relaxed_run",
     ),
-    "`stream=\"final\"`: only requests without tools are streamed": (
+    '`stream="final"`: only requests without tools are streamed': (
         "test_replies_are_streamed_only_where_no_tools_are_sent",
     ),
     "a run can be stored at any step and continue from its stored state": (

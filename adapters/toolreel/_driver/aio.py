@@ -5,7 +5,7 @@ It imports no async runtime (anyio only for parallel effects): it runs wherever 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 
 from toolreel._driver.ports import (
@@ -61,8 +61,8 @@ def astream(
 ) -> AsyncGenerator[StreamEvent, None]:
     """Run a plan like :func:`arun`, and yield what there is to show, as it happens.
 
-    The async version of :func:`~toolreel._driver.sync.stream`, with the same parameters. If you may stop before
-    the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
+    The async version of :func:`~toolreel._driver.sync.stream`, with the same parameters. If you may stop
+    before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
     return _stream(start(plan), performer, journal)
 
@@ -78,12 +78,12 @@ def astream_on(
 
 
 async def _run(at: Step, performer: AsyncPerformer, journal: Journal | None, observe: Observer | None) -> Run:
-    notes = [*at.notes]
+    notes, reached = [*at.notes], at
     tell(observe, at.notes)
-    async for _, _, at in _steps(at, performer, journal, streams=False):  # noqa: B020 - each follows the one before
-        notes += at.notes
-        tell(observe, at.notes)
-    return Run(at.state, tuple(notes))
+    async for _, _, reached in _steps(at, performer, journal, streams=False):
+        notes += reached.notes
+        tell(observe, reached.notes)
+    return Run(reached.state, tuple(notes))
 
 
 async def _stream(
@@ -113,7 +113,7 @@ async def _steps(
     timed = AsyncStopwatch.where_wanted(performer, at.state)
     withhold(journal, secrets_of(performer))
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        answers: list[tuple[Wanted, Event | None]] = []
+        answers: Iterable[tuple[Wanted, Event | None]] = ()
         if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, AsyncStreamingPerformer):
             async with aclosing(timed.stream(wanted[0])) as pieces:
                 async for piece in pieces:

@@ -5,8 +5,8 @@ With adapters that offer sync ports to the async driver.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -75,11 +75,14 @@ class Ports:
             case _:
                 assert_never(effect)
 
-    def stream(self, effect: SendRequest) -> Iterator[Delta | ReplyReceived | RequestFailed]:
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
-        if isinstance(self.endpoint, StreamingEndpoint):
-            return iter(self.endpoint.stream(effect))
-        return iter((self.endpoint.send(effect),))
+        if not isinstance(self.endpoint, StreamingEndpoint):
+            event = self.endpoint.send(effect)
+            yield event
+            return
+        with closing(self.endpoint.stream(effect)) as pieces:
+            yield from pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,8 @@ class AsyncPorts:
     ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
         if not isinstance(self.endpoint, AsyncStreamingEndpoint):
-            yield await self.endpoint.send(effect)
+            event = await self.endpoint.send(effect)
+            yield event
             return
         async with aclosing(self.endpoint.stream(effect)) as pieces:
             async for piece in pieces:
@@ -154,10 +158,12 @@ class ImmediateEndpoint:
     ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         """Each piece of the reply, and last the event, from the sync port."""
         if not isinstance(self.endpoint, StreamingEndpoint):
-            yield self.endpoint.send(effect)
+            event = self.endpoint.send(effect)
+            yield event
             return
-        for piece in self.endpoint.stream(effect):
-            yield piece
+        with closing(self.endpoint.stream(effect)) as pieces:
+            for piece in pieces:
+                yield piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ An endpoint or a tool host reports failures of the provider or the tool as event
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
@@ -46,10 +46,10 @@ class AsyncEndpoint(Protocol):
 class StreamingEndpoint(Protocol):
     """What an :class:`Endpoint` may offer besides ``send``."""
 
-    def stream(self, effect: SendRequest) -> Iterator[Delta | ReplyReceived | RequestFailed]:
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         """Each piece of the reply as it arrives, and last the event that ``send`` would return.
 
-        Closing the iterator closes the response.
+        Closing the generator closes the response.
         """
         ...
 
@@ -67,7 +67,7 @@ class AsyncStreamingEndpoint(Protocol):
 class StreamingPerformer(Protocol):
     """What a :class:`Performer` may offer besides ``perform``."""
 
-    def stream(self, effect: SendRequest) -> Iterator[Delta | Event | None]:
+    def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
         """Each piece of the reply as it arrives, and last what ``perform`` would return."""
         ...
 

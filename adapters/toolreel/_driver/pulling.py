@@ -1,44 +1,68 @@
-"""Iterate inside a scope that holds while the next item is awaited, and never while it is used.
+"""Read a stream piece by piece inside a scope, or to its end.
 
-A generator that yields inside a cancel scope or with a context variable set leaks it to whoever reads it.
+A generator that yields inside a cancel scope or with a context variable set leaks it to whoever reads it. So
+the scope holds while the next piece is awaited, and never while it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
+from toolreel_core._replies.streaming.stream import Delta
+
 _Item = TypeVar("_Item")
+_Event = TypeVar("_Event")
 _Scope = Callable[[], AbstractContextManager[object]]
 
 
-def pulled(items: Iterator[_Item], scope: _Scope) -> Generator[_Item, None, None]:
-    """The items, each awaited inside a scope of its own; closing it closes them."""
+def pulled(items: Generator[_Item, None, None], scope: _Scope) -> Generator[_Item, None, None]:
+    """The items, each awaited inside a scope of its own; closing it closes them.
+
+    It ends where a scope ends what happens inside, such as a cancel scope whose time is over.
+    """
     try:
         while True:
+            found: tuple[_Item, ...] = ()
             with scope():
                 try:
-                    item = next(items)
+                    found = (next(items),)
                 except StopIteration:
                     return
-            yield item
+            if not found:
+                return
+            yield found[0]
     finally:
-        if isinstance(items, Generator):
-            with scope():
-                items.close()
+        with scope():
+            items.close()
 
 
 async def apulled(items: AsyncGenerator[_Item, None], scope: _Scope) -> AsyncGenerator[_Item, None]:
     """The async version of :func:`pulled`."""
     try:
         while True:
+            found: tuple[_Item, ...] = ()
             with scope():
                 try:
-                    item = await anext(items)
+                    found = (await anext(items),)
                 except StopAsyncIteration:
                     return
-            yield item
+            if not found:
+                return
+            yield found[0]
     finally:
         with scope():
             await items.aclose()
+
+
+def event_of(pieces: Generator[Delta | _Event, None, None]) -> _Event:
+    """The event at the end of a reply."""
+    *_, event = [piece for piece in pieces if not isinstance(piece, Delta)]
+    return event
+
+
+async def aevent_of(pieces: AsyncGenerator[Delta | _Event, None]) -> _Event:
+    """The async version of :func:`event_of`."""
+    *_, event = [piece async for piece in pieces if not isinstance(piece, Delta)]
+    return event

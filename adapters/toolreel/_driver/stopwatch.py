@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Generic, Self, TypeVar
@@ -54,14 +54,16 @@ class Stopwatch(_Timed[Performer]):
         with ending_at(self.started + self.seconds):
             return _stamped(self.performer.perform(effect), self.started)
 
-    def stream(self, effect: SendRequest) -> Iterator[Delta | Event | None]:
+    def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
         """Each piece of the reply, and last the event with the time."""
         if not isinstance(self.performer, StreamingPerformer):
-            yield self.perform(effect)
+            event = self.perform(effect)
+            yield event
             return
-        pieces = iter(self.performer.stream(effect))
-        for piece in pulled(pieces, lambda: ending_at(self.started + self.seconds)):
-            yield piece if isinstance(piece, Delta) else _stamped(piece, self.started)
+        pieces = self.performer.stream(effect)
+        with closing(pulled(pieces, lambda: ending_at(self.started + self.seconds))) as pulls:
+            for piece in pulls:
+                yield piece if isinstance(piece, Delta) else _stamped(piece, self.started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ class AsyncStopwatch(_Timed[AsyncPerformer]):
     async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
         """Each piece of the reply, and last the event with the time."""
         if not isinstance(self.performer, AsyncStreamingPerformer):
-            yield await self.perform(effect)
+            event = await self.perform(effect)
+            yield event
             return
         pieces = self.performer.stream(effect)
         async with aclosing(apulled(pieces, lambda: ending_at(self.started + self.seconds))) as pulls:

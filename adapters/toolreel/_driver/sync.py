@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import TypeAlias
 
 from toolreel._driver.ports import (
     Journal,
@@ -26,9 +25,6 @@ from toolreel_core._protocol.effects import Finish, SendRequest
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.streaming.stream import Delta
-
-_Answers: TypeAlias = Callable[[Performer, Sequence[Wanted]], Iterator[tuple[Wanted, Event | Delta | None]]]
-"""Performs effects."""
 
 
 def run(
@@ -99,21 +95,23 @@ def stream_on(
 
 
 def _run(at: Step, performer: Performer, journal: Journal | None, observe: Observer | None) -> Run:
-    notes = [*at.notes]
+    notes, reached = [*at.notes], at
     tell(observe, at.notes)
-    for _, _, at in _steps(at, performer, journal, _answers):  # noqa: B020 - each step follows the one before
-        notes += at.notes
-        tell(observe, at.notes)
-    return Run(at.state, tuple(notes))
+    for _, _, reached in _steps(at, performer, journal, streams=False):
+        notes += reached.notes
+        tell(observe, reached.notes)
+    return Run(reached.state, tuple(notes))
 
 
 def _stream(at: Step, performer: Performer, journal: Journal | None) -> Generator[StreamEvent, None, None]:
     shown = ShownRun(at)
     try:
-        yield from shown.begin()
-        with closing(_steps(at, performer, journal, _pieces)) as steps:
+        for event in shown.begin():
+            yield event
+        with closing(_steps(at, performer, journal, streams=True)) as steps:
             for effect, answer, after in steps:
-                yield from shown.show(effect, answer, after)
+                for event in shown.show(effect, answer, after):
+                    yield event
     except BaseException as stopped:
         shown.cancel(journal, stopped)
         raise
@@ -121,30 +119,31 @@ def _stream(at: Step, performer: Performer, journal: Journal | None) -> Generato
 
 
 def _steps(
-    at: Step, performer: Performer, journal: Journal | None, answers: _Answers
+    at: Step, performer: Performer, journal: Journal | None, *, streams: bool
 ) -> Generator[tuple[Wanted, Event | Delta, Step], None, None]:
-    """The loop: each event with its effect and the step that it leads to, and the deltas before it."""
+    """The loop: each event with its effect and the step that it leads to, and the deltas before it.
+
+    :param streams: whether the pieces of a reply are wanted before its event
+    """
     timed = Stopwatch.where_wanted(performer, at.state)
     withhold(journal, secrets_of(performer))
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        for effect, answer in answers(timed, wanted):
+        answers: Iterable[tuple[Wanted, Event | None]] = ()
+        if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, StreamingPerformer):
+            with closing(timed.stream(wanted[0])) as pieces:
+                for piece in pieces:
+                    if isinstance(piece, Delta):
+                        yield wanted[0], piece, at
+                    else:
+                        answers = [(wanted[0], piece)]
+        else:
+            answers = _answers(timed, wanted)
+        for effect, answer in answers:
             if answer is None:  # an approver said "not now"
                 return
-            if isinstance(answer, Delta):
-                yield effect, answer, at
-                continue
             event = (journal.record(effect, answer) if journal is not None else None) or answer
             at = step(at.state, event)
             yield effect, event, at
-
-
-def _pieces(performer: Performer, effects: Sequence[Wanted]) -> Iterator[tuple[Wanted, Event | Delta | None]]:
-    """The same as :func:`_answers`, with the pieces of a reply before the event."""
-    match effects:
-        case [SendRequest() as effect] if isinstance(performer, StreamingPerformer):
-            yield from ((effect, piece) for piece in performer.stream(effect))
-        case _:
-            yield from _answers(performer, effects)
 
 
 def _answers(performer: Performer, effects: Sequence[Wanted]) -> Iterator[tuple[Wanted, Event | None]]:

@@ -112,7 +112,9 @@ def test_a_plan_with_a_final_stream_keeps_its_digest_under_both_names() -> None:
     older = LoopConfig(fix_empty_final=False, final_stream=True, max_tries=1)
     newer = LoopConfig(fix_empty_final=False, stream="final", max_tries=1)
     digests = {Plan.of(model="m", messages="hi", config=config).digest for config in (older, newer)}
-    assert digests == {"6080173bc61a6d9621cf736aa4530d782936c1de54a9d4b7ea38b30d81329cd1"}  # of toolreel 0.1.0
+    assert digests == {
+        "6080173bc61a6d9621cf736aa4530d782936c1de54a9d4b7ea38b30d81329cd1"
+    }  # of toolreel 0.1.0
     assert Plan.of(model="m", messages="hi", config=replace(newer, stream="always")).digest not in digests
 
 

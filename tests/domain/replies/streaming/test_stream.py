@@ -112,7 +112,10 @@ def test_tool_calls_are_put_together() -> None:
     [
         ([{"index": 3, "id": 7, "function": {"name": "a", "arguments": "{"}}], [(3, "7", "a"), (3, "7", "")]),
         ([{"index": "1", "function": {"arguments": "{}"}}], [(1, "", "")]),
-        ([{"function": {"name": "a"}}, {"id": " b ", "function": {"name": "b"}}], [(0, "", "a"), (1, "b", "b")]),
+        (
+            [{"function": {"name": "a"}}, {"id": " b ", "function": {"name": "b"}}],
+            [(0, "", "a"), (1, "b", "b")],
+        ),
         ({"index": 2, "function": {"name": "a"}}, [(2, "", "a")]),
         ([{"index": 0}, "?", {"function": "?"}], []),
     ],
