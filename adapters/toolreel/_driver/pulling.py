@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Delta
 
 _Item = TypeVar("_Item")
-_Event = TypeVar("_Event")
+_Reply: TypeAlias = ReplyReceived | RequestFailed
 _Scope = Callable[[], AbstractContextManager[object]]
 
 
@@ -24,10 +25,10 @@ def pulled(items: Generator[_Item, None, None], scope: _Scope) -> Generator[_Ite
     """
     try:
         while True:
-            found: tuple[_Item, ...] = ()
+            found = list[_Item]()
             with scope():
                 try:
-                    found = (next(items),)
+                    found.append(next(items))
                 except StopIteration:
                     return
             if not found:
@@ -42,10 +43,10 @@ async def apulled(items: AsyncGenerator[_Item, None], scope: _Scope) -> AsyncGen
     """The async version of :func:`pulled`."""
     try:
         while True:
-            found: tuple[_Item, ...] = ()
+            found = list[_Item]()
             with scope():
                 try:
-                    found = (await anext(items),)
+                    found.append(await anext(items))
                 except StopAsyncIteration:
                     return
             if not found:
@@ -56,13 +57,13 @@ async def apulled(items: AsyncGenerator[_Item, None], scope: _Scope) -> AsyncGen
             await items.aclose()
 
 
-def event_of(pieces: Generator[Delta | _Event, None, None]) -> _Event:
+def event_of(pieces: Generator[Delta | ReplyReceived | RequestFailed, None, None]) -> _Reply:
     """The event at the end of a reply."""
     *_, event = [piece for piece in pieces if not isinstance(piece, Delta)]
     return event
 
 
-async def aevent_of(pieces: AsyncGenerator[Delta | _Event, None]) -> _Event:
+async def aevent_of(pieces: AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]) -> _Reply:
     """The async version of :func:`event_of`."""
     *_, event = [piece async for piece in pieces if not isinstance(piece, Delta)]
     return event
