@@ -46,8 +46,8 @@ class ToolCallDelta:
 class TextWithdrawn:
     """The text that was shown in this turn is not the reply's: show ``text`` in its place.
 
-    It was a tool call or a thought written as text, or the request failed and may be sent again. Text that
-    comes after this event in the same turn is that of the next attempt.
+    It was a tool call written as text, a transform took it away, or the request failed and may be sent again.
+    Text that comes after this event in the same turn is that of the next attempt.
     """
 
     turn: int

@@ -26,7 +26,7 @@ ToolFailurePolicy: TypeAlias = Literal["fatal", "tolerated"]
 ``tool_error``; ``tolerated``: one success is enough."""
 
 StreamMode: TypeAlias = Literal["always", "final", "never"]
-"""Which requests ask for a reply in pieces. ``always``: all; ``final``: those that offer the model no tools."""
+"""Requests that ask for a stream. ``always``: all; ``final``: those that offer the model no tools."""
 
 TextCallsFor: TypeAlias = Literal["all", "approved", "read_only"]
 """Tools that a call in text may run. ``approved``: all, but those that are not read-only need approval;

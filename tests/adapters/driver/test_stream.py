@@ -156,9 +156,12 @@ def fast(_: Path) -> Generator[Endpoint]:
 
 @contextmanager
 def recorded(path: Path) -> Generator[Endpoint]:
-    with served_loosely() as url, recording(path) as tape:
-        with HttpEndpoint(url, transport=RecordTransport(tape, httpx.HTTPTransport())) as endpoint:
-            yield endpoint
+    with (
+        served_loosely() as url,
+        recording(path) as tape,
+        HttpEndpoint(url, transport=RecordTransport(tape, httpx.HTTPTransport())) as endpoint,
+    ):
+        yield endpoint
 
 
 @contextmanager
@@ -221,12 +224,14 @@ Reader: TypeAlias = Callable[[Path, MemoryJournal, int | None], list[StreamEvent
 def sync(opened: Opened) -> Reader:
     def read(path: Path, journal: MemoryJournal, stop: int | None) -> list[StreamEvent]:
         seen: list[StreamEvent] = []
-        with opened(path) as endpoint:
-            with closing(stream(PLAN, Ports(endpoint, PythonTools(TOOLS)), journal=journal)) as events:
-                for event in events:
-                    seen.append(event)
-                    if len(seen) == stop:
-                        break
+        with (
+            opened(path) as endpoint,
+            closing(stream(PLAN, Ports(endpoint, PythonTools(TOOLS)), journal=journal)) as events,
+        ):
+            for event in events:
+                seen.append(event)
+                if len(seen) == stop:
+                    break
         return seen
 
     return read
@@ -357,11 +362,12 @@ def test_what_was_shown_of_a_request_that_is_sent_again_is_withdrawn() -> None:
     assert shown == [TextDelta(1, "Hal"), TextWithdrawn(1, ""), TextDelta(1, "Hello.")]
 
 
-def test_a_thought_that_was_shown_as_text_is_withdrawn() -> None:
-    plan = Plan.of(model="m", messages="hi", config=LoopConfig(stream="always"))
-    endpoint = ScriptedEndpoint([streaming("<think>Hm.</think>", "Hello.")])
-    seen = [*stream(plan, Ports(endpoint, PythonTools()))]
-    assert TextWithdrawn(1, "Hello.") in seen
+def test_what_remains_of_a_text_beside_a_call_is_told() -> None:
+    called = '<tool_call>{"name": "look", "arguments": {"at": "a"}}</tool_call>'
+    script = ScriptedEndpoint([streaming("Let me look. ", called), saying("Done.")])
+    seen = [*stream(PLAN, Ports(script, PythonTools(TOOLS)))]
+    (withdrawn,) = [event for event in seen if isinstance(event, TextWithdrawn)]
+    assert (withdrawn.turn, withdrawn.text.strip()) == (1, "Let me look.")
 
 
 def test_a_reply_that_was_not_streamed_is_shown_as_a_whole() -> None:
@@ -412,9 +418,13 @@ def test_an_async_stream_goes_on_with_a_stored_run(backend: str) -> None:
 def test_an_error_of_the_reader_cancels_the_run_and_one_of_the_run_does_not() -> None:
     plan = Plan.of(model="m", messages="hi")
     journal = MemoryJournal(plan)
-    with pytest.raises(ZeroDivisionError):
+
+    def read() -> None:
         for _ in stream(plan, Ports(ScriptedEndpoint([saying("Hi.")]), PythonTools()), journal=journal):
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        read()
     gc.collect()
     assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
     journal = MemoryJournal(plan)
