@@ -20,7 +20,7 @@ of several to the call that :func:`of` names; :func:`at` says when it came.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from typing import TypeAlias, assert_never
@@ -77,6 +77,7 @@ __all__ = [
     "replies",
     "replies_calling",
     "replies_streaming",
+    "replies_streaming_calls",
     "replies_with",
     "returns",
     "returns_text",
@@ -324,7 +325,21 @@ def replies_with(body: Json, *, status: int = 200) -> Answer:
 
 def replies_streaming(*texts: str, finish: str = "stop") -> Answer:
     """The model answers piece by piece; without a finish reason, the stream is cut."""
-    choices: list[Json] = [{"index": 0, "delta": {"content": text}} for text in texts]
+    return _streams([{"content": text} for text in texts], finish)
+
+
+def replies_streaming_calls(*calls: tuple[str, str, str]) -> Answer:
+    """The model calls tools, each name and its arguments in a piece of their own."""
+    deltas: list[Json] = []
+    for index, (id_, name, arguments) in enumerate(calls):
+        head: Json = {"index": index, "id": id_, "type": "function", "function": {"name": name, "arguments": ""}}
+        rest: Json = {"index": index, "function": {"arguments": arguments}}
+        deltas += [{"tool_calls": [head]}, {"tool_calls": [rest]}]
+    return _streams(deltas, "tool_calls")
+
+
+def _streams(deltas: Sequence[Json], finish: str) -> Answer:
+    choices: list[Json] = [{"index": 0, "delta": delta} for delta in deltas]
     last: list[Json] = [{"index": 0, "delta": {}, "finish_reason": finish}] if finish else []
     frames = [canonical({"choices": [choice]}) for choice in choices + last]
     text = "".join(f"data: {frame}\n\n" for frame in (*frames, *(["[DONE]"] if finish else [])))

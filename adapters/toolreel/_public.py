@@ -1,6 +1,6 @@
 """The public names of ``toolreel``."""
 
-from toolreel._driver.aio import ago_on, arun
+from toolreel._driver.aio import ago_on, arun, astream, astream_on
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.performer import AsyncPorts, Ports
@@ -18,7 +18,18 @@ from toolreel._driver.ports import (
     ToolHost,
 )
 from toolreel._driver.run_result import Resting, Run
-from toolreel._driver.sync import go_on, run
+from toolreel._driver.stream_events import (
+    NoteMade,
+    ReasoningDelta,
+    RunEnded,
+    StreamEvent,
+    TextDelta,
+    TextWithdrawn,
+    ToolCallDelta,
+    ToolResult,
+    ToolStarted,
+)
+from toolreel._driver.sync import go_on, run, stream, stream_on
 from toolreel._internal.errors import (
     AdapterError,
     CassetteError,
@@ -152,6 +163,7 @@ __all__ = [
     "MissingExtra",
     "Never",
     "Note",
+    "NoteMade",
     "OpenApiError",
     "Outcome",
     "Performer",
@@ -162,6 +174,7 @@ __all__ = [
     "ProtocolError",
     "Provider",
     "PythonTools",
+    "ReasoningDelta",
     "Recorded",
     "Rehearsal",
     "ReopenedJournal",
@@ -174,6 +187,7 @@ __all__ = [
     "Router",
     "Run",
     "RunContext",
+    "RunEnded",
     "RunStarted",
     "RunTool",
     "SecretFound",
@@ -182,18 +196,24 @@ __all__ = [
     "SkillError",
     "State",
     "Stream",
+    "StreamEvent",
     "SystemClock",
     "SystemMessage",
+    "TextDelta",
+    "TextWithdrawn",
     "TokenizerError",
     "Tool",
+    "ToolCallDelta",
     "ToolDefinition",
     "ToolError",
     "ToolFlags",
     "ToolHost",
     "ToolMessage",
     "ToolModuleError",
+    "ToolResult",
     "ToolReturned",
     "ToolSource",
+    "ToolStarted",
     "ToolSurface",
     "ToolreelError",
     "Tree",
@@ -203,6 +223,8 @@ __all__ = [
     "ago_on",
     "aresume",
     "arun",
+    "astream",
+    "astream_on",
     "compose",
     "counterfactual",
     "current_call",
@@ -218,5 +240,7 @@ __all__ = [
     "resume",
     "run",
     "story",
+    "stream",
+    "stream_on",
     "tool",
 ]

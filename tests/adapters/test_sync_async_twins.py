@@ -23,6 +23,8 @@ from toolreel.tools import _router as routing
 MODULES: Final = [(drive, adrive)]
 CLASSES: Final = [
     (ports, "Endpoint"),
+    (ports, "StreamingEndpoint"),
+    (ports, "StreamingPerformer"),
     (ports, "ToolHost"),
     (ports, "Approver"),
     (ports, "Clock"),
@@ -39,6 +41,10 @@ CLASSES: Final = [
 OTHER_NAMES: Final = {
     "arun": "run",
     "ago_on": "go_on",
+    "astream": "stream",
+    "astream_on": "stream_on",
+    "apulled": "pulled",
+    "aevent_of": "event_of",
     "aanswers": "answers",
     "aclose": "close",
     "aiter": "iter",
@@ -69,6 +75,12 @@ async clock needs a package."""
 
 OWN_METHODS: Final = {
     *((name, "send") for name in ("HttpEndpoint", "AsyncHttpEndpoint", "FastEndpoint", "AsyncFastEndpoint")),
+    ("HttpEndpoint", "stream"),
+    ("AsyncHttpEndpoint", "stream"),
+    ("FastEndpoint", "stream"),
+    ("AsyncFastEndpoint", "stream"),
+    ("FastEndpoint", "_apart"),
+    ("AsyncFastEndpoint", "_own_places"),
     ("FastEndpoint", "_build"),
     ("AsyncFastEndpoint", "_build"),
 }
@@ -80,8 +92,31 @@ def tree_of(module: ModuleType) -> ast.Module:
     return ast.parse(Path(str(module.__file__)).read_text("utf-8"))
 
 
+class _Delegating(ast.NodeTransformer):
+    """What a sync generator does by ``yield from``, and an async one, which has none, by a loop.
+
+    An async generator also has to finish those below it when it is closed.
+    """
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        return self._loop(node)
+
+    def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:
+        return self._loop(node)
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        node.handlers = [one for one in node.handlers if ast.unparse(one.type or node) != "GeneratorExit"]
+        return self.generic_visit(node)
+
+    def _loop(self, node: ast.For | ast.AsyncFor) -> ast.AST:
+        if [ast.unparse(line) for line in node.body] == [f"yield {ast.unparse(node.target)}"]:
+            return ast.copy_location(ast.Expr(ast.YieldFrom(node.iter)), node)
+        return self.generic_visit(node)
+
+
 def uncoloured(tree: ast.Module) -> list[str]:
     """The lines of a module as Python itself would lay them out, without what makes it async."""
+    tree = _Delegating().visit(tree)
     tree.body = [node for node in tree.body if getattr(node, "name", "") not in NOT_ALIKE]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -92,6 +127,7 @@ def uncoloured(tree: ast.Module) -> list[str]:
             node.names.sort(key=lambda alias: OTHER_NAMES.get(alias.name, alias.name).removeprefix("Async"))
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.names]
     text = re.sub(r"\bAsync(?=[A-Z])|\basync |\bawait ", "", ast.unparse(tree))
+    text = text.replace(", None, None]", ", None]")  # a sync generator also returns something
     text = re.sub(r"\w+", lambda word: OTHER_NAMES.get(word[0], word[0]), text)
     return [line for line in text.splitlines() if line.strip() != "hang_up(response, chunks)"]
 

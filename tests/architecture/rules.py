@@ -146,7 +146,8 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_read_only_tools_run_together_and_their_results_are_written_in_call_order",
         "test_a_tool_that_is_not_read_only_waits_for_those_before_it",
     ),
-    "`final_stream`: the final turn is streamed; a server may ignore `stream` or stream unasked": (
+    "`stream`: all turns are streamed, or final ones; a server may ignore `stream` or stream unasked": (
+        "test_every_turn_is_streamed_where_the_plan_wants_that",
         "test_a_chat_is_streamed_where_the_plan_wants_that",
         "test_the_final_turn_after_tools_is_streamed_and_turns_with_tools_are_not",
         "test_a_server_may_ignore_stream_or_send_it_unasked",
@@ -184,7 +185,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_no_call_is_demanded_where_the_provider_is_not_known_to_take_that",
         "test_no_call_is_demanded_in_a_relaxed_run",
     ),
-    "`final_stream`: only requests without tools are streamed": (
+    '`stream="final"`: only requests without tools are streamed': (
         "test_replies_are_streamed_only_where_no_tools_are_sent",
     ),
     "a run can be stored at any step and continue from its stored state": (

@@ -115,7 +115,7 @@ CONFIGS = st.builds(
             "fix_empty_final": st.just(False),
             "context_window_tokens": st.integers(80, 400),
             "require_first_call": st.just(True),
-            "final_stream": st.just(True),
+            "stream": st.sampled_from(["always", "final"]),
         },
     ).filter(lambda rare: len(rare) <= 5),
 )
@@ -456,7 +456,8 @@ def check_body(body: str, plan: Plan) -> None:
     assert canonical(tree) == body
     body.encode()
     check_provider(tree, plan.provider)
-    assert tree.get("stream", False) is (plan.config.final_stream and "tools" not in tree)
+    wanted = {"never": False, "final": "tools" not in tree, "always": True}
+    assert tree.get("stream", False) is wanted[plan.config.stream]
     calls, results = list[str](), list[str]()
     for message in tree["messages"]:
         calls += [call["id"] for call in message.get("tool_calls", ())]

@@ -5,17 +5,30 @@ It imports no async runtime (anyio only for parallel effects): it runs wherever 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 
-from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted, secrets_of, tell, withhold
+from toolreel._driver.ports import (
+    AsyncPerformer,
+    AsyncStreamingPerformer,
+    Journal,
+    Observer,
+    Wanted,
+    secrets_of,
+    tell,
+    withhold,
+)
 from toolreel._driver.run_result import Run
+from toolreel._driver.shown_run import ShownRun
 from toolreel._driver.stopwatch import AsyncStopwatch
+from toolreel._driver.stream_events import StreamEvent
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Finish
+from toolreel_core._protocol.effects import Finish, SendRequest
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.state import State, Step
+from toolreel_core._replies.streaming.stream import Delta
 
 
 async def arun(
@@ -43,20 +56,79 @@ async def ago_on(
     return await _run(Step(state, pending(state), ()), performer, journal, observe)
 
 
+def astream(
+    plan: Plan, performer: AsyncPerformer, *, journal: Journal | None = None
+) -> AsyncGenerator[StreamEvent, None]:
+    """Run a plan like :func:`arun`, and yield what there is to show, as it happens.
+
+    The async version of :func:`~toolreel._driver.sync.stream`, with the same parameters. If you may stop
+    before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
+    """
+    return _stream(start(plan), performer, journal)
+
+
+def astream_on(
+    state: State, performer: AsyncPerformer, *, journal: Journal | None = None
+) -> AsyncGenerator[StreamEvent, None]:
+    """Continue a run like :func:`ago_on`, and yield what there is to show, as it happens.
+
+    The async version of :func:`~toolreel._driver.sync.stream_on`, with the same parameters.
+    """
+    return _stream(Step(state, pending(state), ()), performer, journal)
+
+
 async def _run(at: Step, performer: AsyncPerformer, journal: Journal | None, observe: Observer | None) -> Run:
-    notes = [*at.notes]
+    notes, reached = [*at.notes], at
+    tell(observe, at.notes)
+    async for _, _, reached in _steps(at, performer, journal, streams=False):
+        notes += reached.notes
+        tell(observe, reached.notes)
+    return Run(reached.state, tuple(notes))
+
+
+async def _stream(
+    at: Step, performer: AsyncPerformer, journal: Journal | None
+) -> AsyncGenerator[StreamEvent, None]:
+    shown = ShownRun(at)
+    try:
+        for event in shown.begin():
+            yield event
+        async with aclosing(_steps(at, performer, journal, streams=True)) as steps:
+            async for effect, answer, after in steps:
+                for event in shown.show(effect, answer, after):
+                    yield event
+    except BaseException as stopped:
+        shown.cancel(journal, stopped)
+        raise
+    yield shown.end()
+
+
+async def _steps(
+    at: Step, performer: AsyncPerformer, journal: Journal | None, *, streams: bool
+) -> AsyncGenerator[tuple[Wanted, Event | Delta, Step], None]:
+    """The loop: each event with its effect and the step that it leads to, and the deltas before it.
+
+    :param streams: whether the pieces of a reply are wanted before its event
+    """
     timed = AsyncStopwatch.where_wanted(performer, at.state)
     withhold(journal, secrets_of(performer))
-    tell(observe, at.notes)
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        for effect, event in await _answers(timed, wanted):
-            if event is None:  # an approver said "not now"
-                return Run(at.state, tuple(notes))
-            recorded = journal.record(effect, event) if journal is not None else None
-            at = step(at.state, recorded or event)
-            notes += at.notes
-            tell(observe, at.notes)
-    return Run(at.state, tuple(notes))
+        answers: Iterable[tuple[Wanted, Event | None]] = ()
+        if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, AsyncStreamingPerformer):
+            async with aclosing(timed.stream(wanted[0])) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Delta):
+                        yield wanted[0], piece, at
+                    else:
+                        answers = [(wanted[0], piece)]
+        else:
+            answers = await _answers(timed, wanted)
+        for effect, answer in answers:
+            if answer is None:  # an approver said "not now"
+                return
+            event = (journal.record(effect, answer) if journal is not None else None) or answer
+            at = step(at.state, event)
+            yield effect, event, at
 
 
 async def _answers(performer: AsyncPerformer, effects: Sequence[Wanted]) -> list[tuple[Wanted, Event | None]]:

@@ -5,7 +5,8 @@ With adapters that offer sync ports to the async driver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -16,9 +17,11 @@ from toolreel._driver.ports import (
     AsyncApprover,
     AsyncClock,
     AsyncEndpoint,
+    AsyncStreamingEndpoint,
     AsyncToolHost,
     Clock,
     Endpoint,
+    StreamingEndpoint,
     ToolHost,
     Wanted,
     secrets_of,
@@ -32,6 +35,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     WaitElapsed,
 )
+from toolreel_core._replies.streaming.stream import Delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,15 @@ class Ports:
             case _:
                 assert_never(effect)
 
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+        """Each piece of the reply as it arrives, and last the event that answers the effect."""
+        if not isinstance(self.endpoint, StreamingEndpoint):
+            event = self.endpoint.send(effect)
+            yield event
+            return
+        with closing(self.endpoint.stream(effect)) as pieces:
+            yield from pieces
+
 
 @dataclass(frozen=True, slots=True)
 class AsyncPorts:
@@ -103,6 +116,18 @@ class AsyncPorts:
             case _:
                 assert_never(effect)
 
+    async def stream(
+        self, effect: SendRequest
+    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+        """Each piece of the reply as it arrives, and last the event that answers the effect."""
+        if not isinstance(self.endpoint, AsyncStreamingEndpoint):
+            event = await self.endpoint.send(effect)
+            yield event
+            return
+        async with aclosing(self.endpoint.stream(effect)) as pieces:
+            async for piece in pieces:
+                yield piece
+
 
 def _check_tools(tools: object, host: str) -> None:
     if not callable(getattr(tools, "run", None)):
@@ -127,6 +152,18 @@ class ImmediateEndpoint:
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Call the sync port."""
         return self.endpoint.send(effect)
+
+    async def stream(
+        self, effect: SendRequest
+    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+        """Each piece of the reply, and last the event, from the sync port."""
+        if not isinstance(self.endpoint, StreamingEndpoint):
+            event = self.endpoint.send(effect)
+            yield event
+            return
+        with closing(self.endpoint.stream(effect)) as pieces:
+            for piece in pieces:
+                yield piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ An endpoint or a tool host reports failures of the provider or the tool as event
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, TypeAlias, TypeVar
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
@@ -39,6 +39,45 @@ class AsyncEndpoint(Protocol):
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        ...
+
+
+@runtime_checkable
+class StreamingEndpoint(Protocol):
+    """What an :class:`Endpoint` may offer besides ``send``."""
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+        """Each piece of the reply as it arrives, and last the event that ``send`` would return.
+
+        Closing the generator closes the response.
+        """
+        ...
+
+
+@runtime_checkable
+class AsyncStreamingEndpoint(Protocol):
+    """The async version of :class:`StreamingEndpoint`."""
+
+    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+        """Each piece of the reply as it arrives, and last the event that ``send`` would return."""
+        ...
+
+
+@runtime_checkable
+class StreamingPerformer(Protocol):
+    """What a :class:`Performer` may offer besides ``perform``."""
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
+        """Each piece of the reply as it arrives, and last what ``perform`` would return."""
+        ...
+
+
+@runtime_checkable
+class AsyncStreamingPerformer(Protocol):
+    """The async version of :class:`StreamingPerformer`."""
+
+    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
+        """Each piece of the reply as it arrives, and last what ``perform`` would return."""
         ...
 
 

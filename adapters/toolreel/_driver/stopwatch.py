@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Generic, Self, TypeVar
 
-from toolreel._driver.ports import AsyncPerformer, Performer, Wanted
+from toolreel._driver.ports import (
+    AsyncPerformer,
+    AsyncStreamingPerformer,
+    Performer,
+    StreamingPerformer,
+    Wanted,
+)
+from toolreel._driver.pulling import apulled, pulled
 from toolreel._driver.time_left import ending_at
+from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import CancelRequested, Event, RunStarted
 from toolreel_core._protocol.state import State
+from toolreel_core._replies.streaming.stream import Delta
 
 _Performer = TypeVar("_Performer")
 
@@ -43,6 +54,17 @@ class Stopwatch(_Timed[Performer]):
         with ending_at(self.started + self.seconds):
             return _stamped(self.performer.perform(effect), self.started)
 
+    def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
+        """Each piece of the reply, and last the event with the time."""
+        if not isinstance(self.performer, StreamingPerformer):
+            event = self.perform(effect)
+            yield event
+            return
+        pieces = self.performer.stream(effect)
+        with closing(pulled(pieces, lambda: ending_at(self.started + self.seconds))) as pulls:
+            for piece in pulls:
+                yield piece if isinstance(piece, Delta) else _stamped(piece, self.started)
+
 
 @dataclass(frozen=True, slots=True)
 class AsyncStopwatch(_Timed[AsyncPerformer]):
@@ -52,6 +74,17 @@ class AsyncStopwatch(_Timed[AsyncPerformer]):
         """Perform the effect, and stamp the event with the time."""
         with ending_at(self.started + self.seconds):
             return _stamped(await self.performer.perform(effect), self.started)
+
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
+        """Each piece of the reply, and last the event with the time."""
+        if not isinstance(self.performer, AsyncStreamingPerformer):
+            event = await self.perform(effect)
+            yield event
+            return
+        pieces = self.performer.stream(effect)
+        async with aclosing(apulled(pieces, lambda: ending_at(self.started + self.seconds))) as pulls:
+            async for piece in pulls:
+                yield piece if isinstance(piece, Delta) else _stamped(piece, self.started)
 
 
 def _stamped(event: Event | None, started: float) -> Event | None:

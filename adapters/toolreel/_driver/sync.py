@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 
-from toolreel._driver.ports import Journal, Observer, Performer, Wanted, secrets_of, tell, withhold
+from toolreel._driver.ports import (
+    Journal,
+    Observer,
+    Performer,
+    StreamingPerformer,
+    Wanted,
+    secrets_of,
+    tell,
+    withhold,
+)
 from toolreel._driver.run_result import Run
+from toolreel._driver.shown_run import ShownRun
 from toolreel._driver.stopwatch import Stopwatch
+from toolreel._driver.stream_events import StreamEvent
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Finish
+from toolreel_core._protocol.effects import Finish, SendRequest
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.state import State, Step
+from toolreel_core._replies.streaming.stream import Delta
 
 
 def run(
@@ -49,20 +62,88 @@ def go_on(
     return _run(Step(state, pending(state), ()), performer, journal, observe)
 
 
+def stream(
+    plan: Plan, performer: Performer, *, journal: Journal | None = None
+) -> Generator[StreamEvent, None, None]:
+    """Run a plan like :func:`run`, and yield what there is to show, as it happens.
+
+    Pieces of a reply arrive one by one where the plan asks for that: ``LoopConfig(stream="always")``. Nothing
+    is read from the server while you use an event. Closing the generator before its end closes the request
+    and records a ``CancelRequested``.
+
+    :param plan: as for :func:`run`
+    :param performer: as for :func:`run`; pieces come from endpoints that have a method ``stream``, of others
+        the reply comes as a whole
+    :param journal: records the same events as for :func:`run`
+    :returns: a generator of :data:`~toolreel._driver.stream_events.StreamEvent`; the last one has the ``Run``
+    :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
+    """
+    return _stream(start(plan), performer, journal)
+
+
+def stream_on(
+    state: State, performer: Performer, *, journal: Journal | None = None
+) -> Generator[StreamEvent, None, None]:
+    """Continue a run like :func:`go_on`, and yield what there is to show, as it happens.
+
+    :param state: the last state of the run
+    :param performer: performs the pending effects and all that follow
+    :param journal: records the new events
+    :returns: a generator as that of :func:`stream`
+    """
+    return _stream(Step(state, pending(state), ()), performer, journal)
+
+
 def _run(at: Step, performer: Performer, journal: Journal | None, observe: Observer | None) -> Run:
-    notes = [*at.notes]
+    notes, reached = [*at.notes], at
+    tell(observe, at.notes)
+    for _, _, reached in _steps(at, performer, journal, streams=False):
+        notes += reached.notes
+        tell(observe, reached.notes)
+    return Run(reached.state, tuple(notes))
+
+
+def _stream(at: Step, performer: Performer, journal: Journal | None) -> Generator[StreamEvent, None, None]:
+    shown = ShownRun(at)
+    try:
+        for event in shown.begin():
+            yield event
+        with closing(_steps(at, performer, journal, streams=True)) as steps:
+            for effect, answer, after in steps:
+                for event in shown.show(effect, answer, after):
+                    yield event
+    except BaseException as stopped:
+        shown.cancel(journal, stopped)
+        raise
+    yield shown.end()
+
+
+def _steps(
+    at: Step, performer: Performer, journal: Journal | None, *, streams: bool
+) -> Generator[tuple[Wanted, Event | Delta, Step], None, None]:
+    """The loop: each event with its effect and the step that it leads to, and the deltas before it.
+
+    :param streams: whether the pieces of a reply are wanted before its event
+    """
     timed = Stopwatch.where_wanted(performer, at.state)
     withhold(journal, secrets_of(performer))
-    tell(observe, at.notes)
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        for effect, event in _answers(timed, wanted):
-            if event is None:  # an approver said "not now"
-                return Run(at.state, tuple(notes))
-            recorded = journal.record(effect, event) if journal is not None else None
-            at = step(at.state, recorded or event)
-            notes += at.notes
-            tell(observe, at.notes)
-    return Run(at.state, tuple(notes))
+        answers: Iterable[tuple[Wanted, Event | None]] = ()
+        if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, StreamingPerformer):
+            with closing(timed.stream(wanted[0])) as pieces:
+                for piece in pieces:
+                    if isinstance(piece, Delta):
+                        yield wanted[0], piece, at
+                    else:
+                        answers = [(wanted[0], piece)]
+        else:
+            answers = _answers(timed, wanted)
+        for effect, answer in answers:
+            if answer is None:  # an approver said "not now"
+                return
+            event = (journal.record(effect, answer) if journal is not None else None) or answer
+            at = step(at.state, event)
+            yield effect, event, at
 
 
 def _answers(performer: Performer, effects: Sequence[Wanted]) -> Iterator[tuple[Wanted, Event | None]]:

@@ -6,9 +6,11 @@ For replaying many runs, and for your own drivers. For an async driver, wrap it 
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Final
 
 from toolreel._driver.ports import Listener
+from toolreel._driver.pulling import event_of
 from toolreel._replay.journal_performer import CHAT
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._recorded_failures import Break
@@ -20,6 +22,7 @@ from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
+from toolreel_core._replies.streaming.stream import Delta
 
 _KINDS: Final[dict[str, FailureKind]] = {
     "ConnectError": "connect",
@@ -58,27 +61,49 @@ class TapedEndpoint:
 
         :raises toolreel.ReplayMismatch: if the request is not in the recording
         """
-        return self.answer(effect, self._recording.play("POST", CHAT, *effect.request.pieces()))
+        return self.answer(effect, self._stored(effect))
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+        """Each piece of the recorded reply, and last the event that :meth:`send` returns."""
+        yield from self._pieces(effect, self._stored(effect))
+
+    def _stored(self, effect: SendRequest) -> StoredResponse | Break:
+        return self._recording.play("POST", CHAT, *effect.request.pieces())
 
     def answer(self, effect: SendRequest, stored: StoredResponse | Break) -> ReplyReceived | RequestFailed:
         """The event for a stored response, or for a stored failure."""
+        if not isinstance(stored, Break):
+            headers = _headers(stored)
+            encoded, streamed = "content-encoding" in headers, is_stream(stored)
+            if not (encoded or streamed or stored.broke) and len(stored.body) <= self._at_once:
+                return answered(effect.ref, stored.status, headers, stored.body)
+        return event_of(self._pieces(effect, stored))
+
+    def _pieces(
+        self, effect: SendRequest, stored: StoredResponse | Break
+    ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         if isinstance(stored, Break):
-            return _broke(effect.ref, stored)
+            yield _broke(effect.ref, stored)
+            return
         headers = _headers(stored)
-        encoded, streamed = "content-encoding" in headers, is_stream(stored)
-        if not (encoded or streamed or stored.broke) and len(stored.body) <= self._at_once:
-            return answered(effect.ref, stored.status, headers, stored.body)
-        if encoded:
+        if "content-encoding" in headers:
             refuse_unreadable(stored, self._recording.path)
+        rest: tuple[Delta, ...] = ()
+        event: ReplyReceived | RequestFailed
         try:
             incoming = Incoming(self._intake, None, effect, stored.status, headers)
             for piece in pieces_of(stored):
-                incoming.take(piece)
+                yield from incoming.take(piece)
                 if incoming.over:
-                    return incoming.answered()
-            return incoming.answered() if stored.broke is None else _broke(effect.ref, stored.broke)
+                    break
+            if stored.broke is None or incoming.over:
+                rest, event = incoming.answered()
+            else:
+                event = _broke(effect.ref, stored.broke)
         except (TooLarge, UndecodableBody) as error:
-            return broken(effect.ref, stored.status, error)
+            event = broken(effect.ref, stored.status, error)
+        yield from rest
+        yield event
 
 
 def _headers(stored: StoredResponse) -> dict[str, str]:

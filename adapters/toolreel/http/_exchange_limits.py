@@ -33,7 +33,7 @@ class Exchange:
     :param limit: maximum size of the body, in bytes
     """
 
-    __slots__ = ("_allowed", "_ends_at", "_limit", "_received", "message")
+    __slots__ = ("_allowed", "_ends_at", "_limit", "_received", "message", "rested")
 
     def __init__(self, deadline: float, limit: int) -> None:
         left = time_left()
@@ -41,6 +41,8 @@ class Exchange:
         what = "its deadline" if deadline <= left else "which is all that the run's max_wall_ms had left"
         self.message = f"the exchange was not complete after {seconds:.3g} s, {what}"
         """Why it failed, if its time is over."""
+        self.rested = 0.0
+        """Seconds in which nothing was read, since the reader of the stream was busy with what had come."""
         self._ends_at = time.monotonic() + seconds
         self._limit = limit
         self._received = 0

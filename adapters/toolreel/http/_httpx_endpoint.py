@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import aclosing, closing, contextmanager
 from typing import Generic, TypeVar
 
 from toolreel._driver.ports import Listener
+from toolreel._driver.pulling import aevent_of, apulled, event_of, pulled
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._connection_limits import limited
@@ -39,6 +40,7 @@ from toolreel.http._response_reader import Incoming, Intake
 from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._settings.chat_url import API_PREFIX
 
 try:
@@ -153,34 +155,56 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         exchange = self._intake.begin()
         with limited(exchange):
-            return self._send(effect, exchange)
+            return event_of(self._pieces(effect, exchange))
 
-    def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+        """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
+
+        Nothing is read while you use a piece. Closing the generator closes the response.
+        """
+        exchange = self._intake.begin()
+        with closing(pulled(self._pieces(effect, exchange), lambda: limited(exchange))) as pieces:
+            for piece in pieces:
+                since = self._intake.now()
+                yield piece
+                exchange.rested += self._intake.now() - since
+
+    def _pieces(
+        self, effect: SendRequest, exchange: Exchange
+    ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         try:
-            with closing(
-                self._client.send(self._requests.of(effect.request, exchange), stream=True)
-            ) as response:
-                return self._read(effect, exchange, response)
+            with (
+                closing(
+                    self._client.send(self._requests.of(effect.request, exchange), stream=True)
+                ) as response,
+                closing(self._read(effect, exchange, response)) as pieces,
+            ):
+                yield from pieces
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return lost(effect.ref, error)
+            yield lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
-            return broken(effect.ref, None, error)
+            yield broken(effect.ref, None, error)
 
     def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
-    ) -> ReplyReceived | RequestFailed:
+    ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         if fault := fault_of(response):
-            return RequestFailed(effect.ref, "broken", fault)
+            yield RequestFailed(effect.ref, "broken", fault)
+            return
         chunks = chunks_of(response)
         try:
             incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
             for chunk in chunks:
-                incoming.take(chunk)
+                for delta in incoming.take(chunk):
+                    yield delta
                 if incoming.over:  # some servers keep the connection open after [DONE]
                     break
-            return incoming.answered()
+            rest, event = incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
-            return broken(effect.ref, response.status_code, error)
+            rest, event = (), broken(effect.ref, response.status_code, error)
+        for delta in rest:
+            yield delta
+        yield event
 
     def close(self) -> None:
         """Close the connections; a client that you passed stays open."""
@@ -215,39 +239,78 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
         # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
         with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
-            return await self._send(effect, exchange)
+            return await aevent_of(self._pieces(effect, exchange))
         return RequestFailed(effect.ref, "timeout", exchange.message)
 
-    async def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
+    async def stream(
+        self, effect: SendRequest
+    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+        """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
+
+        Nothing is read while you use a piece. Closing the generator closes the response.
+        """
+        exchange = self._intake.begin()
+        answered = False
+        async with aclosing(apulled(self._pieces(effect, exchange), lambda: _within(exchange))) as pieces:
+            async for piece in pieces:
+                answered = not isinstance(piece, Delta)
+                since = self._intake.now()
+                yield piece
+                exchange.rested += self._intake.now() - since
+        if not answered:
+            yield RequestFailed(effect.ref, "timeout", exchange.message)
+
+    async def _pieces(
+        self, effect: SendRequest, exchange: Exchange
+    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         try:
-            async with aclosing(
-                await self._client.send(self._requests.of(effect.request, exchange), stream=True)
-            ) as response:
-                return await self._read(effect, exchange, response)
+            async with (
+                aclosing(
+                    await self._client.send(self._requests.of(effect.request, exchange), stream=True)
+                ) as response,
+                aclosing(self._read(effect, exchange, response)) as pieces,
+            ):
+                async for piece in pieces:
+                    yield piece
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return lost(effect.ref, error)
+            yield lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
-            return broken(effect.ref, None, error)
+            yield broken(effect.ref, None, error)
 
     async def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
-    ) -> ReplyReceived | RequestFailed:
+    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         if fault := fault_of(response):
-            return RequestFailed(effect.ref, "broken", fault)
+            yield RequestFailed(effect.ref, "broken", fault)
+            return
         chunks = async_chunks_of(response)
         try:
             incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
             async for chunk in chunks:
-                incoming.take(chunk)
+                for delta in incoming.take(chunk):
+                    yield delta
                 if incoming.over:  # some servers keep the connection open after [DONE]
                     await hang_up(response, chunks)
                     break
-            return incoming.answered()
+            rest, event = incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
             await hang_up(response, chunks)
-            return broken(effect.ref, response.status_code, error)
+            rest, event = (), broken(effect.ref, response.status_code, error)
+        except GeneratorExit:  # whoever reads the stream has seen enough
+            await hang_up(response, chunks)
+            raise
+        for delta in rest:
+            yield delta
+        yield event
 
     async def aclose(self) -> None:
         """Close the connections; a client that you passed stays open."""
         if self._ours:
             await self._client.aclose()
+
+
+@contextmanager
+def _within(exchange: Exchange) -> Generator[None, None, None]:
+    """Limit what is awaited for one piece, as ``send`` does for the whole exchange."""
+    with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
+        yield

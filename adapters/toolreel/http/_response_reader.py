@@ -18,7 +18,7 @@ from toolreel.http._request import DEADLINE
 from toolreel.http._response_events import answered
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Stream, deltas_in
+from toolreel_core._replies.streaming.stream import Delta, Stream, deltas_in
 
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 _BLANK: Final = Stream()
@@ -76,37 +76,38 @@ class Incoming:
         """Whether the stream is complete, though the server may keep the connection open."""
         return self._stream.done
 
-    def take(self, raw: bytes) -> None:
-        """Read the next raw chunk.
+    def take(self, raw: bytes) -> tuple[Delta, ...]:
+        """Read the next raw chunk, and return its deltas.
 
         :raises Stalled: after the deadline, or if the model has sent nothing for too long
         :raises TooLarge: as soon as the decoded body exceeds the limit
         :raises UndecodableBody: if the bytes do not fit the encoding
         """
-        now = self._intake.now()
+        now = self._intake.now() - (self._exchange.rested if self._exchange else 0.0)
         if self._exchange is not None and self._exchange.overdue:
             raise Stalled(self._exchange.message)
         piece = self._decoder.feed(raw)
         if self._stream is _BLANK and piece[:1] == b"{":
             self._may_be_stream = False  # a stream of events cannot start with "{", so this is plain JSON
         if not self._may_be_stream:
-            return
+            return ()
         before = self._stream.progress
         self._stream, deltas = self._stream.feed(self._text.decode(piece))
         tell(self._intake.on_delta, deltas)
         self._watch(now, progressed=self._stream.progress > before)
+        return deltas
 
-    def answered(self) -> ReplyReceived | RequestFailed:
-        """The event for the whole response, after its last chunk or once it is :attr:`over`.
+    def answered(self) -> tuple[tuple[Delta, ...], ReplyReceived | RequestFailed]:
+        """The last deltas, and the event for the response, after its last chunk or once it is :attr:`over`.
 
         :raises UndecodableBody: if a compressed body is truncated
         """
         # A stream that is over may lack the end of its compression, which finish() would reject.
         body = self._decoder.body if self.over else self._decoder.finish()
         event = answered(self._effect.ref, self._status, self._headers, body)
-        if isinstance(event, ReplyReceived) and not self.over:
-            self._emit_rest(event.body)
-        return event
+        rest = self._rest(event.body) if isinstance(event, ReplyReceived) and not self.over else ()
+        tell(self._intake.on_delta, rest)
+        return rest, event
 
     def _watch(self, now: float, *, progressed: bool) -> None:
         if progressed:
@@ -119,9 +120,8 @@ class Incoming:
                 "a longer stall_timeout gives the model more time"
             )
 
-    def _emit_rest(self, body: str) -> None:
-        """Emit the missing deltas: of an unterminated last line, or of a reply that was not streamed."""
+    def _rest(self, body: str) -> tuple[Delta, ...]:
+        """The missing deltas: of an unterminated last line, or of a reply that was not streamed."""
         if self._stream.streamed:
-            tell(self._intake.on_delta, self._stream.close()[1])
-        elif self._effect.request.streamed:
-            tell(self._intake.on_delta, deltas_in(body, whole=True))
+            return self._stream.close()[1]
+        return deltas_in(body, whole=True) if self._effect.request.streamed else ()

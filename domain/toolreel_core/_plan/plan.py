@@ -33,6 +33,11 @@ from toolreel_core._transforms import apply_all
 
 OWNED: Final = ("model", "messages", "tools", "stream")
 """Keys of a body that options may not set."""
+_INSTEAD: Final = {
+    **dict.fromkeys(OWNED, "give it to the plan instead"),
+    "stream": "write config=LoopConfig(stream=\"always\"), or stream=\"final\" for requests without tools",
+}
+"""What to write instead."""
 _EXPECTED_MESSAGES: Final = "messages: expected a text, or a list of messages such as UserMessage('Hello.')"
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
@@ -79,7 +84,7 @@ class Plan:
         options, overrides = _object("options", self.options), _object("overrides", self.overrides)
         for key in OWNED:
             if key in options:
-                raise ConfigError(f"options: {key!r} is set by the run itself; give it to the plan instead")
+                raise ConfigError(f"options: {key!r} is set by the run itself; {_INSTEAD[key]}")
         if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
             wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
             raise ConfigError(f"{wants}; give it tools, or relax the mode")
@@ -155,7 +160,7 @@ class Plan:
         return tuple(entries), tuple(changed)
 
     def _digest(self) -> str:
-        settings = canonical(self.config.changes())
+        settings = canonical(self.config.digested())
         texts = (wire(message) for message in self.messages)
         tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
         digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)

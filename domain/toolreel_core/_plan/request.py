@@ -134,11 +134,18 @@ def bodies_of(
     reserved = reserved_keys(overrides)
     requested = merged(options, {key: value for key, value in overrides.items() if key not in reserved})
     accepted, quirks = _accepted(requested, provider)
-    with_tools = {key: value for key, value in accepted.items() if key != "response_format"}
+    with_tools: Tree = {key: value for key, value in accepted.items() if key != "response_format"}
     without_tools: Tree = {key: value for key, value in accepted.items() if key not in _TOOL_OPTIONS}
-    if config.final_stream:
-        streamed = _STREAMED if provider.supports_stream_options != "no" else {"stream": True}
-        without_tools = merged(streamed, without_tools)
+    streamed = _STREAMED if provider.supports_stream_options != "no" else {"stream": True}
+    match config.stream:
+        case "never":
+            pass
+        case "final":
+            without_tools = merged(streamed, without_tools)
+        case "always":
+            with_tools, without_tools = merged(streamed, with_tools), merged(streamed, without_tools)
+        case _:
+            assert_never(config.stream)
     sent: Tree = {"tools": tools, **with_tools} if tools else without_tools
     unfit: IgnoredWhy = "with_tools" if tools else "without_tools"
     return Bodies(

@@ -25,6 +25,9 @@ ToolFailurePolicy: TypeAlias = Literal["fatal", "tolerated"]
 """Failed tools in an enforced run. ``fatal``: if the last result of any tool is a failure, the run ends as
 ``tool_error``; ``tolerated``: one success is enough."""
 
+StreamMode: TypeAlias = Literal["always", "final", "never"]
+"""Requests that ask for a stream. ``always``: all; ``final``: those that offer the model no tools."""
+
 TextCallsFor: TypeAlias = Literal["all", "approved", "read_only"]
 """Tools that a call in text may run. ``approved``: all, but those that are not read-only need approval;
 ``read_only``: only tools declared read-only."""
@@ -81,8 +84,10 @@ class LoopConfig:
     fix_empty_final_disable_tools: bool = True
     """Send the request for a final text without tools."""
     fix_empty_final_text: str = "Now answer in words: what is the result?"
+    stream: StreamMode = "never"
+    """Which replies are streamed: all, those to requests without tools, or none."""
     final_stream: bool = False
-    """Stream replies to requests without tools."""
+    """The older name of ``stream="final"``; it is read and becomes that, so that it is always ``False``."""
     max_tries: int = 3
     """Attempts of one request, including the first, when failures are retryable."""
     retry_base_ms: int = 1_000
@@ -126,6 +131,7 @@ class LoopConfig:
     def __post_init__(self) -> None:
         check_settings(self, _MINIMA)
         self._check_cost()
+        self._check_stream()
         self._check_consistency()
         self._check_names()
 
@@ -149,6 +155,15 @@ class LoopConfig:
             expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
             raise ConfigError(f"max_cost: expected {expected}, got {cost!r}")
         object.__setattr__(self, "max_cost", float(cost))
+
+    def _check_stream(self) -> None:
+        """Read the older name of a final stream, so that one meaning has one form and one digest."""
+        if not self.final_stream:
+            return
+        if self.stream == "always":
+            raise ConfigError("final_stream: it contradicts stream='always'; leave out final_stream")
+        object.__setattr__(self, "stream", "final")
+        object.__setattr__(self, "final_stream", False)
 
     def _check_consistency(self) -> None:
         """Check values that are valid alone and may contradict each other."""
@@ -177,6 +192,9 @@ class LoopConfig:
         toolreel_core.ConfigError: there is no setting 'max_turn'; did you mean 'max_turns'?
         """
         check_keys(cls, changes)
+        if changes.get("final_stream") is True and changes.get("stream", "final") != "final":
+            wrong = f"it contradicts stream={changes['stream']!r}; leave out final_stream"
+            raise ConfigError(f"final_stream: {wrong}")
         return cls(**changes)
 
     def changes(self) -> dict[str, Json]:
@@ -186,6 +204,16 @@ class LoopConfig:
         {'max_turns': 3}
         """
         return changed(self)
+
+    def digested(self) -> dict[str, Json]:
+        """The changes in the form that digests cover: a final stream under its older name.
+
+        >>> LoopConfig(stream="final").digested()
+        {'final_stream': True}
+        """
+        # In its place: the order of the keys counts too.
+        older = {"stream": ("final_stream", True)} if self.stream == "final" else {}
+        return dict(older.get(key, (key, value)) for key, value in self.changes().items())
 
 
 _MINIMA: Final = {

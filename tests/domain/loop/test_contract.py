@@ -25,6 +25,7 @@ from tests.playbook import (
     replies,
     replies_calling,
     replies_streaming,
+    replies_streaming_calls,
     replies_with,
     returns,
     returns_text,
@@ -976,13 +977,13 @@ STREAMED = finishes(Completed("It works."))
 
 
 def test_a_chat_is_streamed_where_the_plan_wants_that() -> None:
-    played = book(CHAT, final_stream=True).play(asks(), replies_streaming("It ", "works."), STREAMED)
+    played = book(CHAT, stream="final").play(asks(), replies_streaming("It ", "works."), STREAMED)
     assert played.plan.bodies.with_tools.streamed
     assert not CHAT.bodies.with_tools.streamed
 
 
 def test_the_final_turn_after_tools_is_streamed_and_turns_with_tools_are_not() -> None:
-    played = book(final_stream=True).play(
+    played = book(stream="final").play(
         asks(),
         *LOOKS_ONCE,
         asks(calling(LOOKS), LOOKED),
@@ -995,14 +996,28 @@ def test_the_final_turn_after_tools_is_streamed_and_turns_with_tools_are_not() -
     assert not played.plan.bodies.with_tools.streamed
 
 
+def test_every_turn_is_streamed_where_the_plan_wants_that() -> None:
+    """Calls in a stream run like those of a whole reply."""
+    played = book(stream="always").play(
+        asks(),
+        replies_streaming_calls(LOOKS),
+        RUNS_LOOK,
+        returns(1),
+        asks(calling(LOOKS), LOOKED),
+        replies_streaming("It ", "works."),
+        STREAMED,
+    )
+    assert played.plan.bodies.with_tools.streamed
+
+
 def test_a_server_may_ignore_stream_or_send_it_unasked() -> None:
-    book(CHAT, final_stream=True).play(asks(), replies("It works."), STREAMED)
+    book(CHAT, stream="final").play(asks(), replies("It works."), STREAMED)
     book().play(asks(), replies_streaming("It ", "works."), STREAMED)
 
 
 def test_a_cut_stream_is_never_taken_for_done() -> None:
     cut = replies_streaming("It works. ", "Really.", finish="")
-    book(CHAT, final_stream=True).play(asks(), cut, waits(713), elapses(), asks(), *DONE)
+    book(CHAT, stream="final").play(asks(), cut, waits(713), elapses(), asks(), *DONE)
     why = "the stream ended before the reply was complete"
     book(CHAT, max_tries=1).play(asks(), cut, finishes(InvalidReply("PROVIDER_ERROR", why)))
 
@@ -1198,13 +1213,13 @@ ASKS_FOR_A_STREAM: dict[str, Json] = {"stream": True, "stream_options": {"includ
 
 
 def test_replies_are_streamed_only_where_no_tools_are_sent() -> None:
-    played = book(final_stream=True).play_up_to(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
+    played = book(stream="final").play_up_to(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
     assert body(played) == {"model": "m"}
     played.play_up_to(replies(""), asks(SAY_IT, tools=False))
     assert body(played) == {"model": "m", **ASKS_FOR_A_STREAM}
     played.play(*DONE)
     chatting = replace(PLAN, tools=ToolSurface())
-    assert body(book(chatting, final_stream=True).play_up_to(asks())) == {"model": "m", **ASKS_FOR_A_STREAM}
+    assert body(book(chatting, stream="final").play_up_to(asks())) == {"model": "m", **ASKS_FOR_A_STREAM}
     assert body(book(chatting).play_up_to(asks())) == {"model": "m"}
 
 

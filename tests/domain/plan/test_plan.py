@@ -99,13 +99,23 @@ STREAMING: dict[str, Json] = {"stream": True, "stream_options": {"include_usage"
 
 
 def test_a_final_stream_is_asked_for_where_no_tools_are_sent() -> None:
-    streaming = LoopConfig(final_stream=True)
+    streaming = LoopConfig(stream="final")
     plan = replace(PLAN, config=streaming, options=canonical({"temperature": 0}))
     assert plan.bodies.without_tools == RequestOptions(canonical({**STREAMING, "temperature": 0}))
     assert not plan.bodies.with_tools.streamed
     chat = replace(plan, tools=ToolSurface())
     assert chat.bodies.with_tools == chat.bodies.without_tools == plan.bodies.without_tools
     assert not PLAN.bodies.without_tools.streamed
+
+
+def test_a_plan_with_a_final_stream_keeps_its_digest_under_both_names() -> None:
+    older = LoopConfig(fix_empty_final=False, final_stream=True, max_tries=1)
+    newer = LoopConfig(fix_empty_final=False, stream="final", max_tries=1)
+    digests = {Plan.of(model="m", messages="hi", config=config).digest for config in (older, newer)}
+    assert digests == {
+        "6080173bc61a6d9621cf736aa4530d782936c1de54a9d4b7ea38b30d81329cd1"
+    }  # of toolreel 0.1.0
+    assert Plan.of(model="m", messages="hi", config=replace(newer, stream="always")).digest not in digests
 
 
 def test_what_a_stream_shall_hold_may_be_said_by_the_options() -> None:
@@ -276,7 +286,12 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
                 lambda key=key: Plan("m", HI, canonical({key: None})),
                 f"options: {key!r} is set by the run itself; give it to the plan instead",
             )
-            for key in ("model", "messages", "tools", "stream")
+            for key in ("model", "messages", "tools")
+        ),
+        (
+            lambda: Plan("m", HI, canonical({"stream": True})),
+            "options: 'stream' is set by the run itself; "
+            'write config=LoopConfig(stream="always"), or stream="final" for requests without tools',
         ),
         *(
             (make, r"a text holds the lone surrogate '\ud83d', which cannot be sent")

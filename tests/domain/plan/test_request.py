@@ -22,7 +22,7 @@ from toolreel_core._plan.request import (
     bodies_of,
     reserved_keys,
 )
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig, StreamMode
 from toolreel_core._settings.provider_support import Provider
 
 HI = Transcript.of([UserMessage("hi")])
@@ -113,11 +113,11 @@ def bodies(
     overrides: Tree | None = None,
     tools: tuple[Json, ...] = TOOLS,
     *,
-    final_stream: bool = False,
+    stream: StreamMode = "never",
     known: Tree | None = None,
 ) -> Bodies:
     """The bodies of a run at an endpoint of which this is known."""
-    config = LoopConfig(final_stream=final_stream)
+    config = LoopConfig(stream=stream)
     return bodies_of(options or {}, overrides or {}, tools, Provider.of(known or {}), config)
 
 
@@ -246,17 +246,31 @@ def test_the_temperature_is_what_the_provider_takes(rule: str, options: Tree, se
 
 
 def test_replies_are_streamed_only_where_no_tools_are_sent() -> None:
-    made = bodies({"n": 1}, final_stream=True)
+    made = bodies({"n": 1}, stream="final")
     assert trees(made) == (
         {**SENT, "n": 1},
         {**SENT, "n": 1, "tool_choice": "required"},
         {"n": 1, **STREAMED},
     )
-    assert trees(bodies({"n": 1}, tools=(), final_stream=True)) == ({"n": 1, **STREAMED},) * 3
+    assert trees(bodies({"n": 1}, tools=(), stream="final")) == ({"n": 1, **STREAMED},) * 3
+
+
+def test_every_reply_is_streamed_where_that_is_wanted() -> None:
+    made = bodies({"n": 1}, stream="always")
+    assert trees(made) == (
+        {**SENT, "n": 1, **STREAMED},
+        {**SENT, "n": 1, **STREAMED, "tool_choice": "required"},
+        {"n": 1, **STREAMED},
+    )
+    bare: Tree = {"stream_options": {"include_usage": False}}
+    assert trees(bodies(bare, stream="always"))[0] == {**SENT, **STREAMED, **bare}
+    unasked = trees(bodies(stream="always", known={"supports_stream_options": "no"}))
+    assert [one["stream"] for one in unasked] == [True] * 3
+    assert not any("stream_options" in one for one in unasked)
 
 
 def test_a_stream_is_not_asked_for_its_usage_where_that_is_refused() -> None:
-    made = bodies(final_stream=True, known={"supports_stream_options": "no"})
+    made = bodies(stream="final", known={"supports_stream_options": "no"})
     assert trees(made)[2] == {"stream": True}
 
 

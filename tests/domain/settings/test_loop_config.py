@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
@@ -36,7 +36,6 @@ OPTIONAL: dict[str, int] = {
 }
 SWITCHES = [
     "require_first_call",
-    "final_stream",
     "dialects_in_reasoning",
     "accept_suspected_calls",
     "fix_empty_final",
@@ -58,6 +57,7 @@ NAMES = [
 ]
 OTHERS = [
     "argument_repairs",
+    "stream",
     "text_calls_for",
     "tool_use_mode",
     "tool_failure_policy",
@@ -95,6 +95,7 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "fix_empty_final": True,
         "fix_empty_final_disable_tools": True,
         "fix_empty_final_text": "Now answer in words: what is the result?",
+        "stream": "never",
         "final_stream": False,
         "max_tries": 3,
         "retry_base_ms": 1_000,
@@ -137,6 +138,39 @@ def test_the_changes_of_a_configuration_make_it_again() -> None:
     changed = LoopConfig(max_tool_args_bytes=9, text_dialects=("json_fenced",))
     assert changed.changes() == {"max_tool_args_bytes": 9, "text_dialects": ("json_fenced",)}
     assert LoopConfig.of(changed.changes()) == changed
+
+
+def test_a_final_stream_has_one_form_under_both_of_its_names() -> None:
+    older = LoopConfig(final_stream=True)
+    assert older == LoopConfig(stream="final") == LoopConfig(stream="final", final_stream=True)
+    assert older.changes() == {"stream": "final"}
+    assert replace(older, stream="always") == LoopConfig(stream="always")
+    assert LoopConfig.of({**older.changes(), "stream": "never"}) == LoopConfig()
+
+
+def test_both_names_of_a_stream_may_not_contradict_each_other() -> None:
+    assert complaint(ConfigError, lambda: LoopConfig(stream="always", final_stream=True)) == (
+        "final_stream: it contradicts stream='always'; leave out final_stream"
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "digested"),
+    [
+        (LoopConfig(), {}),
+        (LoopConfig(stream="always", max_turns=3), {"max_turns": 3, "stream": "always"}),
+        (
+            LoopConfig(fix_empty_final=False, stream="final", max_tries=1),
+            {"fix_empty_final": False, "final_stream": True, "max_tries": 1},
+        ),
+    ],
+)
+def test_digests_cover_a_final_stream_as_they_always_did(
+    config: LoopConfig, digested: Mapping[str, Any]
+) -> None:
+    assert config.digested() == digested
+    assert [*config.digested()] == [*digested]  # a digest covers the order too
+    assert LoopConfig.of(digested) == config
 
 
 @pytest.mark.parametrize("key", COUNTS)
@@ -214,6 +248,15 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
         (
             {"argument_repairs": "none"},
             "argument_repairs: expected one of strict, safe, lenient, got 'none'",
+        ),
+        ({"stream": True}, "stream: expected one of always, final, never, got True"),
+        (
+            {"stream": "always", "final_stream": True},
+            "final_stream: it contradicts stream='always'; leave out final_stream",
+        ),
+        (
+            {"stream": "never", "final_stream": True},
+            "final_stream: it contradicts stream='never'; leave out final_stream",
         ),
         ({"fix_empty_final_text": 3}, "fix_empty_final_text: expected a text, got 3"),
         ({"fix_empty_final_text": " "}, "fix_empty_final_text: expected a sentence, got an empty text"),

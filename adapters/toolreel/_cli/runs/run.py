@@ -123,7 +123,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
             messages=[SystemMessage(system_text), user] if system_text else [user],
             tools=available.surface(allow, deny),
             options=chosen.options,
-            settings={**chosen.config, **chosen.provider, **({"final_stream": True} if stream else {})},
+            settings={**chosen.config, **chosen.provider, **({"stream": "final"} if stream else {})},
         )
 
     if isinstance(keeping, Path):

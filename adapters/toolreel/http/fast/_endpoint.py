@@ -10,8 +10,9 @@ import asyncio
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, closing
 from datetime import timedelta
 from functools import cache
 from math import inf
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from toolreel._driver.ports import Listener
+from toolreel._driver.pulling import aevent_of, event_of
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._secrets.urls import shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
@@ -39,6 +41,7 @@ from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
+from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._settings.chat_url import API_PREFIX
 
 try:
@@ -54,10 +57,11 @@ if TYPE_CHECKING:
 
 
 _Reply: TypeAlias = ReplyReceived | RequestFailed
+_Result = TypeVar("_Result")
 
 
 @coroutine
-def _as_cancelled(sending: Coroutine[Any, Any, _Reply]) -> Generator[Any, Any, _Reply]:
+def _as_cancelled(sending: Coroutine[Any, Any, _Result]) -> Generator[Any, Any, _Result]:
     """Run the coroutine; on cancellation, raise the original ``CancelledError`` again.
 
     pyreqwest raises a new one, which anyio's cancel scopes do not recognize as theirs.
@@ -75,7 +79,7 @@ def _as_cancelled(sending: Coroutine[Any, Any, _Reply]) -> Generator[Any, Any, _
             else:
                 waiting = sending.send(result)
     except StopIteration as ended:
-        return cast("_Reply", ended.value)
+        return cast("_Result", ended.value)
     except asyncio.CancelledError as own:
         raise original or own from None
     finally:
@@ -274,31 +278,51 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         # Waiting in Rust would hold up Ctrl-C, so another thread waits for the main thread.
         exchange = self._intake.begin()
+        return self._apart(lambda: event_of(self._pieces(effect, exchange)))
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | _Reply, None, None]:
+        """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
+
+        Nothing is read while you use a piece. Closing the generator closes the response.
+        """
+        exchange = self._intake.begin()
+        pieces = self._pieces(effect, exchange)
+        try:
+            while (piece := self._apart(lambda: next(pieces, None))) is not None:
+                since = self._intake.now()
+                yield piece
+                exchange.rested += self._intake.now() - since
+        finally:
+            self._apart(pieces.close)
+
+    def _apart(self, wait: Callable[[], _Result]) -> _Result:
+        """Wait in another thread where this is the main thread."""
         if threading.current_thread() is not threading.main_thread():
-            return self._send(effect, exchange)
-        answer = _sender_thread().submit(self._send, effect, exchange)
+            return wait()
+        answer = _sender_thread().submit(wait)
         try:
             return answer.result()
         except KeyboardInterrupt:
             self.abort()
             raise
 
-    def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
+    def _pieces(self, effect: SendRequest, exchange: Exchange) -> Generator[Delta | _Reply, None, None]:
         client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
         builder.timeout(timedelta(seconds=exchange.left))
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:
-            with request as response:
-                return self._read(effect, exchange, response)
+            with request as response, closing(self._read(effect, exchange, response)) as pieces:
+                yield from pieces
         except PyreqwestError as error:
-            return _lost(effect.ref, error, exchange)
+            yield _lost(effect.ref, error, exchange)
 
     def _read(
         self, effect: SendRequest, exchange: Exchange, response: SyncResponse
-    ) -> ReplyReceived | RequestFailed:
+    ) -> Generator[Delta | _Reply, None, None]:
         if fault := _fault(response):
-            return RequestFailed(effect.ref, "broken", fault)
+            yield RequestFailed(effect.ref, "broken", fault)
+            return
         reader = response.body_reader
         try:
             incoming = Incoming(self._intake, exchange, effect, response.status, _headers(response))
@@ -308,11 +332,15 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
                 chunk = reader.read_chunk()
                 if chunk is None:
                     break
-                incoming.take(chunk.to_bytes())
+                for delta in incoming.take(chunk.to_bytes()):
+                    yield delta
                 remaining -= len(chunk)
-            return incoming.answered()
+            rest, event = incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
-            return broken(effect.ref, response.status, error)
+            rest, event = (), broken(effect.ref, response.status, error)
+        for delta in rest:
+            yield delta
+        yield event
 
     def abort(self) -> None:
         """Abort all requests; the next one opens a new connection."""
@@ -338,40 +366,65 @@ class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        exchange = self._intake.begin()
+        places = self._own_places()
+        if not await _entered(places, exchange):
+            return RequestFailed(effect.ref, "timeout", f"{_MESSAGES['timeout']}: {exchange.message}")
+        try:
+            return await _as_cancelled(aevent_of(self._pieces(effect, exchange)))
+        finally:
+            places.release()
+
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | _Reply, None]:
+        """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
+
+        Nothing is read while you use a piece. Closing the generator closes the response.
+        """
+        exchange = self._intake.begin()
+        places = self._own_places()
+        if not await _entered(places, exchange):
+            yield RequestFailed(effect.ref, "timeout", f"{_MESSAGES['timeout']}: {exchange.message}")
+            return
+        pieces = self._pieces(effect, exchange)
+        try:
+            while (piece := await _as_cancelled(_next(pieces))) is not None:
+                since = self._intake.now()
+                yield piece
+                exchange.rested += self._intake.now() - since
+        finally:
+            try:
+                await pieces.aclose()
+            finally:
+                places.release()
+
+    def _own_places(self) -> asyncio.Semaphore:
+        """The places of this event loop."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise EndpointConfigError(
                 "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
             ) from None
-        exchange = self._intake.begin()
-        places = self._places.setdefault(loop, asyncio.Semaphore(self._connections))
-        try:
-            async with asyncio.timeout(exchange.left):
-                await places.acquire()
-        except TimeoutError:
-            return RequestFailed(effect.ref, "timeout", f"{_MESSAGES['timeout']}: {exchange.message}")
-        try:
-            return await _as_cancelled(self._send(effect, exchange))
-        finally:
-            places.release()
+        return self._places.setdefault(loop, asyncio.Semaphore(self._connections))
 
-    async def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
+    async def _pieces(self, effect: SendRequest, exchange: Exchange) -> AsyncGenerator[Delta | _Reply, None]:
         client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
         builder.timeout(timedelta(seconds=exchange.left))
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:
-            async with request as response:
-                return await self._read(effect, exchange, response)
+            async with request as response, aclosing(self._read(effect, exchange, response)) as pieces:
+                async for piece in pieces:
+                    yield piece
         except PyreqwestError as error:
-            return _lost(effect.ref, error, exchange)
+            yield _lost(effect.ref, error, exchange)
 
     async def _read(
         self, effect: SendRequest, exchange: Exchange, response: Response
-    ) -> ReplyReceived | RequestFailed:
+    ) -> AsyncGenerator[Delta | _Reply, None]:
         if fault := _fault(response):
-            return RequestFailed(effect.ref, "broken", fault)
+            yield RequestFailed(effect.ref, "broken", fault)
+            return
         reader = response.body_reader
         try:
             incoming = Incoming(self._intake, exchange, effect, response.status, _headers(response))
@@ -381,11 +434,15 @@ class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
                 chunk = await reader.read_chunk()
                 if chunk is None:
                     break
-                incoming.take(chunk.to_bytes())
+                for delta in incoming.take(chunk.to_bytes()):
+                    yield delta
                 remaining -= len(chunk)
-            return incoming.answered()
+            rest, event = incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
-            return broken(effect.ref, response.status, error)
+            rest, event = (), broken(effect.ref, response.status, error)
+        for delta in rest:
+            yield delta
+        yield event
 
     async def abort(self) -> None:
         """Abort all requests; the next one opens a new connection."""
@@ -396,3 +453,17 @@ class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
         """Close the connections."""
         self._closed = True
         await self.abort()
+
+
+async def _entered(places: asyncio.Semaphore, exchange: Exchange) -> bool:
+    """Whether there was a place before the deadline."""
+    try:
+        async with asyncio.timeout(exchange.left):
+            await places.acquire()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _next(pieces: AsyncGenerator[Delta | _Reply, None]) -> Delta | _Reply | None:
+    return await anext(pieces, None)

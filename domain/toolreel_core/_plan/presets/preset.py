@@ -183,7 +183,8 @@ def request_options(table: Table) -> JsonText:
     """
     for key in OWNED:
         if key in table.values:
-            raise table.complaint("it is set by the run itself; leave it out", key)
+            instead = "write stream under config" if key == "stream" else "leave it out"
+            raise table.complaint(f"it is set by the run itself; {instead}", key)
     return table.json()
 
 

@@ -83,7 +83,7 @@ class _Calls:
             else:
                 differing.append(entry)
         for entry in differing:
-            known = self._by_id.get(_identity(entry.get("id")) or "")
+            known = self._by_id.get(identity_of(entry.get("id")) or "")
             call = known if known in left else next(iter(left), None)
             if call is None:
                 call = _Call()
@@ -95,11 +95,11 @@ class _Calls:
 
     def _repeats(self, entry: Mapping[str, Json]) -> bool:
         """Whether a call is sent a second time under its own id, whatever index it has now."""
-        identity = _identity(entry.get("id"))
+        identity = identity_of(entry.get("id"))
         return identity in self._by_id and self._by_id[identity].equals(entry)
 
     def _call_of(self, entry: Mapping[str, Json], place: int) -> _Call:
-        identity, index, name = _identity(entry.get("id")), _index(entry.get("index")), _name(entry)
+        identity, index, name = identity_of(entry.get("id")), index_of(entry.get("index")), _name(entry)
         call = self._known(identity, index, entry)
         # Several named entries in one delta without id and index are different calls.
         separate = place > 0 and name != "" and identity is None and index is None
@@ -153,11 +153,11 @@ class _Call:
     @property
     def has_id(self) -> bool:
         """Whether a fragment of it had an id."""
-        return _identity(self._rest.get("id")) is not None
+        return identity_of(self._rest.get("id")) is not None
 
     def has_identity(self, given: Json) -> bool:
         """Whether this is its id."""
-        return self.has_id and _identity(given) == _identity(self._rest["id"])
+        return self.has_id and identity_of(given) == identity_of(self._rest["id"])
 
     def ended_before(self, entry: Mapping[str, Json]) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
@@ -174,7 +174,7 @@ class _Call:
         if (
             self.has_identity(entry.get("id"))
             and name == self.name
-            and _index(entry.get("index")) in {None, self.index}
+            and index_of(entry.get("index")) in {None, self.index}
         ):
             return False
         return more or name != self.name
@@ -187,7 +187,7 @@ class _Call:
         name, begins = _name(entry), _arguments(entry).lstrip().startswith("{")
         if not self.name or self._braces.closed:
             return not self.name
-        repeats_head = name == self.name and _index(entry.get("index")) is not None
+        repeats_head = name == self.name and index_of(entry.get("index")) is not None
         return not name or (repeats_head and not (self._arguments and begins))
 
     def equals(self, entry: Mapping[str, Json]) -> bool:
@@ -295,13 +295,15 @@ def _name(entry: Mapping[str, Json]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _identity(given: Json) -> str | None:
+def identity_of(given: Json) -> str | None:
+    """The id of a call; some servers send a number."""
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None
     return str(given).strip() or None
 
 
-def _index(given: Json) -> int | None:
+def index_of(given: Json) -> int | None:
+    """The number of a call; some servers send it as text."""
     if isinstance(given, str):
         return int(given) if given.isascii() and given.isdecimal() and len(given) < _LONGEST_INDEX else None
     if isinstance(given, bool) or not isinstance(given, int | float):

@@ -16,6 +16,7 @@ from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext.canonical import Json, read, sound
 from toolreel_core._replies.provider_errors import STREAM_CUT, bare_error
+from toolreel_core._replies.streaming.call_fragments import identity_of, index_of
 from toolreel_core._replies.streaming.deltas import joined
 from toolreel_core._replies.streaming.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.warning_codes import WarningCode
@@ -47,6 +48,12 @@ class Delta:
     kind: Literal["content", "reasoning", "tool_call"]
     text: str
     """Never empty; for a tool call first the name, then chunks of the arguments."""
+    index: int = 0
+    """Of a tool call: its place among the calls of the reply, as far as the server says."""
+    call_id: str = ""
+    """Of a tool call: the id that this chunk gives it; most servers send it with the name only."""
+    name: str = ""
+    """Of a tool call: its name, if this chunk is that; empty for a chunk of the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +218,20 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
     said += [Delta("content", text) for text in _texts(delta.get("content"))]
     calls = delta.get("tool_calls")
     listed = calls if isinstance(calls, Sequence) else [calls]
-    for call in (*listed, {"function": delta.get("function_call")}):
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping):
-            parts = (*_texts(function.get("name")), *_texts(function.get("arguments")))
-            said += [Delta("tool_call", text) for text in parts]
+    for place, call in enumerate((*listed, {"function": delta.get("function_call"), "index": 0})):
+        said += _of_call(place, call)
     return tuple(said)
+
+
+def _of_call(place: int, call: Json) -> list[Delta]:
+    """The chunks to display of one entry of ``tool_calls``."""
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(call, Mapping) or not isinstance(function, Mapping):
+        return []
+    number = index_of(call.get("index"))
+    at, id_ = place if number is None else number, identity_of(call.get("id")) or ""
+    names = [Delta("tool_call", text, at, id_, text) for text in _texts(function.get("name"))]
+    return names + [Delta("tool_call", text, at, id_) for text in _texts(function.get("arguments"))]
 
 
 def deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:

@@ -43,7 +43,7 @@ class Configuration:
         """The settings that differ from their defaults, as a JSON object; :meth:`of` reads it."""
         return canonical(
             {
-                "config": self.config.changes(),
+                "config": self.config.digested(),
                 "provider": self.provider.changes(),
                 "options": parse(self.options),
                 "overrides": parse(self.overrides),

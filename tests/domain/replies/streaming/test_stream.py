@@ -104,7 +104,31 @@ def test_tool_calls_are_put_together() -> None:
         },
         "finish_reason": "tool_calls",
     }
-    assert shown(*texts) == [Delta("tool_call", "ping"), Delta("tool_call", "{}")]
+    assert shown(*texts) == [Delta("tool_call", "ping", 0, "a", "ping"), Delta("tool_call", "{}")]
+
+
+@pytest.mark.parametrize(
+    ("calls", "pieces"),
+    [
+        ([{"index": 3, "id": 7, "function": {"name": "a", "arguments": "{"}}], [(3, "7", "a"), (3, "7", "")]),
+        ([{"index": "1", "function": {"arguments": "{}"}}], [(1, "", "")]),
+        (
+            [{"function": {"name": "a"}}, {"id": " b ", "function": {"name": "b"}}],
+            [(0, "", "a"), (1, "b", "b")],
+        ),
+        ({"index": 2, "function": {"name": "a"}}, [(2, "", "a")]),
+        ([{"index": 0}, "?", {"function": "?"}], []),
+    ],
+)
+def test_each_piece_of_a_call_says_which_call_it_belongs_to(
+    calls: Json, pieces: list[tuple[int, str, str]]
+) -> None:
+    said = shown(chunk(tool_calls=calls))
+    assert [(delta.index, delta.call_id, delta.name) for delta in said] == pieces
+
+
+def test_the_one_call_of_older_servers_is_the_first() -> None:
+    assert shown(chunk(function_call={"name": "ping"})) == [Delta("tool_call", "ping", 0, "", "ping")]
 
 
 def test_of_further_choices_only_their_calls_are_kept() -> None:

@@ -1,0 +1,66 @@
+"""What a stream has shown of the reply that is under way, so that it can be withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from toolreel._driver.stream_events import ReasoningDelta, TextDelta, TextWithdrawn, ToolCallDelta
+from toolreel_core._replies.streaming.stream import Delta
+
+
+class ShownReply:
+    """The pieces of one reply that were shown."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._calls: list[tuple[str, str]] = []
+        """Id and name of each call, as far as they are known."""
+        self._place: dict[int, int] = {}
+        """The latest call under each index that the server has given."""
+        self.anything = False
+        """Whether there was any piece at all."""
+
+    def piece(self, delta: Delta, turn: int) -> TextDelta | ReasoningDelta | ToolCallDelta:
+        """The event for the next piece."""
+        self.anything = True
+        match delta.kind:
+            case "content":
+                self._text.append(delta.text)
+                return TextDelta(turn, delta.text)
+            case "reasoning":
+                return ReasoningDelta(turn, delta.text)
+            case "tool_call":
+                place, id_, name = self._call(delta)
+                return ToolCallDelta(turn, place, id_, name, "" if delta.name else delta.text)
+            case _:
+                assert_never(delta.kind)
+
+    def withdrawn(self, turn: int, remains: Callable[[], str]) -> tuple[TextWithdrawn, ...]:
+        """What to say at the end of the reply if the text that was shown is not its text.
+
+        :param remains: the text of the reply; not asked for if no text was shown
+        """
+        shown = "".join(self._text).strip()
+        if not shown or (text := remains()).strip() == shown:
+            return ()
+        return (TextWithdrawn(turn, text),)
+
+    def _call(self, delta: Delta) -> tuple[int, str, str]:
+        """Place, id and name of the call of a piece.
+
+        Some servers give every call the index 0, so another id or another name begins another call.
+        """
+        place = self._place.get(delta.index)
+        if place is None or self._is_another(place, delta):
+            place = self._place[delta.index] = len(self._calls)
+            self._calls.append((delta.call_id, delta.name))
+        id_, name = self._calls[place]
+        self._calls[place] = known = id_ or delta.call_id, name or delta.name
+        return place, *known
+
+    def _is_another(self, place: int, delta: Delta) -> bool:
+        id_, name = self._calls[place]
+        if delta.call_id and id_:
+            return delta.call_id != id_
+        return bool(delta.name and name and delta.name != name)

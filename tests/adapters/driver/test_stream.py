@@ -1,0 +1,561 @@
+"""A streamed run is the run: the same journal and bytes, on every endpoint, wherever its reader stops."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    ExitStack,
+    aclosing,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    suppress,
+)
+from pathlib import Path
+from queue import Queue
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
+from typing import Final, TypeAlias
+
+import anyio
+import httpx
+import pytest
+
+from tests.patience import HANG, eventually
+from tests.servers.chat_server import serving
+from tests.servers.chat_server import streaming as streamed_answer
+from toolreel import (
+    Always,
+    AsyncEndpoint,
+    AsyncPorts,
+    AsyncPythonTools,
+    CancelRequested,
+    Completed,
+    Endpoint,
+    InstantClock,
+    LoopConfig,
+    MemoryJournal,
+    NoteMade,
+    Plan,
+    Ports,
+    PythonTools,
+    ReasoningDelta,
+    ReplayMismatch,
+    ReplyReceived,
+    Resting,
+    RunEnded,
+    SendRequest,
+    StreamEvent,
+    TextDelta,
+    TextWithdrawn,
+    ToolCallDelta,
+    ToolResult,
+    ToolStarted,
+    astream,
+    astream_on,
+    parse_journal,
+    run,
+    stream,
+    stream_on,
+    tool,
+)
+from toolreel._driver.performer import ImmediateApprover, ImmediateEndpoint
+from toolreel._driver.shown_run import STOPPED
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._transports import (
+    AsyncRecordTransport,
+    AsyncReplayTransport,
+    RecordTransport,
+    ReplayTransport,
+    recording,
+)
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
+from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying, streaming
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop.reducer import fold
+from toolreel_core._protocol.state import Settled
+
+
+def look(at: str) -> str:
+    """Look at something."""
+    return f"{at} is there"
+
+
+def frames(*deltas: Json, finish: str) -> list[str]:
+    choices: list[Json] = [{"index": 0, "delta": delta} for delta in deltas]
+    last: Json = {"index": 0, "delta": {}, "finish_reason": finish}
+    return [*(f"data: {canonical({'choices': [one]})}\n\n" for one in (*choices, last)), "data: [DONE]\n\n"]
+
+
+def call(index: int, at: str) -> list[Json]:
+    head: Json = {"index": index, "id": f"call_{index}", "function": {"name": "look", "arguments": ""}}
+    pieces = ('{"at":', canonical(at), "}")
+    rest: list[Json] = [{"index": index, "function": {"arguments": piece}} for piece in pieces]
+    return [{"tool_calls": [entry]} for entry in (head, *rest)]
+
+
+CALLS: Final = frames(
+    {"reasoning_content": "Look."}, {"content": "Let me "}, {"content": "look."},
+    *call(0, "a"), *call(1, "b"),
+    finish="tool_calls",
+)  # fmt: skip
+AS_TEXT: Final = frames(
+    {"content": '<tool_call>{"name": "look",'}, {"content": ' "arguments": {"at": "c"}}</tool_call>'},
+    finish="stop",
+)  # fmt: skip
+ANSWER: Final = frames({"content": "All "}, {"content": "there."}, finish="stop")
+BODIES: Final = (CALLS, AS_TEXT, ANSWER)
+CONFIG: Final = LoopConfig(stream="always", text_dialects=("marked",), parallel_tools=True)
+TOOLS: Final = (tool(read_only=True)(look),)
+PLAN: Final = Plan.of(model="m", messages="Look.", tools=PythonTools(TOOLS).surface, config=CONFIG)
+
+
+@contextmanager
+def served_loosely() -> Generator[str]:
+    """A server whose script need not be used up, since a reader may stop before its end."""
+    with ExitStack() as stack:
+        server = stack.enter_context(serving(*(streamed_answer(*body) for body in BODIES)))
+        yield server.url
+        with suppress(pytest.fail.Exception):
+            stack.close()
+        assert not server.missing
+        eventually(lambda: server.closed == server.connections, "every connection is closed")
+
+
+def loaded(path: Path) -> Recording:
+    """A cassette that need not be used up."""
+    return Recording.load(path)
+
+
+Opened: TypeAlias = Callable[[Path], AbstractContextManager[Endpoint]]
+AsyncOpened: TypeAlias = Callable[[Path], AbstractAsyncContextManager[AsyncEndpoint]]
+
+
+@contextmanager
+def scripted(_: Path) -> Generator[Endpoint]:
+    yield ScriptedEndpoint(["".join(body) for body in BODIES])
+
+
+@contextmanager
+def http(_: Path) -> Generator[Endpoint]:
+    with served_loosely() as url, HttpEndpoint(url) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def fast(_: Path) -> Generator[Endpoint]:
+    with served_loosely() as url, FastEndpoint(url) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def recorded(path: Path) -> Generator[Endpoint]:
+    with (
+        served_loosely() as url,
+        recording(path) as tape,
+        HttpEndpoint(url, transport=RecordTransport(tape, httpx.HTTPTransport())) as endpoint,
+    ):
+        yield endpoint
+
+
+@contextmanager
+def replayed(path: Path) -> Generator[Endpoint]:
+    with recorded(path) as endpoint:
+        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
+    tape = loaded(path)
+    with HttpEndpoint("http://elsewhere.invalid", transport=ReplayTransport(tape)) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def taped(path: Path) -> Generator[Endpoint]:
+    with recorded(path) as endpoint:
+        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
+    yield TapedEndpoint(loaded(path))
+
+
+@asynccontextmanager
+async def immediate(path: Path) -> AsyncGenerator[AsyncEndpoint]:
+    with scripted(path) as endpoint:
+        yield ImmediateEndpoint(endpoint)
+
+
+@asynccontextmanager
+async def ahttp(_: Path) -> AsyncGenerator[AsyncEndpoint]:
+    with served_loosely() as url:
+        async with AsyncHttpEndpoint(url) as endpoint:
+            yield endpoint
+
+
+@asynccontextmanager
+async def afast(_: Path) -> AsyncGenerator[AsyncEndpoint]:
+    with served_loosely() as url:
+        async with AsyncFastEndpoint(url) as endpoint:
+            yield endpoint
+
+
+@asynccontextmanager
+async def arecorded(path: Path) -> AsyncGenerator[AsyncEndpoint]:
+    with served_loosely() as url, recording(path) as tape:
+        transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
+        async with AsyncHttpEndpoint(url, transport=transport) as endpoint:
+            yield endpoint
+
+
+@asynccontextmanager
+async def areplayed(path: Path) -> AsyncGenerator[AsyncEndpoint]:
+    with recorded(path) as endpoint:
+        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
+    transport = AsyncReplayTransport(loaded(path))
+    async with AsyncHttpEndpoint("http://elsewhere.invalid", transport=transport) as endpoint:
+        yield endpoint
+
+
+Reader: TypeAlias = Callable[[Path, MemoryJournal, int | None], list[StreamEvent]]
+"""Reads a stream to its end, or stops after so many events."""
+
+
+def sync(opened: Opened) -> Reader:
+    def read(path: Path, journal: MemoryJournal, stop: int | None) -> list[StreamEvent]:
+        seen: list[StreamEvent] = []
+        with (
+            opened(path) as endpoint,
+            closing(stream(PLAN, Ports(endpoint, PythonTools(TOOLS)), journal=journal)) as events,
+        ):
+            for event in events:
+                seen.append(event)
+                if len(seen) == stop:
+                    break
+        return seen
+
+    return read
+
+
+def on(backend: str, opened: AsyncOpened) -> Reader:
+    def read(path: Path, journal: MemoryJournal, stop: int | None) -> list[StreamEvent]:
+        async def reading() -> list[StreamEvent]:
+            seen: list[StreamEvent] = []
+            async with opened(path) as endpoint:
+                ports = AsyncPorts(endpoint, AsyncPythonTools(TOOLS))
+                async with aclosing(astream(PLAN, ports, journal=journal)) as events:
+                    async for event in events:
+                        seen.append(event)
+                        if len(seen) == stop:
+                            break
+            return seen
+
+        return anyio.run(reading, backend=backend)
+
+    return read
+
+
+READERS: Final[dict[str, Reader]] = {
+    "scripted": sync(scripted),
+    "http": sync(http),
+    "fast": sync(fast),
+    "recording": sync(recorded),
+    "replaying": sync(replayed),
+    "taped": sync(taped),
+    **{f"immediate on {backend}": on(backend, immediate) for backend in ("asyncio", "trio")},
+    **{f"http on {backend}": on(backend, ahttp) for backend in ("asyncio", "trio")},
+    "fast on asyncio": on("asyncio", afast),
+    **{f"recording on {backend}": on(backend, arecorded) for backend in ("asyncio", "trio")},
+    **{f"replaying on {backend}": on(backend, areplayed) for backend in ("asyncio", "trio")},
+}
+QUICK: Final = ("scripted", "immediate on asyncio", "immediate on trio")
+"""Those without a server; of the others, every seventh event has to do."""
+every_endpoint = pytest.mark.parametrize(
+    "read", [pytest.param(one, id=name) for name, one in READERS.items()]
+)
+
+
+def plainly() -> MemoryJournal:
+    """The journal of the run that nobody streams."""
+    journal = MemoryJournal(PLAN)
+    run(
+        PLAN, Ports(ScriptedEndpoint(["".join(body) for body in BODIES]), PythonTools(TOOLS)), journal=journal
+    )
+    return journal
+
+
+@every_endpoint
+def test_a_streamed_run_shows_everything_and_records_what_a_run_records(read: Reader, tmp_path: Path) -> None:
+    journal = MemoryJournal(PLAN)
+    seen = read(tmp_path / "session.yaml", journal, None)
+    assert journal.text == plainly().text
+    shown = [event for event in seen if not isinstance(event, NoteMade | RunEnded)]
+    assert shown == EXPECTED
+    ended = seen[-1]
+    assert isinstance(ended, RunEnded)
+    assert ended.run.outcome == Completed("All there.")
+    assert [event.note for event in seen if isinstance(event, NoteMade)] == [*ended.run.notes]
+
+
+EXPECTED: Final[list[StreamEvent]] = [
+    ReasoningDelta(1, "Look."),
+    TextDelta(1, "Let me "),
+    TextDelta(1, "look."),
+    *(
+        ToolCallDelta(1, index, f"call_{index}", "look", piece)
+        for index, at in enumerate("ab")
+        for piece in ("", '{"at":', canonical(at), "}")
+    ),
+    ToolStarted(1, "call_0", "look", canonical({"at": "a"})),
+    ToolStarted(1, "call_1", "look", canonical({"at": "b"})),
+    ToolResult(1, "call_0", "look", '"a is there"'),
+    ToolResult(1, "call_1", "look", '"b is there"'),
+    TextDelta(2, '<tool_call>{"name": "look",'),
+    TextDelta(2, ' "arguments": {"at": "c"}}</tool_call>'),
+    TextWithdrawn(2, ""),
+    ToolStarted(2, "call_2_0", "look", canonical({"at": "c"})),
+    ToolResult(2, "call_2_0", "look", '"c is there"'),
+    TextDelta(3, "All "),
+    TextDelta(3, "there."),
+]
+
+
+@pytest.mark.parametrize("backend", ["sync", "asyncio", "trio"])
+def test_a_cassette_is_the_same_with_and_without_an_iterator(backend: str, tmp_path: Path) -> None:
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    with recorded(one) as endpoint:
+        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
+    read = sync(recorded) if backend == "sync" else on(backend, arecorded)
+    read(other, MemoryJournal(PLAN), None)
+    assert ports_left_out(one) == ports_left_out(other)
+
+
+def ports_left_out(path: Path) -> str:
+    return re.sub(r"127\.0\.0\.1:\d+", "HOST", path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("read", "pace"), [pytest.param(one, 1 if name in QUICK else 7, id=name) for name, one in READERS.items()]
+)
+@pytest.mark.filterwarnings("error")
+def test_a_reader_may_stop_after_any_event(read: Reader, pace: int, tmp_path: Path) -> None:
+    """The request is closed, the journal says so, and begins like that of the whole run."""
+    whole = plainly().text.splitlines()
+    count = len(read(tmp_path / "whole.yaml", MemoryJournal(PLAN), None))
+    for stop in range(2, count + 1, pace):
+        journal = MemoryJournal(PLAN)
+        assert len(read(tmp_path / f"{stop}.yaml", journal, stop)) == stop
+        lines = journal.text.splitlines()
+        events = [record.event for record in parse_journal(journal.text).records]
+        if lines != whole:
+            assert events[-1] == CancelRequested(STOPPED)
+            assert lines[:-1] == whole[: len(lines) - 1]
+        assert isinstance(fold(PLAN, events).state.phase, Settled)
+    gc.collect()
+
+
+def test_what_was_shown_of_a_request_that_is_sent_again_is_withdrawn() -> None:
+    plan = Plan.of(model="m", messages="hi", config=LoopConfig(stream="always"))
+    endpoint = ScriptedEndpoint([streaming("Hal", finish=""), Lost("timeout", "slow"), streaming("Hello.")])
+    seen = stream(plan, Ports(endpoint, PythonTools(), clock=InstantClock()))
+    shown = [event for event in seen if isinstance(event, TextDelta | TextWithdrawn)]
+    assert shown == [TextDelta(1, "Hal"), TextWithdrawn(1, ""), TextDelta(1, "Hello.")]
+
+
+def test_what_remains_of_a_text_beside_a_call_is_told() -> None:
+    called = '<tool_call>{"name": "look", "arguments": {"at": "a"}}</tool_call>'
+    script = ScriptedEndpoint([streaming("Let me look. ", called), saying("Done.")])
+    seen = [*stream(PLAN, Ports(script, PythonTools(TOOLS)))]
+    (withdrawn,) = [event for event in seen if isinstance(event, TextWithdrawn)]
+    assert (withdrawn.turn, withdrawn.text.strip()) == (1, "Let me look.")
+
+
+def test_a_reply_that_was_not_streamed_is_shown_as_a_whole() -> None:
+    plan = Plan.of(model="m", messages="hi")
+    seen = [*stream(plan, Ports(ScriptedEndpoint([saying("Hello.")]), PythonTools()))]
+    assert [event for event in seen if isinstance(event, TextDelta)] == [TextDelta(1, "Hello.")]
+
+
+def test_a_run_that_waits_for_an_approval_ends_its_stream_and_is_gone_on_with() -> None:
+    tools = PythonTools([tool(needs_approval=True)(look)])
+    plan = Plan.of(model="m", messages="hi", tools=tools.surface)
+    journal = MemoryJournal(plan)
+    script = ScriptedEndpoint([calling(("look", {"at": "a"})), saying("Done.")])
+    *_, rests = stream(plan, Ports(script, tools), journal=journal)
+    assert isinstance(rests, RunEnded)
+    assert isinstance(rests.run.outcome, Resting)
+    assert "cancel" not in journal.text
+    *shown, ends = stream_on(rests.run.state, Ports(script, tools, Always()), journal=journal)
+    assert [type(one) for one in shown if not isinstance(one, NoteMade)] == [
+        ToolStarted,
+        ToolResult,
+        TextDelta,
+    ]
+    assert isinstance(ends, RunEnded)
+    assert ends.run.outcome == Completed("Done.")
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_async_stream_goes_on_with_a_stored_run(backend: str) -> None:
+    tools = PythonTools([tool(needs_approval=True)(look)])
+    plan = Plan.of(model="m", messages="hi", tools=tools.surface)
+    script = ScriptedEndpoint([calling(("look", {"at": "a"})), saying("Done.")])
+    rests = run(plan, Ports(script, tools))
+
+    async def going_on() -> list[StreamEvent]:
+        ports = AsyncPorts(
+            ImmediateEndpoint(script),
+            AsyncPythonTools([tool(needs_approval=True)(look)]),
+            ImmediateApprover(Always()),
+        )
+        return [event async for event in astream_on(rests.state, ports)]
+
+    ends = anyio.run(going_on, backend=backend)[-1]
+    assert isinstance(ends, RunEnded)
+    assert ends.run.outcome == Completed("Done.")
+
+
+def test_an_error_of_the_reader_cancels_the_run_and_one_of_the_run_does_not() -> None:
+    plan = Plan.of(model="m", messages="hi")
+    journal = MemoryJournal(plan)
+
+    def read() -> None:
+        for _ in stream(plan, Ports(ScriptedEndpoint([saying("Hi.")]), PythonTools()), journal=journal):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        read()
+    gc.collect()
+    assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
+    journal = MemoryJournal(plan)
+    with pytest.raises(ReplayMismatch):
+        [*stream(plan, Ports(ScriptedEndpoint([]), PythonTools()), journal=journal)]
+    assert parse_journal(journal.text).records == ()
+
+
+def test_ctrl_c_while_a_tool_runs_cancels_the_run() -> None:
+    def stopped() -> str:
+        """Be interrupted."""
+        raise KeyboardInterrupt
+
+    tools = PythonTools([stopped])
+    plan = Plan.of(model="m", messages="hi", tools=tools.surface)
+    journal = MemoryJournal(plan)
+    with pytest.raises(KeyboardInterrupt):
+        [*stream(plan, Ports(ScriptedEndpoint([calling(("stopped", {}))]), tools), journal=journal)]
+    assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_cancelled_task_cancels_the_run(backend: str) -> None:
+    plan = Plan.of(model="m", messages="hi")
+    journal = MemoryJournal(plan)
+
+    class Silent:
+        def __init__(self, scope: anyio.CancelScope) -> None:
+            self._scope = scope
+
+        async def send(self, effect: SendRequest) -> ReplyReceived:
+            self._scope.cancel()
+            await anyio.sleep_forever()
+            raise AssertionError(effect)
+
+    async def reading() -> None:
+        with anyio.CancelScope() as scope:
+            ports = AsyncPorts(Silent(scope), AsyncPythonTools())
+            async with aclosing(astream(plan, ports, journal=journal)) as events:
+                async for _ in events:
+                    pass
+
+    anyio.run(reading, backend=backend)
+    assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
+
+
+def test_a_journal_that_cannot_take_the_cancellation_says_so() -> None:
+    class Full:
+        def record(self, effect: object, event: object) -> None:  # noqa: ARG002 - of the port
+            raise OSError("disk full")
+
+    plan = Plan.of(model="m", messages="hi")
+    events = stream(plan, Ports(ScriptedEndpoint([saying("Hi.")]), PythonTools()), journal=Full())
+    next(events)
+    with pytest.warns(RuntimeWarning, match="disk full"):
+        events.close()
+
+
+def test_calls_that_all_have_the_index_0_are_told_apart_by_their_ids() -> None:
+    entries: list[Json] = [
+        {"tool_calls": [{"index": 0, "id": id_, "function": {"name": "look", "arguments": '{"at":"x"}'}}]}
+        for id_ in ("one", "two")
+    ]
+    script = ScriptedEndpoint(["".join(frames(*entries, finish="tool_calls")), saying("Done.")])
+    seen = [one for one in stream(PLAN, Ports(script, PythonTools(TOOLS))) if isinstance(one, ToolCallDelta)]
+    assert {(one.index, one.call_id, one.name) for one in seen} == {(0, "one", "look"), (1, "two", "look")}
+
+
+@contextmanager
+def on_demand() -> Generator[tuple[str, Queue[str]]]:
+    """A server that sends a piece of its one reply when it is put into the queue."""
+    wanted: Queue[str] = Queue()
+
+    class Handler(StreamRequestHandler):
+        def handle(self) -> None:
+            while self.rfile.readline().strip():
+                pass
+            head = "HTTP/1.1 200 OK", "content-type: text/event-stream", "transfer-encoding: chunked"
+            self.wfile.write("".join(f"{line}\r\n" for line in (*head, "")).encode())
+            while piece := wanted.get(timeout=HANG):
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece.encode()))
+            with suppress(OSError):
+                self.wfile.write(b"0\r\n\r\n")
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", wanted
+        finally:
+            wanted.put("")
+            server.shutdown()
+            thread.join()
+
+
+CHAT: Final = Plan.of(model="m", messages="hi", config=LoopConfig(stream="always"))
+PIECES: Final = frames({"content": "a"}, {"content": "b"}, {"content": "c"}, finish="stop")
+
+
+@pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint])
+def test_each_piece_is_shown_before_the_next_one_is_sent(
+    kind: type[HttpEndpoint] | type[FastEndpoint],
+) -> None:
+    with on_demand() as (url, wanted), kind(url) as endpoint:
+        wanted.put(PIECES[0])
+        shown = []
+        for event in stream(CHAT, Ports(endpoint, PythonTools())):
+            if isinstance(event, TextDelta):
+                shown.append(event.text)
+                for piece in PIECES[len(shown) : len(shown) + (3 if len(shown) == 3 else 1)]:
+                    wanted.put(piece)
+    assert shown == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    [("asyncio", AsyncHttpEndpoint), ("trio", AsyncHttpEndpoint), ("asyncio", AsyncFastEndpoint)],
+)
+def test_each_piece_is_shown_before_the_next_one_is_sent_to_an_async_reader(
+    backend: str, kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint]
+) -> None:
+    async def reading() -> list[str]:
+        shown = []
+        with on_demand() as (url, wanted):
+            async with kind(url) as endpoint:
+                wanted.put(PIECES[0])
+                async for event in astream(CHAT, AsyncPorts(endpoint, AsyncPythonTools())):
+                    if isinstance(event, TextDelta):
+                        shown.append(event.text)
+                        for piece in PIECES[len(shown) : len(shown) + (3 if len(shown) == 3 else 1)]:
+                            wanted.put(piece)
+        return shown
+
+    assert anyio.run(reading, backend=backend) == ["a", "b", "c"]
