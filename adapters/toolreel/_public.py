@@ -1,5 +1,6 @@
 """The public names of ``toolreel``."""
 
+from toolreel._agent.agent import Agent
 from toolreel._driver.aio import ago_on, arun
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
@@ -17,7 +18,7 @@ from toolreel._driver.ports import (
     Performer,
     ToolHost,
 )
-from toolreel._driver.run_result import Resting, Run
+from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage
 from toolreel._driver.sync import go_on, run
 from toolreel._internal.errors import (
     AdapterError,
@@ -103,6 +104,7 @@ from toolreel_core import (
 __all__ = [
     "ANSWERS",
     "AdapterError",
+    "Agent",
     "Always",
     "ApprovalGiven",
     "Approver",
@@ -154,6 +156,7 @@ __all__ = [
     "Note",
     "OpenApiError",
     "Outcome",
+    "OutcomeError",
     "Performer",
     "Plan",
     "Ports",
@@ -176,6 +179,7 @@ __all__ = [
     "RunContext",
     "RunStarted",
     "RunTool",
+    "RunUsage",
     "SecretFound",
     "SecretRulesError",
     "SendRequest",

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted, secrets_of, tell, withhold
+from toolreel._driver.first_checks import async_performer_of
+from toolreel._driver.ports import (
+    AsyncEndpoint,
+    AsyncPerformer,
+    Journal,
+    Observer,
+    Wanted,
+    secrets_of,
+    tell,
+    withhold,
+)
 from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import AsyncStopwatch
 from toolreel._internal.errors import MissingExtra
@@ -19,14 +29,18 @@ from toolreel_core._protocol.state import State, Step
 
 
 async def arun(
-    plan: Plan, performer: AsyncPerformer, *, journal: Journal | None = None, observe: Observer | None = None
+    plan: Plan,
+    performer: AsyncPerformer | AsyncEndpoint,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
 ) -> Run:
     """Run a plan until it ends, or until it pauses for an approval.
 
     The async version of :func:`~toolreel._driver.sync.run`, with the same parameters; ``ago_on`` continues a
     run that has paused.
     """
-    return await _run(start(plan), performer, journal, observe)
+    return await _run(start(plan), async_performer_of(plan, performer), journal, observe)
 
 
 async def ago_on(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from toolreel._driver.ports import Journal, Observer, Performer, Wanted, secrets_of, tell, withhold
+from toolreel._driver.first_checks import performer_of
+from toolreel._driver.ports import Endpoint, Journal, Observer, Performer, Wanted, secrets_of, tell, withhold
 from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import Stopwatch
 from toolreel_core._loop.reducer import pending, start, step
@@ -15,7 +16,11 @@ from toolreel_core._protocol.state import State, Step
 
 
 def run(
-    plan: Plan, performer: Performer, *, journal: Journal | None = None, observe: Observer | None = None
+    plan: Plan,
+    performer: Performer | Endpoint,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
 ) -> Run:
     """Run a plan until it ends, or until it pauses for an approval.
 
@@ -23,15 +28,17 @@ def run(
     ``outcome`` says how the run ended.
 
     :param plan: model, messages, tools, options and limits of the run
-    :param performer: performs each effect, for example :class:`~toolreel._driver.performer.Ports`
+    :param performer: performs each effect, for example :class:`~toolreel._driver.performer.Ports`; an
+        endpoint alone will do for a plan without tools
     :param journal: records each event before the run continues
     :param observe: called with each note (a decision of the run) as soon as it is made; if it raises, you get
         a ``RuntimeWarning`` and the run continues
-    :returns: the final state and all notes; if the run has paused, ``outcome`` raises, and ``go_on``
+    :returns: the final state and all notes; if the run has paused, ``outcome`` is ``Resting``, and ``go_on``
         continues it
+    :raises ConfigError: before the first request, if the performer cannot run the plan's tools
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _run(start(plan), performer, journal, observe)
+    return _run(start(plan), performer_of(plan, performer), journal, observe)
 
 
 def go_on(
