@@ -93,7 +93,6 @@ class Agent:
         if self.endpoint is not None and not hasattr(self.endpoint, "send"):
             kind = type(self.endpoint).__name__
             raise ConfigError(f"endpoint: expected an endpoint, got {kind}; write base_url= for a URL")
-
         check_approve(self.approve)
         if self.api_key is not None:
             object.__setattr__(self, "api_key", Secret(self.api_key))

@@ -174,9 +174,7 @@ def _check_ready(messages: object, options: object, tools: object, overrides: ob
         "overrides": isinstance(overrides, str),
     }
     if wrong := [key for key, is_ready in ready.items() if not is_ready]:
-        raise ConfigError(
-            f"{wrong[0]}: Plan takes values that are ready; Plan.of(...) makes them: write that"
-        )
+        raise ConfigError(f"{wrong[0]}: Plan(...) takes it only in its final form; write Plan.of(...)")
 
 
 def _definitions(tools: object) -> tuple[ToolDefinition, ...]:

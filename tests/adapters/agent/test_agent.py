@@ -28,6 +28,7 @@ from toolreel import (
     UserMessage,
     go_on,
     replay,
+    story,
     tool,
 )
 from toolreel._driver.performer import ImmediateEndpoint
@@ -160,6 +161,17 @@ def test_a_function_or_an_approver_decides(run: Callable[..., Run], said: str, a
     ended = run(agent(ORDERS, FOUR, tools=[order], approve=approve), "Order two.")
     assert ended.completed
     assert said in results(ended)[0]
+
+
+def test_plain_results_are_told_and_explained() -> None:
+    calls = [ASKS, calling(("stock", {"part": "nut"})), FOUR]
+    ended = agent(*calls, tools=[stock], config={"result_format": "plain"}).run("How many?")
+    assert results(ended)[0] == "4"
+    assert results(ended)[1].startswith('{"ok":false,"tool_name":"stock"')
+    assert [(call.ok, call.result[:14]) for turn in story(ended) for call in turn.calls] == [
+        (True, "4"),
+        (False, "INTERNAL_ERROR"),
+    ]
 
 
 def test_an_async_function_decides_in_async_runs() -> None:

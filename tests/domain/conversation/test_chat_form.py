@@ -99,7 +99,7 @@ ROLES = "expected one of system, developer, user, assistant, tool"
         ),
         (
             [{"role": "assistant", "content": "hi", "reasoning": {1}}],
-            "messages[0].reasoning: set is not JSON",
+            "messages[0].reasoning: a set is not JSON",
         ),
         (
             [{"role": "assistant", "tool_calls": [1]}],

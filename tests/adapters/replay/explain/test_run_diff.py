@@ -88,6 +88,11 @@ def test_ids_that_change_the_order_of_results_are_no_other_run_either() -> None:
 # Plans.
 
 
+def ping() -> str:
+    """Is anybody there?"""
+    return "pong"
+
+
 @pytest.mark.parametrize(
     ("plan", "place"),
     [
@@ -106,7 +111,7 @@ def test_ids_that_change_the_order_of_results_are_no_other_run_either() -> None:
     ],
 )
 def test_plans_are_compared_key_by_key(plan: Plan, place: str) -> None:
-    difference = diff(RUN, recorded(SUM, plan, approver=Always()))
+    difference = diff(RUN, recorded(SUM, plan, tools=[add, ping], approver=Always()))
     assert places(difference.plan)[0] == place
     assert not difference.same
 
