@@ -20,13 +20,13 @@ def order(part: str, count: int) -> str:
     return f"{count} {part} ordered"
 
 
-# Stands in for a server; with a real one, write base_url="https://your.server/v1" instead of endpoint=.
-script = [calling(("stock", {"part": "shim"})), Lost("connect", "down"), calling(("price", {"part": "shim"})),
-          calling(("order", {"part": "shim", "count": 3})), saying("Ordered 3 for 6.00."), saying("No.")]  # fmt: skip
-agent = Agent("your-model", tools=[stock, price, order], endpoint=ScriptedEndpoint(script),
-              instructions="Answer briefly.", config={"retry_base_ms": 0})  # fmt: skip
-run = agent.run("Are there shims? If not, order three.")  # rests, since an order needs approval
-print(run)
+asks = [calling(("stock", {"part": "shim"})), Lost("connect", "down"), calling(("price", {"part": "shim"}))]
+orders = [calling(("order", {"part": "shim", "count": 3})), saying("Ordered 3 for 6.00."), saying("No.")]
+server = ScriptedEndpoint([*asks, *orders])  # a real one: base_url="https://your.server/v1"
+settings = {"max_tries": 5, "retry_base_ms": 0}
+agent = Agent("your-model", tools=[stock, price, order], endpoint=server, config=settings)
+run = agent.run("Are there shims? If not, order three.")
+print(run)  # it rests, since an order needs approval
 run = run.approve().raise_for_outcome()
 print(run.text, run.usage, run.cost)
 print(agent.run([*run.messages, "Is anything else missing?"]).text)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.adapters.driver.test_sync import add
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING
