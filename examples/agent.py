@@ -20,9 +20,10 @@ def order(part: str, count: int) -> str:
     return f"{count} {part} ordered"
 
 
-asks = [calling(("stock", {"part": "shim"})), Lost("connect", "down"), calling(("price", {"part": "shim"}))]
-orders = [calling(("order", {"part": "shim", "count": 3})), saying("Ordered 3 for 6.00."), saying("No.")]
-server = ScriptedEndpoint([*asks, *orders])  # a real one: base_url="https://your.server/v1"
+asks, asks_more = calling(("stock", {"part": "shim"})), calling(("price", {"part": "shim"}))
+orders, answers = calling(("order", {"part": "shim", "count": 3})), saying("Ordered 3 for 6.00.")
+server = ScriptedEndpoint([asks, Lost("connect", "down"), asks_more, orders, answers, saying("No.")])
+# For a real model: base_url="https://your.server/v1", api_key_env="YOUR_KEY" instead of endpoint=server.
 settings = {"max_tries": 5, "retry_base_ms": 0}
 agent = Agent("your-model", tools=[stock, price, order], endpoint=server, config=settings)
 run = agent.run("Are there shims? If not, order three.")

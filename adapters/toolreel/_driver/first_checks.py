@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from inspect import iscoroutinefunction
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from toolreel._driver.performer import AsyncNoTools, AsyncPorts, NoTools, Ports
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
@@ -35,7 +35,7 @@ def performer_of(plan: Plan, given: Performer | Endpoint) -> Performer:
         return performer
     if not hasattr(given, "send"):
         raise ConfigError(f"run: expected ports, got {type(given).__name__}; write Ports(endpoint, tools)")
-    return performer_of(plan, Ports(given))
+    return performer_of(plan, Ports(cast("Any", given)))
 
 
 def async_performer_of(plan: Plan, given: AsyncPerformer | AsyncEndpoint) -> AsyncPerformer:
@@ -53,7 +53,7 @@ def async_performer_of(plan: Plan, given: AsyncPerformer | AsyncEndpoint) -> Asy
         raise ConfigError(
             f"arun: expected ports, got {type(given).__name__}; write AsyncPorts(endpoint, tools)"
         )
-    return async_performer_of(plan, AsyncPorts(given))
+    return async_performer_of(plan, AsyncPorts(cast("Any", given)))
 
 
 class _Port(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.adapters.agent.typing_of_agents import amain, main
 from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
 from toolreel import (
@@ -343,3 +344,8 @@ def test_without_a_server_one_sentence_says_what_to_write(monkeypatch: pytest.Mo
         'no server is named: write Agent(..., base_url="http://127.0.0.1:8080/v1"), or set TOOLREEL_BASE_URL '
         "or OPENAI_BASE_URL"
     )
+
+
+def test_what_type_checkers_see_also_runs() -> None:
+    assert main().text == "Hi."
+    assert asyncio.run(amain()).text == "Hi."

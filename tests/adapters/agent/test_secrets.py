@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_a_key_is_sent_and_never_shown(place: str, monkeypatch: pytest.MonkeyPat
         repr(agent),
         repr(said),
         repr(failed),
-        failed._repr_html_(),
+        str(cast("Any", failed)._repr_html_()),
         repr(asdict(agent)),
         repr(raised.value),
     ]

@@ -233,7 +233,7 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
         ),
         *(
             (
-                lambda fields=fields: Plan(**{"model": "m", "messages": HI} | fields),
+                lambda fields=fields: Plan(**cast("Any", {"model": "m", "messages": HI, **fields})),
                 f"{key}: Plan(...) takes it only in its final form; write Plan.of(...)",
             )
             for key, fields in (
