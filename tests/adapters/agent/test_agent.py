@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import trio
 
 from tests.adapters.agent.typing_of_agents import amain, main
 from tests.samples import complaint
@@ -71,6 +74,7 @@ def results(run: Run) -> list[str]:
 ON: list[Callable[..., Run]] = [
     lambda agent, *given, **settings: agent.run(*given, **settings),
     lambda agent, *given, **settings: asyncio.run(agent.arun(*given, **settings)),
+    lambda agent, *given, **settings: trio.run(partial(agent.arun, *given, **settings)),
 ]
 
 
@@ -219,6 +223,14 @@ def test_a_stored_run_goes_on_with_the_ports_of_the_agent() -> None:
     stored = dump(agent(ORDERS, tools=[order]).run("Order two.").state)
     with agent(FOUR, tools=[order], approve=Always()).ports() as ports:
         assert go_on(load_state(stored), ports).completed
+
+
+def test_an_agent_is_a_value_of_which_another_is_made() -> None:
+    one = agent(FOUR, tools=[stock], approve=Always())
+    other = replace(one, model="other", tools=[])
+    assert (other.model, other.plan("hi").tools.definitions, other.approve) == ("other", (), Always())
+    assert repr(one) == "Agent('m', endpoint=ScriptedEndpoint, tools=[stock])"
+    assert repr(Agent("m", base_url="http://h/v1?key=1a2b3c4d5e6f")).count("1a2b3c4d5e6f") == 0
 
 
 def test_a_journal_and_an_observer_see_the_run() -> None:
