@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from toolreel._agent.approval import Approve, approver_of, async_approver_of, check_approve
 from toolreel._agent.offered_tools import AgentTools, OfferedTools
@@ -35,6 +35,19 @@ from toolreel_core._settings.loop_config import LoopConfig
 
 PresetLike: TypeAlias = str | Iterable[str] | Preset | None
 """A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""
+
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "model": (str,),
+    "base_url": (str,),
+    "instructions": (str,),
+    "provider": (str,),
+    "api_key": (str, Secret),
+    "api_key_env": (str,),
+    "headers": (Mapping,),
+    "options": (Mapping,),
+    "config": (LoopConfig, Mapping),
+}
+_KIND_NAMES: Final = {str: "a text", Mapping: "an object", LoopConfig: "a LoopConfig"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,6 +100,7 @@ class Agent:
     _preset: Preset = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         for name in ("base_url", "api_key", "api_key_env", "headers"):
             if self.endpoint is not None and getattr(self, name):
                 raise ConfigError(f"{name} and endpoint are both given; give it to the endpoint")
@@ -206,6 +220,16 @@ class Agent:
             where = f", base_url={shown_url(self.base_url)!r}"
         names = [definition.name for definition in self._offered.surface.definitions]
         return f"Agent({self.model!r}{where}, tools=[{', '.join(names)}])"
+
+    def _check_kinds(self) -> None:
+        for name, kinds in _KINDS.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kinds):
+                expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind in _KIND_NAMES)
+                raise ConfigError(f"{name}: expected {expected}, got {type(value).__name__}")
+        for name, value in (self.headers or {}).items():
+            if not isinstance(value, (str, Secret)):
+                raise ConfigError(f"headers: expected a text for {name}, got {type(value).__name__}")
 
     def _runs(
         self, record: str | Path | None, journal: Journal | None, observe: Observer | None, *, overwrite: bool

@@ -170,7 +170,8 @@ class Run:
     def __repr__(self) -> str:
         """One line, however long the conversation is."""
         said = self.text or _details(self.outcome)
-        counts = f"{self.state.tally.turns} turns, {self.state.tally.tool_calls} tool calls"
+        tally = self.state.tally
+        counts = f"{_counted(tally.turns, 'turn')}, {_counted(tally.tool_calls, 'tool call')}"
         return f"<Run {self.outcome.name}: {self._shown(_short(said))}; {counts}>"
 
     def _repr_html_(self) -> str:
@@ -179,7 +180,7 @@ class Run:
         rows = {
             outcome.name: self.text or _details(outcome),
             "model": self.state.plan.model,
-            "turns": f"{tally.turns}, {tally.tool_calls} tool calls, {tally.failed_calls} failed",
+            "turns": f"{tally.turns}, {_counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed",
             "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
         }
         cells = (
@@ -235,6 +236,10 @@ def _details(outcome: Outcome | Resting) -> str:
         return ", ".join(f"{effect.name}({effect.arguments}) needs approval" for effect in asked)
     values = ((name, getattr(outcome, name)) for name in outcome.__slots__)
     return ", ".join(f"{name} {value}" for name, value in values if value not in {None, "", ()})
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _short(text: str) -> str:

@@ -324,6 +324,14 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: agent(provider="opnrouter"),
         "provider: there is no provider 'opnrouter'; did you mean 'openrouter'?",
     ),
+    (lambda: agent(config=3), "config: expected a LoopConfig or an object, got int"),
+    (lambda: agent(instructions=["Be brief."]), "instructions: expected a text, got list"),
+    (lambda: agent(options=[1]), "options: expected an object, got list"),
+    (lambda: Agent("m", api_key=cast("Any", 3)), "api_key: expected a text, got int"),
+    (
+        lambda: Agent("m", headers={"X-Lab": cast("Any", 3)}),
+        "headers: expected a text for X-Lab, got int",
+    ),
     (lambda: agent(preset="mine?").plan("hi"), "there is no preset 'mine?'; there are: "),
     (
         lambda: agent().run("hi", record="x", journal=MemoryJournal(agent().plan("hi"))),
