@@ -332,7 +332,12 @@ def replies_streaming_calls(*calls: tuple[str, str, str]) -> Answer:
     """The model calls tools, each name and its arguments in a piece of their own."""
     deltas: list[Json] = []
     for index, (id_, name, arguments) in enumerate(calls):
-        head: Json = {"index": index, "id": id_, "type": "function", "function": {"name": name, "arguments": ""}}
+        head: Json = {
+            "index": index,
+            "id": id_,
+            "type": "function",
+            "function": {"name": name, "arguments": ""},
+        }
         rest: Json = {"index": index, "function": {"arguments": arguments}}
         deltas += [{"tool_calls": [head]}, {"tool_calls": [rest]}]
     return _streams(deltas, "tool_calls")

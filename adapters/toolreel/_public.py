@@ -1,5 +1,6 @@
 """The public names of ``toolreel``."""
 
+from toolreel._agent.agent import Agent
 from toolreel._driver.aio import ago_on, arun, astream, astream_on
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
@@ -17,7 +18,7 @@ from toolreel._driver.ports import (
     Performer,
     ToolHost,
 )
-from toolreel._driver.run_result import Resting, Run
+from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage
 from toolreel._driver.stream_events import (
     NoteMade,
     ReasoningDelta,
@@ -114,6 +115,7 @@ from toolreel_core import (
 __all__ = [
     "ANSWERS",
     "AdapterError",
+    "Agent",
     "Always",
     "ApprovalGiven",
     "Approver",
@@ -166,6 +168,7 @@ __all__ = [
     "NoteMade",
     "OpenApiError",
     "Outcome",
+    "OutcomeError",
     "Performer",
     "Plan",
     "Ports",
@@ -190,6 +193,7 @@ __all__ = [
     "RunEnded",
     "RunStarted",
     "RunTool",
+    "RunUsage",
     "SecretFound",
     "SecretRulesError",
     "SendRequest",

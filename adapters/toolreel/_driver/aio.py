@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 
+from toolreel._driver.first_checks import async_performer_of
 from toolreel._driver.ports import (
+    AsyncEndpoint,
     AsyncPerformer,
     AsyncStreamingPerformer,
     Journal,
@@ -32,14 +34,18 @@ from toolreel_core._replies.streaming.stream import Delta
 
 
 async def arun(
-    plan: Plan, performer: AsyncPerformer, *, journal: Journal | None = None, observe: Observer | None = None
+    plan: Plan,
+    performer: AsyncPerformer | AsyncEndpoint,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
 ) -> Run:
     """Run a plan until it ends, or until it pauses for an approval.
 
     The async version of :func:`~toolreel._driver.sync.run`, with the same parameters; ``ago_on`` continues a
     run that has paused.
     """
-    return await _run(start(plan), performer, journal, observe)
+    return await _run(start(plan), async_performer_of(plan, performer), journal, observe)
 
 
 async def ago_on(
@@ -57,14 +63,14 @@ async def ago_on(
 
 
 def astream(
-    plan: Plan, performer: AsyncPerformer, *, journal: Journal | None = None
+    plan: Plan, performer: AsyncPerformer | AsyncEndpoint, *, journal: Journal | None = None
 ) -> AsyncGenerator[StreamEvent, None]:
     """Run a plan like :func:`arun`, and yield what there is to show, as it happens.
 
     The async version of :func:`~toolreel._driver.sync.stream`, with the same parameters. If you may stop
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
-    return _stream(start(plan), performer, journal)
+    return _stream(start(plan), async_performer_of(plan, performer), journal)
 
 
 def astream_on(

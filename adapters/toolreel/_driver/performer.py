@@ -33,9 +33,34 @@ from toolreel_core._protocol.events import (
     Event,
     ReplyReceived,
     RequestFailed,
+    ToolReturned,
     WaitElapsed,
 )
 from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._tools.faults import tool_not_implemented
+from toolreel_core._tools.result_envelope import failed
+
+
+@dataclass(frozen=True, slots=True)
+class NoTools:
+    """The tool host of ports that were given none."""
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Fail as not implemented."""
+        return _not_implemented(effect)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncNoTools:
+    """The async version of :class:`NoTools`."""
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Fail as not implemented."""
+        return _not_implemented(effect)
+
+
+def _not_implemented(effect: RunTool) -> ToolReturned:
+    return ToolReturned(effect.ref, failed(effect.name, tool_not_implemented(effect.name)).text())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +68,14 @@ class Ports:
     """A performer for :func:`~toolreel._driver.sync.run`, from an endpoint, tools, an approver and a clock.
 
     :param endpoint: sends requests to a model, for example ``toolreel.http.HttpEndpoint``
-    :param tools: runs tool calls, for example ``toolreel.PythonTools`` or ``toolreel.Router``
+    :param tools: runs tool calls, for example ``toolreel.PythonTools`` or ``toolreel.Router``; none for a
+        plan without tools
     :param approver: decides about tools that need approval; by default the run pauses at the first one
     :param clock: waits between retries; by default it sleeps
     """
 
     endpoint: Endpoint
-    tools: ToolHost
+    tools: ToolHost = field(default_factory=NoTools)
     approver: Approver = field(default_factory=Later)
     clock: Clock = field(default_factory=SystemClock)
 
@@ -90,7 +116,7 @@ class AsyncPorts:
     """The async version of :class:`Ports`, for :func:`~toolreel._driver.aio.arun`."""
 
     endpoint: AsyncEndpoint
-    tools: AsyncToolHost
+    tools: AsyncToolHost = field(default_factory=AsyncNoTools)
     approver: AsyncApprover = field(default_factory=AsyncLater)
     clock: AsyncClock = field(default_factory=AsyncSystemClock)
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, ClassVar, Final, Protocol, Self
 
+from toolreel._internal.errors import AdapterError
+from toolreel._internal.visible_text import printable
+from toolreel_core._conversation.message import Message, wire_tree
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Effect
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.effects import AskApproval, Effect
+from toolreel_core._protocol.events import ApprovalGiven, Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Completed, Outcome
 from toolreel_core._protocol.state import Settled, State
+
+_SHOWN: Final = 60
+"""Characters of a text that a line shows."""
+_NO_KEY: Final = (401, 403)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,47 @@ class Resting:
 
 
 @dataclass(frozen=True, slots=True)
+class RunUsage:
+    """Tokens of a run, as its provider counts them; 0 if it does not."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def total_tokens(self) -> int:
+        """Both together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class OutcomeError(AdapterError):
+    """A run that did not complete, from :meth:`Run.raise_for_outcome`; ``outcome`` says how it ended."""
+
+    def __init__(self, message: str, outcome: Outcome | Resting) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+    def __reduce__(self) -> tuple[type[OutcomeError], tuple[str, Outcome | Resting]]:
+        """A pickle has the message and the outcome, which are not both in ``args``."""
+        return type(self), (str(self), self.outcome)
+
+
+class Continuation(Protocol):
+    """Goes on with a run that rests, for the one who began it."""
+
+    def go_on(self, run: Run, decision: ApprovalGiven) -> Run:
+        """Go on with a decision, blocking."""
+        ...
+
+    async def ago_on(self, run: Run, decision: ApprovalGiven) -> Run:
+        """Go on with a decision."""
+        ...
+
+    def shown(self, text: str) -> str:
+        """The text without the credentials that the run sends."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """The result of a run that has ended or paused."""
 
@@ -32,6 +83,8 @@ class Run:
     """The last state: conversation, counters (turns, tokens, time) and outcome."""
     notes: tuple[Note, ...]
     """All notes (decisions of the run), in order."""
+    continuation: Continuation | None = field(default=None, compare=False)
+    """What :meth:`approve` and :meth:`deny` go on with; a run of an agent has one. It is not pickled."""
 
     @property
     def outcome(self) -> Outcome | Resting:
@@ -42,6 +95,109 @@ class Run:
     def completed(self) -> bool:
         """Whether the model gave a final answer."""
         return isinstance(self.outcome, Completed)
+
+    @property
+    def text(self) -> str:
+        """The final answer; of a run that ended otherwise, the text of its outcome, mostly empty."""
+        return str(getattr(self.outcome, "content", ""))
+
+    @property
+    def usage(self) -> RunUsage:
+        """The tokens of all requests so far."""
+        tally = self.state.tally
+        return RunUsage(tally.prompt_tokens, tally.completion_tokens)
+
+    @property
+    def cost(self) -> float | None:
+        """What the provider says that the run cost, in its currency; ``None`` if it says nothing."""
+        return self.state.tally.cost or None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The whole conversation: what the run began with, and what came of it."""
+        return (*self.state.messages.messages,)
+
+    def messages_as_dicts(self) -> list[dict[str, Json]]:
+        """The whole conversation in the chat-completions form, which a prompt may have too."""
+        return [dict(wire_tree(message)) for message in self.messages]
+
+    def raise_for_outcome(self) -> Self:
+        """This run, if the model gave a final answer.
+
+        :raises OutcomeError: if it did not; has the outcome
+        """
+        if not self.completed:
+            raise OutcomeError(self._shown(_failure(self.outcome)), self.outcome)
+        return self
+
+    def approve(self) -> Run:
+        """Approve the call that the run rests at, and go on.
+
+        :raises ConfigError: if it rests at no call, or no agent began it
+        """
+        return self._continuation().go_on(self, ApprovalGiven(self._asked().ref, True))
+
+    def deny(self, reason: str = "") -> Run:
+        """Deny the call that the run rests at, and go on.
+
+        :param reason: why; the model sees it in the result of the call
+        :raises ConfigError: if it rests at no call, or no agent began it
+        """
+        return self._continuation().go_on(self, ApprovalGiven(self._asked().ref, False, reason))
+
+    async def aapprove(self) -> Run:
+        """The async version of :meth:`approve`."""
+        return await self._continuation().ago_on(self, ApprovalGiven(self._asked().ref, True))
+
+    async def adeny(self, reason: str = "") -> Run:
+        """The async version of :meth:`deny`."""
+        return await self._continuation().ago_on(self, ApprovalGiven(self._asked().ref, False, reason))
+
+    def _asked(self) -> AskApproval:
+        for effect in pending(self.state):
+            if isinstance(effect, AskApproval):
+                return effect
+        raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
+
+    def _continuation(self) -> Continuation:
+        if self.continuation is None:
+            raise ConfigError("no agent began this run; write go_on(run.state, ports) with an approver")
+        return self.continuation
+
+    def _shown(self, text: str) -> str:
+        return printable(text if self.continuation is None else self.continuation.shown(text))
+
+    def __repr__(self) -> str:
+        """One line, however long the conversation is."""
+        said = self.text or _details(self.outcome)
+        tally = self.state.tally
+        counts = f"{_counted(tally.turns, 'turn')}, {_counted(tally.tool_calls, 'tool call')}"
+        return f"<Run {self.outcome.name}: {self._shown(_short(said))}; {counts}>"
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        outcome, tally = self.outcome, self.state.tally
+        rows = {
+            outcome.name: self.text or _details(outcome),
+            "model": self.state.plan.model,
+            "turns": f"{tally.turns}, {_counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed",
+            "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
+        }
+        cells = (
+            f'<tr><th style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left;white-space:pre-wrap">{escape(self._shown(text))}</td></tr>'
+            for name, text in rows.items()
+        )
+        return f"<table>{''.join(cells)}</table>"
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """Without the continuation, which may hold a key."""
+        return self.state, self.notes
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """The run without a continuation."""
+        for name, value in zip(("state", "notes", "continuation"), (*state, None), strict=True):
+            object.__setattr__(self, name, value)
 
 
 def outcome_of(run: Run) -> Outcome | None:
@@ -61,3 +217,31 @@ def retold(plan: Plan, events: Iterable[Event]) -> Run:
         at = step(at.state, event)
         notes += at.notes
     return Run(at.state, tuple(notes))
+
+
+def _failure(outcome: Outcome | Resting) -> str:
+    """One sentence about a run without a final answer."""
+    details = _details(outcome)
+    said = f"the run did not complete: {outcome.name}" + (f" ({details})" if details else "")
+    if isinstance(outcome, Resting):
+        return f"{said}; write run.approve() or run.deny(reason)"
+    if getattr(outcome, "status", None) in _NO_KEY:
+        return f"{said}; give the server's key with api_key= or api_key_env="
+    return said
+
+
+def _details(outcome: Outcome | Resting) -> str:
+    if isinstance(outcome, Resting):
+        asked = [effect for effect in outcome.waits_for if isinstance(effect, AskApproval)]
+        return ", ".join(f"{effect.name}({effect.arguments}) needs approval" for effect in asked)
+    values = ((name, getattr(outcome, name)) for name in outcome.__slots__)
+    return ", ".join(f"{name} {value}" for name, value in values if value not in {None, "", ()})
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 
+from toolreel._driver.first_checks import performer_of
 from toolreel._driver.ports import (
+    Endpoint,
     Journal,
     Observer,
     Performer,
@@ -28,7 +30,11 @@ from toolreel_core._replies.streaming.stream import Delta
 
 
 def run(
-    plan: Plan, performer: Performer, *, journal: Journal | None = None, observe: Observer | None = None
+    plan: Plan,
+    performer: Performer | Endpoint,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
 ) -> Run:
     """Run a plan until it ends, or until it pauses for an approval.
 
@@ -36,15 +42,17 @@ def run(
     ``outcome`` says how the run ended.
 
     :param plan: model, messages, tools, options and limits of the run
-    :param performer: performs each effect, for example :class:`~toolreel._driver.performer.Ports`
+    :param performer: performs each effect, for example :class:`~toolreel._driver.performer.Ports`; an
+        endpoint alone will do for a plan without tools
     :param journal: records each event before the run continues
     :param observe: called with each note (a decision of the run) as soon as it is made; if it raises, you get
         a ``RuntimeWarning`` and the run continues
-    :returns: the final state and all notes; if the run has paused, ``outcome`` raises, and ``go_on``
+    :returns: the final state and all notes; if the run has paused, ``outcome`` is ``Resting``, and ``go_on``
         continues it
+    :raises ConfigError: before the first request, if the performer cannot run the plan's tools
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _run(start(plan), performer, journal, observe)
+    return _run(start(plan), performer_of(plan, performer), journal, observe)
 
 
 def go_on(
@@ -63,7 +71,7 @@ def go_on(
 
 
 def stream(
-    plan: Plan, performer: Performer, *, journal: Journal | None = None
+    plan: Plan, performer: Performer | Endpoint, *, journal: Journal | None = None
 ) -> Generator[StreamEvent, None, None]:
     """Run a plan like :func:`run`, and yield what there is to show, as it happens.
 
@@ -78,7 +86,7 @@ def stream(
     :returns: a generator of :data:`~toolreel._driver.stream_events.StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _stream(start(plan), performer, journal)
+    return _stream(start(plan), performer_of(plan, performer), journal)
 
 
 def stream_on(

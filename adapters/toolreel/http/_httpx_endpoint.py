@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from toolreel._driver.ports import Listener
 from toolreel._driver.pulling import aevent_of, apulled, event_of, pulled
 from toolreel._internal.errors import MissingExtra
+from toolreel._secrets.secret import Secret
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._connection_limits import limited
 from toolreel.http._exchange_limits import GRACE, Exchange
@@ -60,6 +61,7 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         self,
         base_url: str,
         *,
+        api_key: str | Secret | None = None,
         api_key_env: str | None = None,
         api_prefix: str = API_PREFIX,
         headers: Mapping[str, str] = NO_HEADERS,
@@ -83,6 +85,7 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
             api_prefix=api_prefix,
             headers=headers,
             api_key_header=api_key_header,
+            api_key=api_key,
         )
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
         self._ours = not isinstance(transport, httpx.Client | httpx.AsyncClient)
@@ -107,8 +110,9 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     Failures of the server or the network do not raise: they become events, so that the run can retry or end.
 
     :param base_url: base URL of the API, with or without ``/v1``, for example ``http://127.0.0.1:8080``
-    :param api_key_env: name of the environment variable that holds the API key; the key is sent as a bearer
-        token and is never recorded. ``None`` sends no key
+    :param api_key: the API key itself; sent as a bearer token, never recorded and never shown
+    :param api_key_env: name of the environment variable that holds the API key, instead of the key itself;
+        without either, no key is sent
     :param api_prefix: path between the base URL and ``/chat/completions``, unless the base URL has a version
         or is complete; empty for none, as for the deployments of Azure
     :param headers: further headers of each request; their values are not recorded and not shown, like the key

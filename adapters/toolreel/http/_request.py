@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from toolreel._internal.errors import EndpointConfigError
 from toolreel._secrets.known_values import secrets_sent
+from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
 from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS, request_headers
 from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
@@ -97,15 +98,17 @@ class Address:
         api_prefix: str = API_PREFIX,
         headers: Mapping[str, str] = NO_HEADERS,
         api_key_header: str = AUTHORIZATION,
+        api_key: str | Secret | None = None,
     ) -> Address:
-        """The address for a base URL and the name of the variable that holds the key.
+        """The address for a base URL and the key, or the name of the variable that holds it.
 
         :param environ: environment variables; by default those of this process
 
         :raises EndpointConfigError: if the URL or a header is invalid, or the variable is not set
         """
         where = os.environ if environ is None else environ
-        sent = request_headers(api_key_env, where, headers, api_key_header)
+        key = None if api_key is None else Secret(api_key)
+        sent = request_headers(api_key_env, where, headers, api_key_header, key)
         return cls(
             checked_chat_url(base_url, api_prefix),
             sent,

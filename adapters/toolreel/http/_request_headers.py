@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolreel._internal.errors import EndpointConfigError
+from toolreel._secrets.secret import Secret
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING
 
 AUTHORIZATION: Final = "Authorization"
@@ -28,9 +29,11 @@ def request_headers(
     environ: Mapping[str, str],
     headers: Mapping[str, str] = NO_HEADERS,
     api_key_header: str = AUTHORIZATION,
+    api_key: Secret | None = None,
 ) -> dict[str, str]:
     """The headers of every request, with names in lower case.
 
+    :param api_key: the key itself, instead of the name of its variable
     :param headers: further headers; they override those of the endpoint, such as ``User-Agent``
     :raises EndpointConfigError: if the variable is not set, or a header cannot be sent
     """
@@ -42,13 +45,15 @@ def request_headers(
         **_further(headers),
     }
     key_header = _checked_name(api_key_header)
-    if api_key_env is None:
+    if api_key_env is None and api_key is None:
         return sent
     if key_header in {name.lower() for name in headers}:
         raise EndpointConfigError(
             f"the header {api_key_header} is given twice: it carries the API key; leave out one of them"
         )
-    key = value_of(api_key_env, environ, "the API key")
+    if api_key_env is not None and api_key is not None:
+        raise EndpointConfigError("api_key and api_key_env are both given; leave out one of them")
+    key = value_of(api_key_env, environ, "the API key") if api_key_env is not None else _given(api_key)
     return {**sent, key_header: f"Bearer {key}" if key_header == AUTHORIZATION.lower() else key}
 
 
@@ -80,6 +85,17 @@ def value_of(variable: str, environ: Mapping[str, str], what: str) -> str:
         raise EndpointConfigError(
             f"the environment variable {variable} contains a line break or another character that an "
             f"HTTP header cannot carry; put {what} into it, and nothing else"
+        )
+    return value
+
+
+def _given(api_key: Secret | None) -> str:
+    value = api_key.reveal().strip() if api_key is not None else ""
+    if not value:
+        raise EndpointConfigError("api_key: expected a key, got an empty text; leave it out to send none")
+    if not _can_be_sent(value):
+        raise EndpointConfigError(
+            "api_key: it contains a line break or another character that an HTTP header cannot carry"
         )
     return value
 

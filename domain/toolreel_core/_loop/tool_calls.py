@@ -36,18 +36,21 @@ from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, InFli
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel_core._tools.names import matches, shown
-from toolreel_core._tools.result_envelope import Envelope, envelope_of, failed
+from toolreel_core._tools.result_envelope import Envelope, envelope_of, failed, plain_text
 from toolreel_core._transforms import apply_all
 
 
-def rendered(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
+def rendered(state: State, result: Envelope) -> tuple[str, tuple[QuirkApplied, ...]]:
     """The text of a result after the plan's transforms, and a note for each that changed it."""
+    config = state.plan.config
     labelled = ("untrusted_tools",) if result.untrusted else ()
-    if not state.plan.config.tool_result_transforms:
-        return result.text(), tuple([QuirkApplied(state.tally.turns, name) for name in labelled])
-    applied = apply_all("tool_result", state.plan.config.tool_result_transforms, result.tree())
+    plain = config.result_format == "plain"
+    if not config.tool_result_transforms:
+        text = plain_text(result.tree()) if plain else result.text()
+        return text, tuple([QuirkApplied(state.tally.turns, name) for name in labelled])
+    applied = apply_all("tool_result", config.tool_result_transforms, result.tree())
     notes = (QuirkApplied(state.tally.turns, name) for name in (*labelled, *applied.changed))
-    return canonical(applied.tree), tuple(notes)
+    return plain_text(applied.tree) if plain else canonical(applied.tree), tuple(notes)
 
 
 # A faster constructor, since calls in flight are built twice per call; all fields by position.

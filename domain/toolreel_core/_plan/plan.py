@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
+from toolreel_core._conversation.chat_form import Messages, messages_of
 from toolreel_core._conversation.history_policies import history_policy
-from toolreel_core._conversation.message import Message, UserMessage, wire
+from toolreel_core._conversation.message import Message, wire
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import check_registered
@@ -35,10 +36,9 @@ OWNED: Final = ("model", "messages", "tools", "stream")
 """Keys of a body that options may not set."""
 _INSTEAD: Final = {
     **dict.fromkeys(OWNED, "give it to the plan instead"),
-    "stream": "write config=LoopConfig(stream=\"always\"), or stream=\"final\" for requests without tools",
+    "stream": 'write config=LoopConfig(stream="always"), or stream="final" for requests without tools',
 }
 """What to write instead."""
-_EXPECTED_MESSAGES: Final = "messages: expected a text, or a list of messages such as UserMessage('Hello.')"
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
 _ANY: Final = Provider()
@@ -78,7 +78,7 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.model.strip():
             raise ConfigError("model: expected the name of a model, got an empty text")
-        _check_messages(self.messages)
+        _check_ready(self.messages, self.options, self.tools, self.overrides)
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
         options, overrides = _object("options", self.options), _object("overrides", self.overrides)
@@ -117,7 +117,7 @@ class Plan:
         cls,
         *,
         model: str,
-        messages: str | Iterable[Message],
+        messages: Messages,
         options: Mapping[str, Json] | None = None,
         tools: ToolSurface | Iterable[ToolDefinition] = (),
         config: LoopConfig | None = None,
@@ -133,7 +133,7 @@ class Plan:
         """
         return cls(
             model,
-            _messages(messages),
+            messages_of(messages),
             json_text(options or {}, "options"),
             tools if isinstance(tools, ToolSurface) else ToolSurface(_definitions(tools)),
             config or _DEFAULTS,
@@ -170,25 +170,25 @@ class Plan:
         return chain(digest, *parts)
 
 
-def _messages(messages: object) -> tuple[Message, ...]:
-    if isinstance(messages, str):
-        return (UserMessage(messages),)
-    if isinstance(messages, Iterable):
-        return tuple(messages)
-    raise ConfigError(f"{_EXPECTED_MESSAGES}, got {type(messages).__name__}")
-
-
-def _check_messages(messages: Iterable[object]) -> None:
-    for message in messages:
-        if not isinstance(message, Message):
-            raise ConfigError(f"{_EXPECTED_MESSAGES}, got {type(message).__name__}")
+def _check_ready(messages: object, options: object, tools: object, overrides: object) -> None:
+    """Check that the fields hold what :meth:`Plan.of` makes of everyday values."""
+    ready = {
+        "messages": isinstance(messages, tuple) and all(isinstance(each, Message) for each in messages),
+        "options": isinstance(options, str),
+        "tools": isinstance(tools, ToolSurface),
+        "overrides": isinstance(overrides, str),
+    }
+    if wrong := [key for key, is_ready in ready.items() if not is_ready]:
+        raise ConfigError(f"{wrong[0]}: Plan(...) takes it only in its final form; write Plan.of(...)")
 
 
 def _definitions(tools: object) -> tuple[ToolDefinition, ...]:
     if isinstance(tools, Iterable):
         return tuple(tools)
-    remedy = "; write tools=host.surface" if hasattr(tools, "surface") else ""
-    raise ConfigError(f"tools: expected the surface of a tool host, got {type(tools).__name__}{remedy}")
+    remedy = "host.surface" if hasattr(tools, "surface") else "PythonTools([function, ...]).surface"
+    raise ConfigError(
+        f"tools: expected the surface of a tool host, got {type(tools).__name__}; write tools={remedy}"
+    )
 
 
 def _object(key: str, text: JsonText) -> Tree:

@@ -32,6 +32,9 @@ TextCallsFor: TypeAlias = Literal["all", "approved", "read_only"]
 """Tools that a call in text may run. ``approved``: all, but those that are not read-only need approval;
 ``read_only``: only tools declared read-only."""
 
+ResultFormat: TypeAlias = Literal["envelope", "plain"]
+"""What a successful call tells the model: the envelope, or its data alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopConfig:
@@ -111,6 +114,9 @@ class LoopConfig:
     too."""
     text_dialects: tuple[str, ...] = ()
     """Dialects of tool calls in text to read; ``marked`` stands for all that no other text resembles."""
+    result_format: ResultFormat = "envelope"
+    """What a successful call tells the model; with a warning or a notice, and of a failure, it is always the
+    envelope."""
     untrusted_tools: tuple[str, ...] = ()
     """Names or patterns (``mcp_*``) of tools that return third-party text; a notice tells the model so."""
     dialects_in_reasoning: bool = False

@@ -1,17 +1,28 @@
 from __future__ import annotations
 
+import copy
+import pickle
+from dataclasses import replace
+from typing import Any, cast
+from xml.etree import ElementTree
+
 import pytest
 
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from toolreel._driver.performer import Ports
-from toolreel._driver.run_result import Resting, retold
+from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage, retold
 from toolreel._driver.sync import run
 from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel.testing._scripted import ScriptedEndpoint
+from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
 from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
+from toolreel_core._conversation.message import AssistantMessage, UserMessage
+from toolreel_core._errors import ConfigError
+from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.outcome import Cancelled, Completed
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def test_a_run_says_how_it_ended() -> None:
@@ -41,3 +52,70 @@ def test_a_run_that_is_not_over_rests_at_what_nobody_has_answered(events: int, w
     assert unfinished.outcome.name == "resting"
     assert [type(effect) for effect in unfinished.outcome.waits_for] == [waited_for]
     assert not unfinished.completed
+
+
+HOSTILE = '<script>alert(1)</script>\x1b[31m pay \u202e001\n"quoted" & done ' + "x" * 5_000
+
+
+def html_of(ended: Run) -> str:
+    """What a notebook shows."""
+    return str(cast("Any", ended)._repr_html_())
+
+
+def answered(text: str, **usage: float) -> Run:
+    body = {**saying(text), "usage": usage}
+    return run(Plan.of(model="<m>", messages="hi"), ScriptedEndpoint([body]))
+
+
+def test_a_run_has_its_text_its_usage_and_its_messages() -> None:
+    ended = answered("Hi.", prompt_tokens=7, completion_tokens=3, cost=0.25)
+    assert (ended.text, ended.usage, ended.usage.total_tokens, ended.cost) == (
+        "Hi.",
+        RunUsage(7, 3),
+        10,
+        0.25,
+    )
+    assert ended.messages == (UserMessage("hi"), AssistantMessage("Hi."))
+    assert ended.messages_as_dicts() == [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "Hi."},
+    ]
+    assert ended.raise_for_outcome() is ended
+
+
+def test_a_cost_that_nobody_told_is_unknown_and_not_zero() -> None:
+    assert answered("Hi.", prompt_tokens=7).cost is None
+
+
+@pytest.mark.parametrize("text", ["Hi.", HOSTILE, "\u200b"])
+def test_a_run_is_shown_in_one_short_line_and_in_a_table_that_runs_nothing(text: str) -> None:
+    ended = answered(text)
+    shown, table = repr(ended), html_of(ended)
+    assert len(shown) < 200
+    assert shown.isprintable()
+    assert "<script" not in table
+    assert "\x1b" not in table
+    assert "\u202e" not in table
+    assert "&lt;m&gt;" in table
+    ElementTree.fromstring(table)  # noqa: S314 - our own
+
+
+def test_a_run_without_an_answer_raises_where_it_is_asked() -> None:
+    lost = ScriptedEndpoint([Lost("status", "HTTP 401: no", 401)])
+    failed = run(Plan.of(model="m", messages="hi", config=LoopConfig(max_tries=1)), lost)
+    assert failed.text == ""
+    with pytest.raises(OutcomeError, match="give the server's key with api_key= or api_key_env=") as raised:
+        failed.raise_for_outcome()
+    assert raised.value.outcome == failed.outcome
+    again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own
+    assert (str(again), again.outcome) == (str(raised.value), failed.outcome)
+    assert pickle.loads(pickle.dumps(failed)) == failed  # noqa: S301 - our own
+    assert failed == copy.deepcopy(failed)
+
+
+def test_only_a_run_of_an_agent_goes_on_by_itself() -> None:
+    guarded = PythonTools([Tool.of(add, needs_approval=True)])
+    plan = replace(PLAN, tools=guarded.surface)
+    resting = run(plan, Ports(ScriptedEndpoint(SUM), guarded))
+    with pytest.raises(ConfigError, match=r"no agent began this run; write go_on\(run.state, ports\)"):
+        resting.approve()

@@ -677,3 +677,12 @@ def test_a_transform_that_changes_nothing_leaves_no_note() -> None:
 def test_a_result_of_strangers_is_noted() -> None:
     labelled = replace(FINE, untrusted=True)
     assert rendered(run_with(), labelled) == (labelled.text(), (QuirkApplied(0, "untrusted_tools"),))
+
+
+def test_a_plain_result_is_its_data_also_after_transforms_and_a_failure_keeps_its_envelope() -> None:
+    plain = run_with(LoopConfig(result_format="plain"))
+    assert rendered(plain, FINE) == ('{"text":"hi"}', ())
+    refused = failed("echo", call_denied("echo", "no"))
+    assert rendered(plain, refused) == (refused.text(), ())
+    compact = replace(COMPACT, result_format="plain")
+    assert rendered(run_with(compact), FINE)[0] == '{"text":"hi"}'

@@ -219,11 +219,12 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
         *(
             (
                 lambda messages=messages: Plan.of(model="m", messages=messages),
-                "messages: expected a text, or a list of messages such as UserMessage('Hello.'), got " + kind,
+                "messages: expected a text, or a list of messages such as UserMessage('Hello.') or "
+                '{"role": "user", "content": "Hello."}, got ' + kind,
             )
             for messages, kind in (
-                (cast("Any", [{"role": "user", "content": "hi"}]), "dict"),
-                (cast("Any", UserMessage("hi")), "UserMessage"),
+                (cast("Any", [1]), "int"),
+                (cast("Any", 1), "int"),
             )
         ),
         (
@@ -237,7 +238,21 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
         ),
         (
             lambda: Plan.of(model="m", messages="hi", tools=cast("Any", 1)),
-            "tools: expected the surface of a tool host, got int",
+            "tools: expected the surface of a tool host, got int; "
+            "write tools=PythonTools([function, ...]).surface",
+        ),
+        *(
+            (
+                lambda fields=fields: Plan(**cast("Any", {"model": "m", "messages": HI, **fields})),
+                f"{key}: Plan(...) takes it only in its final form; write Plan.of(...)",
+            )
+            for key, fields in (
+                ("messages", {"messages": "hi"}),
+                ("messages", {"messages": ({"role": "user", "content": "hi"},)}),
+                ("tools", {"tools": []}),
+                ("options", {"options": {"temperature": 0}}),
+                ("overrides", {"overrides": {"seed": 1}}),
+            )
         ),
         (lambda: Plan("m", ()), "messages: expected at least one message to begin with"),
         (lambda: Plan("m", HI, canonical([1])), "options: expected a JSON object, got [1]"),

@@ -58,6 +58,7 @@ NAMES = [
 OTHERS = [
     "argument_repairs",
     "stream",
+    "result_format",
     "text_calls_for",
     "tool_use_mode",
     "tool_failure_policy",
@@ -117,6 +118,7 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "tool_result_transforms": (),
         "require_first_call": False,
         "argument_repairs": "safe",
+        "result_format": "envelope",
         "max_tool_definitions_count": 128,
         "max_tool_definitions_bytes": 200_000,
         "null_for_optional_is_absent": False,
@@ -244,6 +246,10 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
         (
             {"text_calls_for": "none"},
             "text_calls_for: expected one of all, approved, read_only, got 'none'",
+        ),
+        (
+            {"result_format": "text"},
+            "result_format: expected one of envelope, plain, got 'text'",
         ),
         (
             {"argument_repairs": "none"},

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -8,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._tools.faults import Fault
-from toolreel_core._tools.result_envelope import Envelope, ToolFailure, envelope_of, failed
+from toolreel_core._tools.result_envelope import Envelope, ToolFailure, envelope_of, failed, plain_text
 
 
 def enveloped(output: str, limit: int = 1000) -> Envelope:
@@ -155,3 +156,54 @@ def test_the_text_is_the_canonical_text_of_the_tree(
     envelope = Envelope(ok, name, data, tuple(warnings), tuple(errors), untrusted)
     assert envelope.text() == canonical(envelope.tree())
     assert type(envelope.text()) is JsonText
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("3", "3"),
+        ("null", "null"),
+        ('"three"', "three"),
+        ('"say \\"three\\""', 'say "three"'),
+        ('{"n":3}', '{"n":3}'),
+        ("[1]", "[1]"),
+        ('{"ok":true,"data":{"n":3}}', '{"n":3}'),
+    ],
+)
+def test_a_plain_result_is_its_data_alone(output: str, text: str) -> None:
+    assert plain_text(envelope_of("add", output, limit=100).tree()) == text
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        failed("add", Fault("TOOL_NOT_FOUND", "No such tool.")),
+        Envelope(True, "add", canonical({"n": 3}), warnings=("old",)),
+        Envelope(True, "add", canonical({"n": 3}), untrusted=True),
+        Envelope(True, "add", canonical({"value": ""})),
+        Envelope(True, "add", canonical({"value": " "})),
+        Envelope(True, "add", canonical({"value": '{"ok":false,"errors":[]}'})),
+        Envelope(True, "add", canonical({"ok": False, "tool_name": "add", "n": 3})),
+        Envelope(True, "add", canonical({"ok": False})),
+        Envelope(True, "add", canonical({"value": {"ok": True, "tool_name": "add"}})),
+    ],
+)
+def test_what_says_more_than_data_or_could_be_mistaken_keeps_its_envelope(envelope: Envelope) -> None:
+    assert plain_text(envelope.tree()) == envelope.text()
+
+
+@pytest.mark.parametrize("data", [{"ok": "yes", "tool_name": "add"}, {"ok": True, "n": 3}])
+def test_data_with_ok_is_no_envelope(data: dict[str, Json]) -> None:
+    assert plain_text(Envelope(True, "add", canonical(data)).tree()) == canonical(data)
+
+
+def test_a_tree_that_a_transform_has_changed_is_plain_where_it_still_has_data() -> None:
+    assert plain_text({"ok": True, "data": {"n": 3}}) == '{"n":3}'
+    assert plain_text({"ok": True, "data": 3}) == '{"ok":true,"data":3}'
+
+
+@given(json_objects)
+def test_a_plain_result_never_reads_as_another_outcome(data: Mapping[str, Json]) -> None:
+    text = plain_text(Envelope(True, "add", canonical(data)).tree())
+    again = envelope_of("add", canonical(text) if not text.startswith(("{", "[")) else text, limit=10**6)
+    assert again.ok

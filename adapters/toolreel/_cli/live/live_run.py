@@ -10,7 +10,6 @@ from operator import or_
 from pathlib import Path
 from typing import Any
 
-from toolreel._cli.live.recording_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import STOPPED
 from toolreel._driver.aio import ago_on, arun
@@ -23,6 +22,7 @@ from toolreel._internal.errors import AdapterError, MissingExtra
 from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
+from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._replay.replay import Driver, check_surface, run_on
 from toolreel._replay.run_underway import Answered
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets

@@ -16,7 +16,7 @@ from toolreel._secrets.project_rules import SecretRules, read_rules, rules_in
 from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 
 if TYPE_CHECKING:
-    from toolreel._cli.live.recording_files import Keeping
+    from toolreel._replay.recorded_files import Keeping
     from toolreel.cassette._session import Mode
 
 secrets_option = click.option(

@@ -48,7 +48,7 @@ from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._cli.live.live_run import LiveTarget
-    from toolreel._cli.live.recording_files import Keeping
+    from toolreel._replay.recorded_files import Keeping
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Exits with 3 if the recording has no answer for a request, so that the fork stops there.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.recording_files import check_free
+    from toolreel._replay.recorded_files import check_free
 
     if sum((recorded, other is not None, base_url is not None)) != 1:
         raise click.UsageError(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Final, assert_never, cast
+from typing import Final, assert_never
 
 from toolreel._driver.run_result import Run
 from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._plan.request import IgnoredWhy
 from toolreel_core._protocol import notes
 from toolreel_core._replies.warning_codes import UNREPAIRED
@@ -156,11 +156,19 @@ def _calls(run: Run) -> Iterator[tuple[CallSummary, ...]]:
 
 
 def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
-    envelope = cast("Mapping[str, Json]", parse(JsonText(result.content)))
-    if envelope.get("ok", True):
-        return CallSummary(
-            call.name, call.arguments, provenance, True, canonical(envelope.get("data", envelope))
-        )
-    errors = cast("list[Mapping[str, str]]", envelope.get("errors", []))
-    reasons = "; ".join(f"{error['code']}: {error['message']}" for error in errors)
-    return CallSummary(call.name, call.arguments, provenance, False, reasons)
+    match read(result.content).value_or(result.content):
+        case {"ok": False, "errors": [*errors]}:
+            reasons = "; ".join(_reason(error) for error in errors)
+            return CallSummary(call.name, call.arguments, provenance, False, reasons)
+        case {"ok": True, "tool_name": _, "data": data}:
+            return CallSummary(call.name, call.arguments, provenance, True, canonical(data))
+        case data:
+            return CallSummary(call.name, call.arguments, provenance, True, canonical(data))
+
+
+def _reason(error: Json) -> str:
+    match error:
+        case {"code": code, "message": message}:
+            return f"{code}: {message}"
+        case _:
+            return canonical(error)

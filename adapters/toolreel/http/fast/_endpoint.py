@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 from toolreel._driver.ports import Listener
 from toolreel._driver.pulling import aevent_of, event_of
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange_limits import Exchange
@@ -185,6 +186,7 @@ class _FastEndpoint(ABC, Generic[_Client]):
         self,
         base_url: str,
         *,
+        api_key: str | Secret | None = None,
         api_key_env: str | None = None,
         api_prefix: str = API_PREFIX,
         headers: Mapping[str, str] = NO_HEADERS,
@@ -207,6 +209,7 @@ class _FastEndpoint(ABC, Generic[_Client]):
             api_prefix=api_prefix,
             headers=headers,
             api_key_header=api_key_header,
+            api_key=api_key,
         )
         self._url = _target(self.address)
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeAlias
 
-from toolreel_core._conversation.message import Message
+from toolreel_core._conversation.chat_form import Messages
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
@@ -136,7 +136,7 @@ class Preset:
         self,
         *,
         model: str,
-        messages: str | Iterable[Message],
+        messages: Messages,
         tools: ToolSurface | Iterable[ToolDefinition] = (),
         options: Tree | None = None,
         settings: Mapping[str, Any] | None = None,

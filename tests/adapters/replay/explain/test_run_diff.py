@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.adapters.driver.test_sync import add
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.adapters.replay.test_retrace import stopped
 from tests.samples import PING
@@ -88,6 +89,11 @@ def test_ids_that_change_the_order_of_results_are_no_other_run_either() -> None:
 # Plans.
 
 
+def ping() -> str:
+    """Is anybody there?"""
+    return "pong"
+
+
 @pytest.mark.parametrize(
     ("plan", "place"),
     [
@@ -106,7 +112,7 @@ def test_ids_that_change_the_order_of_results_are_no_other_run_either() -> None:
     ],
 )
 def test_plans_are_compared_key_by_key(plan: Plan, place: str) -> None:
-    difference = diff(RUN, recorded(SUM, plan, approver=Always()))
+    difference = diff(RUN, recorded(SUM, plan, tools=[add, ping], approver=Always()))
     assert places(difference.plan)[0] == place
     assert not difference.same
 

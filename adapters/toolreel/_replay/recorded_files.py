@@ -170,7 +170,8 @@ def check_free(cassette: Path) -> None:
     for existing in (cassette, companion(cassette)):
         if existing.exists():
             raise CassetteError(
-                f"{existing} exists already: record under another name, or replace it with --overwrite"
+                f"{existing} exists already: record under another name, or replace it with --overwrite "
+                "(overwrite=True)"
             )
 
 

@@ -1,0 +1,289 @@
+"""``Agent``: a model with tools and instructions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import Any, Final, TypeAlias, cast
+
+from toolreel._agent.approval import Approve, approver_of, async_approver_of, check_approve
+from toolreel._agent.offered_tools import AgentTools, OfferedTools
+from toolreel._agent.runs import AgentRuns
+from toolreel._agent.server import server_of
+from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.ports import AsyncEndpoint, Endpoint, Journal, Observer, secrets_of
+from toolreel._driver.run_result import Run
+from toolreel._secrets.secret import Secret
+from toolreel._secrets.urls import shown_url
+from toolreel.presets._catalogues import with_files
+from toolreel.tools._threads_async import awaited, in_thread
+from toolreel_core._conversation.chat_form import Messages, messages_of
+from toolreel_core._conversation.message import Message, SystemMessage
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._settings.loop_config import LoopConfig
+
+PresetLike: TypeAlias = str | Iterable[str] | Preset | None
+"""A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""
+
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "model": (str,),
+    "base_url": (str,),
+    "instructions": (str,),
+    "provider": (str,),
+    "api_key": (str, Secret),
+    "api_key_env": (str,),
+    "headers": (Mapping,),
+    "options": (Mapping,),
+    "config": (LoopConfig, Mapping),
+}
+_KIND_NAMES: Final = {str: "a text", Mapping: "an object", LoopConfig: "a LoopConfig"}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Agent:
+    """A model with tools and instructions: a value, of which each run makes its plan and its ports.
+
+    ::
+
+        agent = Agent("your-model", base_url="https://your.server/v1", tools=[stock])
+        print(agent.run("How many pins are in stock?").text)
+
+    :raises ConfigError: if a setting is not usable; says what to write
+    """
+
+    model: str
+    """The model's name, as the server knows it."""
+    _: KW_ONLY
+    base_url: str | None = None
+    """URL of the server, with or without ``/v1``; by default, that in ``TOOLREEL_BASE_URL``, else in
+    ``OPENAI_BASE_URL``."""
+    tools: AgentTools = ()
+    """Typed functions, tools, tool hosts, Agent Skills, or a list of any of these."""
+    instructions: str = ""
+    """The system message."""
+    provider: str = ""
+    """The provider whose presets apply, such as ``openrouter``; by default, only those of the model do."""
+    preset: PresetLike = None
+    """Presets by name, on top of those; a :class:`Preset` instead of them, so that ``Preset()`` is none."""
+    api_key: str | Secret | None = None
+    """The API key itself; it is never shown, recorded or pickled."""
+    api_key_env: str | None = None
+    """The variable that holds the key; by default ``TOOLREEL_API_KEY``, else, for OpenAI and the server of
+    ``OPENAI_BASE_URL``, ``OPENAI_API_KEY``."""
+    headers: Mapping[str, str | Secret] | None = None
+    """Further headers of each request; their values are treated like the key."""
+    options: Mapping[str, Json] | None = None
+    """Further keys of the request, such as ``temperature``."""
+    config: LoopConfig | Mapping[str, Any] | None = None
+    """Settings of the loop, over those of the presets; in an object also settings of the provider. Of a
+    ``LoopConfig`` counts what differs from its defaults."""
+    seed: int = 0
+    """The seed of everything random in a run, such as retry jitter."""
+    endpoint: Endpoint | AsyncEndpoint | None = None
+    """An endpoint of your own instead of a server; it stays open."""
+    approve: Approve | None = None
+    """Decides about tools that need approval: a function of name and arguments that returns ``True``,
+    ``False``, a reason for a denial, or ``None`` to leave it open; or an approver. By default, the run rests
+    until :meth:`Run.approve` or :meth:`Run.deny`."""
+    _offered: OfferedTools = field(init=False, compare=False)
+    _preset: Preset = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._check_kinds()
+        for name in ("base_url", "api_key", "api_key_env", "headers"):
+            if self.endpoint is not None and getattr(self, name):
+                raise ConfigError(f"{name} and endpoint are both given; give it to the endpoint")
+        if self.endpoint is not None and not hasattr(self.endpoint, "send"):
+            kind = type(self.endpoint).__name__
+            raise ConfigError(f"endpoint: expected an endpoint, got {kind}; write base_url= for a URL")
+        check_approve(self.approve)
+        if self.api_key is not None:
+            object.__setattr__(self, "api_key", Secret(self.api_key))
+        if self.headers is not None:
+            hidden = {name: Secret(value) for name, value in self.headers.items()}
+            object.__setattr__(self, "headers", hidden)
+        object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
+        object.__setattr__(self, "_preset", self._merged_preset())
+
+    def plan(self, prompt: Messages) -> Plan:
+        """The plan of a run: what :meth:`run` runs, for the layer below.
+
+        :param prompt: a text, a message, an object in the chat-completions form, or a list of those
+        """
+        config = self.config.changes() if isinstance(self.config, LoopConfig) else self.config
+        return self._preset.plan(
+            model=self.model,
+            messages=self._messages(prompt),
+            tools=self._offered.surface,
+            options=self.options,
+            settings=config,
+            seed=self.seed,
+        )
+
+    def run(
+        self,
+        prompt: Messages,
+        *,
+        record: str | Path | None = None,
+        overwrite: bool = False,
+        journal: Journal | None = None,
+        observe: Observer | None = None,
+    ) -> Run:
+        """Run until the model has answered, a limit is reached, or a call needs approval.
+
+        A provider that fails and a model that misbehaves do not raise: ``outcome`` says how the run ended,
+        and ``raise_for_outcome()`` raises unless it completed.
+
+        :param prompt: a text, a message, an object in the chat-completions form, or a list of those
+        :param record: record the run as ``<record>.yaml`` and ``<record>.journal.jsonl``, which ``replay``
+            takes; with an endpoint of your own there is only the journal
+        :param overwrite: whether the recording may replace another one
+        :param journal: instead, a journal of your own
+        :param observe: called with each note (a decision of the run) as soon as it is made
+        :raises ConfigError: before the first request, if a setting is not usable
+        :raises EndpointConfigError: if no server is named, or its settings are not usable
+        :raises SecretFound: if the recording would hold a secret
+        """
+        return self._runs(record, journal, observe, overwrite=overwrite).run(self.plan(prompt))
+
+    async def arun(
+        self,
+        prompt: Messages,
+        *,
+        record: str | Path | None = None,
+        overwrite: bool = False,
+        journal: Journal | None = None,
+        observe: Observer | None = None,
+    ) -> Run:
+        """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
+        return await self._runs(record, journal, observe, overwrite=overwrite).arun(self.plan(prompt))
+
+    @contextmanager
+    def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - of httpx, an extra
+        """The ports of a run, for ``run``, ``go_on`` and ``resume``; the endpoint is open inside the block.
+
+        :param transport: of httpx, for example a cassette's
+        """
+        host, approver = self._offered.host(), approver_of(self.approve)
+        if self.endpoint is not None:
+            if iscoroutinefunction(self.endpoint.send):
+                raise ConfigError(
+                    f"endpoint: {type(self.endpoint).__name__} is async; write await agent.arun(...)"
+                )
+            yield Ports(cast("Endpoint", self.endpoint), host, approver)
+            return
+        from toolreel.http._httpx_endpoint import HttpEndpoint
+
+        with HttpEndpoint(**self._connection(), transport=transport) as endpoint:
+            yield Ports(endpoint, host, approver)
+
+    @asynccontextmanager
+    async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - see above
+        """The async version of :meth:`ports`."""
+        host, approver = self._offered.async_host(), async_approver_of(self.approve)
+        if self.endpoint is not None:
+            yield AsyncPorts(_awaited(self.endpoint), host, approver)
+            return
+        from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
+
+        async with AsyncHttpEndpoint(**self._connection(), transport=transport) as endpoint:
+            yield AsyncPorts(endpoint, host, approver)
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that its runs send, by name; nothing shows or records them."""
+        from toolreel.http._request import Address
+
+        if self.endpoint is not None:
+            return secrets_of(self.endpoint, *self._offered.hosts)
+        connection = self._connection()
+        address = Address.of(connection.pop("base_url"), connection.pop("api_key_env"), **connection)
+        return {**secrets_of(*self._offered.hosts), **address.secrets}
+
+    def __repr__(self) -> str:
+        """Model, server and tools, and nothing secret."""
+        where = ""
+        if self.endpoint is not None:
+            where = f", endpoint={type(self.endpoint).__name__}"
+        elif self.base_url is not None:
+            where = f", base_url={shown_url(self.base_url)!r}"
+        names = [definition.name for definition in self._offered.surface.definitions]
+        return f"Agent({self.model!r}{where}, tools=[{', '.join(names)}])"
+
+    def _check_kinds(self) -> None:
+        for name, kinds in _KINDS.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kinds):
+                expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind in _KIND_NAMES)
+                raise ConfigError(f"{name}: expected {expected}, got {type(value).__name__}")
+        for name, value in (self.headers or {}).items():
+            if not isinstance(value, (str, Secret)):
+                raise ConfigError(f"headers: expected a text for {name}, got {type(value).__name__}")
+
+    def _runs(
+        self, record: str | Path | None, journal: Journal | None, observe: Observer | None, *, overwrite: bool
+    ) -> AgentRuns:
+        if record is not None and journal is not None:
+            raise ConfigError("record and journal are both given; a recording has a journal of its own")
+        path = None if record is None else Path(str(record).removesuffix(".yaml") + ".yaml")
+        return AgentRuns(self, journal, observe, path, overwrite)
+
+    def _messages(self, prompt: Messages) -> tuple[Message, ...]:
+        told = "\n\n".join(filter(None, (self.instructions, self._offered.message)))
+        given = messages_of(prompt)
+        system = SystemMessage(told)
+        # A prompt that goes on with the messages of an earlier run begins with them.
+        return given if not told or given[:1] == (system,) else (system, *given)
+
+    def _merged_preset(self) -> Preset:
+        if isinstance(self.preset, Preset):
+            return self.preset
+        collection = with_files()
+        if self.provider and not collection.defaults(self.provider).names:
+            raise ConfigError(f"provider: {unknown_name('provider', self.provider, collection.providers)}")
+        names = (self.preset,) if isinstance(self.preset, str) else self.preset or ()
+        return collection.for_(self.provider, self.model).merged(collection.merged(names))
+
+    def _connection(self) -> dict[str, Any]:
+        """The arguments of an endpoint."""
+        key = Secret(self.api_key) if self.api_key is not None else None
+        server = server_of(self.base_url, key, self.api_key_env, os.environ)
+        return {
+            "base_url": server.base_url,
+            "api_key": server.api_key,
+            "api_key_env": server.api_key_env,
+            "headers": {name: Secret(value).reveal() for name, value in (self.headers or {}).items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadedEndpoint:
+    """Async version of an endpoint that may block."""
+
+    endpoint: Endpoint
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the endpoint sends."""
+        return secrets_of(self.endpoint)
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request in a thread."""
+        return await awaited(in_thread("request", partial(self.endpoint.send, effect)))
+
+
+def _awaited(endpoint: Endpoint | AsyncEndpoint) -> AsyncEndpoint:
+    if iscoroutinefunction(endpoint.send):
+        return cast("AsyncEndpoint", endpoint)
+    return ThreadedEndpoint(cast("Endpoint", endpoint))

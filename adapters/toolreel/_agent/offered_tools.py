@@ -1,0 +1,162 @@
+"""The tools of an agent: functions, tools, hosts and skills, in lists as deep as you like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from typing import Protocol, TypeAlias, cast, runtime_checkable
+
+from toolreel._driver.ports import AsyncToolHost, ToolHost
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
+from toolreel.tools._python.tool import Tool
+from toolreel.tools._router import AsyncRouter, Router
+from toolreel.tools._threads_async import ThreadedTools
+from toolreel_core._errors import ConfigError
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
+
+
+@runtime_checkable
+class OfferingHost(Protocol):
+    """A tool host that says what it has, such as ``PythonTools``, ``McpTools`` or ``OpenApiTools``."""
+
+    @property
+    def surface(self) -> ToolSurface:
+        """Its tools."""
+        ...
+
+
+class SkillFolders(Protocol):
+    """What ``toolreel.tools.skills.read_skills`` returns."""
+
+    @property
+    def skills(self) -> tuple[object, ...]:
+        """The skills."""
+        ...
+
+
+AgentTools: TypeAlias = (
+    "Callable[..., object] | Tool | OfferingHost | SkillFolders | Iterable[AgentTools]"  # itself in a list
+)
+"""A typed function, a :class:`Tool`, a tool host, Agent Skills, or a list of any of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTools:
+    """What the tools of an agent come to: one surface, and what runs each of them."""
+
+    functions: tuple[Tool, ...] = ()
+    hosts: tuple[OfferingHost, ...] = ()
+    message: str = ""
+    """What the model is told about skills."""
+
+    @classmethod
+    def of(cls, given: AgentTools) -> OfferedTools:
+        """The tools in a list.
+
+        :raises ConfigError: if one of them is no tool, or two share a name; says what to write
+        """
+        functions: list[Tool] = []
+        hosts: list[OfferingHost] = []
+        messages: list[str] = []
+        for each in _flat(given):
+            if isinstance(each, Tool):
+                functions.append(each)
+            elif isinstance(each, OfferingHost):
+                hosts.append(_checked(each))
+            else:
+                tools, message = _skills(each)
+                functions += tools
+                messages.append(message)
+        offered = cls(tuple(functions), tuple(hosts), "\n\n".join(filter(None, messages)))
+        _ = offered.surface  # says so if two share a name
+        return offered
+
+    @property
+    def surface(self) -> ToolSurface:
+        """All tools, as a plan takes them."""
+        surfaces = [host.surface for host in self.hosts]
+        own = [tool.definition for tool in self.functions]
+        return ToolSurface(
+            (*own, *(definition for surface in surfaces for definition in surface.definitions)),
+            tuple(name for surface in surfaces for name in surface.masked),
+        )
+
+    def host(self) -> ToolHost:
+        """What runs them in a sync run.
+
+        :raises ConfigError: if one of them is async
+        """
+        for tool in self.functions:
+            if tool.is_async:
+                raise ConfigError(f"tool {tool.definition.name!r} is async; write await agent.arun(...)")
+        for host in self.hosts:
+            if _is_async(host):
+                raise ConfigError(f"tools: {type(host).__name__} is async; write await agent.arun(...)")
+        own = PythonTools(self.functions)
+        if not self.hosts:
+            return own
+        return Router({name: cast("ToolHost", host) for name, host in self._routes()}, own)
+
+    def async_host(self) -> AsyncToolHost:
+        """What runs them in an async run; hosts that block run in threads."""
+        own = AsyncPythonTools(self.functions)
+        if not self.hosts:
+            return own
+        return AsyncRouter({name: _awaited(host) for name, host in self._routes()}, own)
+
+    def _routes(self) -> Iterator[tuple[str, OfferingHost]]:
+        # Whole names: the longest prefix that a router finds for a name is the name itself.
+        for host in self.hosts:
+            for definition in host.surface.definitions:
+                yield definition.name, host
+
+
+def _flat(given: object) -> Iterator[Tool | OfferingHost | SkillFolders]:
+    if isinstance(given, Tool):
+        yield given
+    elif isinstance(given, (ToolSurface, ToolDefinition, Mapping, str, bytes)):
+        raise ConfigError(
+            f"tools: {type(given).__name__} cannot run tools; give the function or the host instead"
+        )
+    elif isinstance(given, OfferingHost):
+        yield given
+    elif isinstance(getattr(given, "skills", None), tuple):
+        yield cast("SkillFolders", given)
+    elif isinstance(given, Iterable):
+        for each in given:
+            yield from _flat(each)
+    elif callable(given):
+        yield Tool.of(given)
+    else:
+        raise ConfigError(
+            f"tools: expected functions, tools or tool hosts, got {type(given).__name__}; "
+            "write tools=[function, ...]"
+        )
+
+
+def _checked(host: OfferingHost) -> OfferingHost:
+    surface = host.surface
+    if not isinstance(host, Toolbox) and not surface.definitions and not surface.masked:
+        name = type(host).__name__
+        raise ConfigError(
+            f"tools: {name} offers no tool yet; make the agent inside `with {name}(...) as host:`"
+        )
+    return host
+
+
+def _skills(given: SkillFolders) -> tuple[list[Tool], str]:
+    from toolreel.tools.skills._folders import Skills
+    from toolreel.tools.skills._skill_tools import skill_tools, skills_message
+
+    skills = cast("Skills", given)
+    return skill_tools(skills), skills_message(skills)
+
+
+def _is_async(host: object) -> bool:
+    return iscoroutinefunction(getattr(host, "run", None))
+
+
+def _awaited(host: OfferingHost) -> AsyncToolHost:
+    return cast("AsyncToolHost", host) if _is_async(host) else ThreadedTools(cast("ToolHost", host))

@@ -1,0 +1,119 @@
+"""What a driver checks before the first request: whether the performer can perform the plan at all.
+
+Each message says what to write instead: these are the mistakes of a first program.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from inspect import iscoroutinefunction
+from typing import Any, Final, NamedTuple, cast
+
+from toolreel._driver.performer import AsyncNoTools, AsyncPorts, NoTools, Ports
+from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
+from toolreel_core._errors import ConfigError
+from toolreel_core._plan.plan import Plan
+from toolreel_core._tools.surface import ToolSurface
+
+_EVENTS: Final = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
+
+
+def performer_of(plan: Plan, given: Performer | Endpoint) -> Performer:
+    """The performer of a run: the given one, or ports over an endpoint.
+
+    :raises ConfigError: if it cannot perform the plan; says what to write
+    """
+    if hasattr(given, "perform"):
+        performer = cast("Performer", given)
+        if iscoroutinefunction(performer.perform):
+            raise ConfigError(f"run: {type(given).__name__} is async; write await arun(plan, ...)")
+        for port in _ports_of(given):
+            if port.is_async:
+                raise ConfigError(f"{port.name} is async; write AsyncPorts(...) and await arun(plan, ...)")
+        _check_tools(plan, performer)
+        return performer
+    if not hasattr(given, "send"):
+        raise ConfigError(f"run: expected ports, got {type(given).__name__}; write Ports(endpoint, tools)")
+    return performer_of(plan, Ports(cast("Any", given)))
+
+
+def async_performer_of(plan: Plan, given: AsyncPerformer | AsyncEndpoint) -> AsyncPerformer:
+    """The async version of :func:`performer_of`."""
+    if hasattr(given, "perform"):
+        if isinstance(given, Ports):
+            raise ConfigError("arun: Ports is not async; write AsyncPorts(...), or run(plan, ...)")
+        performer = cast("AsyncPerformer", given)
+        for port in _ports_of(given):
+            if port.blocks:
+                raise ConfigError(f"{port.name} is not async; take its async version, or Ports and run()")
+        _check_tools(plan, performer)
+        return performer
+    if not hasattr(given, "send"):
+        raise ConfigError(
+            f"arun: expected ports, got {type(given).__name__}; write AsyncPorts(endpoint, tools)"
+        )
+    return async_performer_of(plan, AsyncPorts(cast("Any", given)))
+
+
+class _Port(NamedTuple):
+    """What ports were given for one kind of effect."""
+
+    name: str
+    method: Callable[..., object]
+
+    @property
+    def is_async(self) -> bool:
+        return iscoroutinefunction(self.method)
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it says that it returns its answer; a plain function may also return an awaitable."""
+        says = str(getattr(self.method, "__annotations__", {}).get("return", ""))
+        return not self.is_async and any(event in says for event in _EVENTS) and "[" not in says
+
+
+def _ports_of(performer: object) -> Iterator[_Port]:
+    if isinstance(performer, Ports | AsyncPorts):
+        for what, port, method in (
+            ("endpoint", performer.endpoint, "send"),
+            ("tools", performer.tools, "run"),
+            ("approver", performer.approver, "decide"),
+            ("clock", performer.clock, "wait"),
+        ):
+            if callable(getattr(port, method, None)):
+                yield _Port(f"{what}: {type(port).__name__}", getattr(port, method))
+
+
+def _check_tools(plan: Plan, performer: object) -> None:
+    if not isinstance(performer, Ports | AsyncPorts) or not plan.sends_tools:
+        return
+    tools, kind = performer.tools, type(performer).__name__
+    planned = [tool.name for tool in plan.tools.definitions if tool.exposed]
+    if isinstance(tools, NoTools | AsyncNoTools):
+        if planned:
+            raise ConfigError(
+                f"the plan has tools ({_named(planned)}), and {kind} has none to run them; "
+                f"write {kind}(endpoint, tools)"
+            )
+        return
+    surface = getattr(tools, "surface", None)
+    if not isinstance(surface, ToolSurface):  # a host of one's own need not say what it has
+        return
+    hosted = {tool.name for tool in surface.definitions}
+    if missing := [name for name in planned if name not in hosted]:
+        raise ConfigError(
+            f"the plan has tools ({_named(missing)}) that {type(tools).__name__} does not have; "
+            "write Plan.of(..., tools=host.surface) with the host that you give the ports"
+        )
+    if hosted and not plan.tools.definitions and not plan.tools.masked:
+        warnings.warn(
+            f"the ports have tools ({_named(sorted(hosted))}), and the plan offers none to the model; write "
+            'Plan.of(..., tools=host.surface), or LoopConfig(tool_use_mode="disabled") if that is meant',
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")

@@ -1,0 +1,371 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import trio
+
+from tests.adapters.agent.typing_of_agents import amain, main
+from tests.samples import complaint
+from tests.servers.chat_server import replying, serving
+from toolreel import (
+    Agent,
+    Always,
+    AsyncPythonTools,
+    Completed,
+    ConfigError,
+    EndpointConfigError,
+    LoopConfig,
+    MemoryJournal,
+    Never,
+    OutcomeError,
+    Preset,
+    PythonTools,
+    Run,
+    SystemMessage,
+    Tool,
+    UserMessage,
+    go_on,
+    replay,
+    story,
+    tool,
+)
+from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._driver.run_result import Resting
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core import dump, load_state
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return {"pin": 4, "shim": 0}[part]
+
+
+async def price(part: str) -> float:
+    """What a part costs."""
+    await asyncio.sleep(0)
+    return {"pin": 0.5}[part]
+
+
+@tool(needs_approval=True)
+def order(part: str, count: int) -> str:
+    """Order a part."""
+    return f"{count} {part} ordered"
+
+
+ASKS = calling(("stock", {"part": "pin"}))
+ORDERS = calling(("order", {"part": "pin", "count": 2}))
+FOUR = saying("There are 4.")
+
+
+def agent(*script: Any, **settings: Any) -> Agent:  # noqa: ANN401 - whatever an agent takes
+    return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
+
+
+def results(run: Run) -> list[str]:
+    return [str(each["content"]) for each in run.messages_as_dicts() if each["role"] == "tool"]
+
+
+ON: list[Callable[..., Run]] = [
+    lambda agent, *given, **settings: agent.run(*given, **settings),
+    lambda agent, *given, **settings: asyncio.run(agent.arun(*given, **settings)),
+    lambda agent, *given, **settings: trio.run(partial(agent.arun, *given, **settings)),
+]
+
+
+@pytest.mark.parametrize("run", ON)
+@pytest.mark.parametrize(
+    "tools",
+    [
+        stock,
+        [stock],
+        (Tool.of(stock),),
+        PythonTools([stock]),
+        [PythonTools([order]), [stock]],
+        [[], [[stock]], PythonTools([])],
+    ],
+)
+def test_tools_are_functions_and_hosts_in_lists(run: Callable[..., Run], tools: Any) -> None:  # noqa: ANN401
+    ended = run(agent(ASKS, FOUR, tools=tools), "How many pins?")
+    assert (ended.outcome, ended.text) == (Completed("There are 4."), "There are 4.")
+    assert ['"value":4' in result for result in results(ended)] == [True]
+
+
+def test_async_functions_and_hosts_run_in_async_runs() -> None:
+    calls = calling(("price", {"part": "pin"}))
+    for tools in ([stock, price], [AsyncPythonTools([price]), stock]):
+        ended = asyncio.run(agent(calls, ASKS, FOUR, tools=tools).arun("?"))
+        assert [("0.5" in result, "4" in result) for result in results(ended)] == [
+            (True, False),
+            (False, True),
+        ]
+
+
+def test_a_sync_run_works_inside_a_running_loop() -> None:
+    async def handler() -> str:
+        return agent(ASKS, FOUR, tools=[stock]).run("How many?").text
+
+    assert asyncio.run(handler()) == "There are 4."
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "hi",
+        UserMessage("hi"),
+        {"role": "user", "content": "hi"},
+        ["hi"],
+        [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
+        iter([UserMessage("hi")]),
+    ],
+)
+def test_a_prompt_is_whatever_says_something(prompt: Any) -> None:  # noqa: ANN401 - see agent()
+    assert agent().plan(prompt).messages == (UserMessage("hi"),)
+
+
+def test_instructions_come_first_and_once() -> None:
+    one = agent(FOUR, saying("Yes."), instructions="Be brief.")
+    first = one.run("How many?")
+    assert first.messages[0] == SystemMessage("Be brief.")
+    second = one.run([*first.messages, "Sure?"])
+    assert [each["role"] for each in second.messages_as_dicts()] == [
+        "system", "user", "assistant", "user", "assistant",
+    ]  # fmt: skip
+    assert one.plan([*first.messages_as_dicts(), "Sure?"]) == one.plan([*first.messages, "Sure?"])
+
+
+def test_presets_are_those_of_the_model_and_of_the_provider_that_is_named() -> None:
+    assert agent().plan("hi").presets == ("default_tool_calling",)
+    assert "openrouter" in agent(provider="openrouter").plan("hi").presets
+    assert "untrusted_content" in agent(preset="untrusted_content").plan("hi").presets
+    assert agent(preset=Preset()).plan("hi").presets == ()
+    assert agent(config=LoopConfig(max_turns=3)).plan("hi").config.max_turns == 3
+    settings = {"max_tool_calls_per_turn": None, "id_style": "kimi"}
+    changed = agent(config=settings, options={"temperature": 0}).plan("hi")
+    assert (changed.config.max_tool_calls_per_turn, changed.provider.id_style) == (None, "kimi")
+    assert "temperature" in changed.options
+
+
+@pytest.mark.parametrize(
+    ("approve", "said"),
+    [
+        (lambda _, arguments: arguments["count"] < 3, '"ok":true'),
+        (lambda *_: False, "TOOL_DENIED"),
+        (lambda name, _: f"no {name} today", "no order today"),
+        (Always(), '"ok":true'),
+        (Never("never"), "never"),
+    ],
+)
+@pytest.mark.parametrize("run", ON)
+def test_a_function_or_an_approver_decides(run: Callable[..., Run], said: str, approve: Any) -> None:  # noqa: ANN401 - see agent()
+    ended = run(agent(ORDERS, FOUR, tools=[order], approve=approve), "Order two.")
+    assert ended.completed
+    assert said in results(ended)[0]
+
+
+def test_plain_results_are_told_and_explained() -> None:
+    calls = [ASKS, calling(("stock", {"part": "nut"})), FOUR]
+    ended = agent(*calls, tools=[stock], config={"result_format": "plain"}).run("How many?")
+    assert results(ended)[0] == "4"
+    assert results(ended)[1].startswith('{"ok":false,"tool_name":"stock"')
+    assert [(call.ok, call.result[:14]) for turn in story(ended) for call in turn.calls] == [
+        (True, "4"),
+        (False, "INTERNAL_ERROR"),
+    ]
+
+
+def test_an_async_function_decides_in_async_runs() -> None:
+    async def ask(name: str, arguments: Mapping[str, Any]) -> bool:
+        await asyncio.sleep(0)
+        return name == "order" and arguments["count"] == 2
+
+    ended = asyncio.run(agent(ORDERS, FOUR, tools=[order], approve=ask).arun("Order two."))
+    assert '"ok":true' in results(ended)[0]
+    words = "approve: the function is async; write await agent.arun(...)"
+    assert complaint(ConfigError, lambda: agent(ORDERS, tools=[order], approve=ask).run("Order.")) == words
+
+
+@pytest.mark.parametrize("approve", [None, lambda *_: None])
+def test_without_a_decision_the_run_rests_and_goes_on_later(approve: Any) -> None:  # noqa: ANN401 - see agent()
+    one = agent(ORDERS, FOUR, tools=[order], approve=approve)
+    resting = one.run("Order two.")
+    assert isinstance(resting.outcome, Resting)
+    assert resting.text == ""
+    with pytest.raises(OutcomeError, match=r"order\(\{.*\}\) needs approval.*run\.approve\(\)"):
+        resting.raise_for_outcome()
+    ended = resting.approve()
+    assert ended.raise_for_outcome() is ended
+    assert '"ok":true' in results(ended)[0]
+    assert ended.notes[: len(resting.notes)] == resting.notes
+
+
+def test_a_denial_tells_the_model_why() -> None:
+    ended = agent(ORDERS, FOUR, tools=[order]).run("Order two.").deny("not today")
+    assert "not today" in results(ended)[0]
+
+
+def test_decisions_in_async_runs() -> None:
+    async def main() -> tuple[Run, Run]:
+        approved = await (await agent(ORDERS, FOUR, tools=[order]).arun("Order.")).aapprove()
+        denied = await (await agent(ORDERS, FOUR, tools=[order]).arun("Order.")).adeny("no")
+        return approved, denied
+
+    approved, denied = asyncio.run(main())
+    assert ('"ok":true' in results(approved)[0], "no" in results(denied)[0]) == (True, True)
+
+
+def test_a_stored_run_goes_on_with_the_ports_of_the_agent() -> None:
+    stored = dump(agent(ORDERS, tools=[order]).run("Order two.").state)
+    with agent(FOUR, tools=[order], approve=Always()).ports() as ports:
+        assert go_on(load_state(stored), ports).completed
+
+
+def test_an_agent_is_a_value_of_which_another_is_made() -> None:
+    one = agent(FOUR, tools=[stock], approve=Always())
+    other = replace(one, model="other", tools=[])
+    assert (other.model, other.plan("hi").tools.definitions, other.approve) == ("other", (), Always())
+    assert repr(one) == "Agent('m', endpoint=ScriptedEndpoint, tools=[stock])"
+    assert repr(Agent("m", base_url="http://h/v1?key=1a2b3c4d5e6f")).count("1a2b3c4d5e6f") == 0
+
+
+def test_a_journal_and_an_observer_see_the_run() -> None:
+    one, seen = agent(ASKS, FOUR, tools=[stock]), list[object]()
+    journal = MemoryJournal(one.plan("hi"))
+    ended = one.run("hi", journal=journal, observe=seen.append)
+    assert len(journal.lines) == 4
+    assert tuple(seen) == ended.notes
+
+
+def test_a_run_is_recorded_and_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "pins"
+    with serving(replying(ASKS), replying(FOUR)) as server:
+        Agent("m", base_url=server.url, tools=[stock]).run("How many?", record=path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["pins.journal.jsonl", "pins.yaml"]
+    assert replay(path).run.text == replay(path, tools=lambda: [stock]).run.text == "There are 4."
+    with pytest.raises(Exception, match=r"exists already: .* \(overwrite=True\)"):
+        Agent("m", base_url="http://127.0.0.1:9", tools=[stock]).run("How many?", record=path)
+    with serving(replying(FOUR)) as server:
+        one = Agent("m", base_url=server.url, tools=[stock])
+        asyncio.run(one.arun("How many?", record=f"{path}.yaml", overwrite=True))
+    assert len(replay(path).recorded.records) == 1
+
+
+def test_a_recorded_run_that_rests_goes_on_in_its_recording(tmp_path: Path) -> None:
+    path = tmp_path / "order"
+    with serving(replying(ORDERS), replying(FOUR)) as server:
+        resting = Agent("m", base_url=server.url, tools=[order]).run("Order two.", record=path)
+        assert isinstance(replay(path).run.outcome, Resting)
+        resting.approve()
+    replayed = replay(path)
+    assert replayed.run.text == "There are 4."
+    assert replayed.cassette is not None
+
+
+def test_a_run_on_an_endpoint_of_ones_own_is_recorded_as_a_journal(tmp_path: Path) -> None:
+    agent(ASKS, FOUR, tools=[stock]).run("How many?", record=tmp_path / "pins")
+    assert [file.name for file in tmp_path.iterdir()] == ["pins.journal.jsonl"]
+    assert replay(tmp_path / "pins").run.text == "There are 4."
+
+
+def test_a_run_that_fails_says_so_where_it_is_asked() -> None:
+    with pytest.raises(OutcomeError, match=r"transport.*nobody there") as raised:
+        Agent("m", endpoint=ScriptedEndpoint([Lost("connect", "nobody there")]), config={"max_tries": 1}).run(
+            "hi"
+        ).raise_for_outcome()
+    assert raised.value.outcome.name == "transport"
+
+
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (
+        lambda: agent(tools=1),
+        "tools: expected functions, tools or tool hosts, got int; write tools=[function, ...]",
+    ),
+    (
+        lambda: agent(tools=PythonTools([stock]).surface),
+        "tools: ToolSurface cannot run tools; give the function or the host instead",
+    ),
+    (
+        lambda: agent(tools=[{"type": "function"}]),
+        "tools: dict cannot run tools; give the function or the host instead",
+    ),
+    (lambda: agent(tools=[stock, stock]), "tool 'stock' is defined twice; rename one of the two"),
+    (lambda: agent(tools=[price]).run("hi"), "tool 'price' is async; write await agent.arun(...)"),
+    (
+        lambda: agent(tools=AsyncPythonTools([stock])).run("hi"),
+        "tools: AsyncPythonTools is async; write await agent.arun(...)",
+    ),
+    (
+        lambda: agent(approve=3),
+        "approve: expected a function of name and arguments, got int; write "
+        "approve=lambda name, arguments: True, or approve=Always()",
+    ),
+    (
+        lambda: agent(ORDERS, tools=[order], approve=lambda *_: 3).run("hi"),
+        "approve: expected True, False, a reason or None, got int",
+    ),
+    (
+        lambda: Agent("m", endpoint=ImmediateEndpoint(ScriptedEndpoint([]))).run("hi"),
+        "endpoint: ImmediateEndpoint is async; write await agent.arun(...)",
+    ),
+    (
+        lambda: Agent("m", endpoint=cast("Any", "http://127.0.0.1")),
+        "endpoint: expected an endpoint, got str; write base_url= for a URL",
+    ),
+    (
+        lambda: agent(base_url="http://127.0.0.1"),
+        "base_url and endpoint are both given; give it to the endpoint",
+    ),
+    (
+        lambda: agent(provider="opnrouter"),
+        "provider: there is no provider 'opnrouter'; did you mean 'openrouter'?",
+    ),
+    (lambda: agent(config=3), "config: expected a LoopConfig or an object, got int"),
+    (lambda: agent(instructions=["Be brief."]), "instructions: expected a text, got list"),
+    (lambda: agent(options=[1]), "options: expected an object, got list"),
+    (lambda: Agent("m", api_key=cast("Any", 3)), "api_key: expected a text, got int"),
+    (
+        lambda: Agent("m", headers={"X-Lab": cast("Any", 3)}),
+        "headers: expected a text for X-Lab, got int",
+    ),
+    (lambda: agent(preset="mine?").plan("hi"), "there is no preset 'mine?'; there are: "),
+    (
+        lambda: agent().run("hi", record="x", journal=MemoryJournal(agent().plan("hi"))),
+        "record and journal are both given; a recording has a journal of its own",
+    ),
+    (lambda: agent().plan(cast("Any", 3)), "messages: expected a text, or a list of messages"),
+    (
+        lambda: agent(FOUR).run("hi").approve(),
+        "the run rests at no call that needs approval: it is completed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mistake", "words"), MISTAKES)
+def test_a_mistake_says_in_one_sentence_what_to_write(mistake: Callable[[], object], words: str) -> None:
+    assert complaint(ConfigError, mistake)[: len(words)] == words
+
+
+def test_a_host_that_is_not_open_yet_says_so() -> None:
+    from toolreel.tools.mcp import McpTools
+
+    words = "tools: McpTools offers no tool yet; make the agent inside `with McpTools(...) as host:`"
+    assert complaint(ConfigError, lambda: agent(tools=[McpTools([])])) == words
+
+
+def test_without_a_server_one_sentence_says_what_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    assert complaint(EndpointConfigError, lambda: Agent("m").run("hi")) == (
+        'no server is named: write Agent(..., base_url="http://127.0.0.1:8080/v1"), or set TOOLREEL_BASE_URL '
+        "or OPENAI_BASE_URL"
+    )
+
+
+def test_what_type_checkers_see_also_runs() -> None:
+    assert main().text == "Hi."
+    assert asyncio.run(amain()).text == "Hi."

@@ -1,0 +1,173 @@
+"""First attempts: each works, or says in one sentence what to write, before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from tests.adapters.driver.immediate import ImmediateTools
+from tests.samples import complaint
+from toolreel import (
+    AsyncPorts,
+    AsyncPythonTools,
+    Completed,
+    ConfigError,
+    LoopConfig,
+    Plan,
+    Ports,
+    PythonTools,
+    arun,
+    masked,
+    run,
+)
+from toolreel._driver.performer import ImmediateEndpoint
+from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return len(part)
+
+
+def price(part: str) -> int:
+    """What a part costs."""
+    return len(part)
+
+
+TOOLS = PythonTools([stock])
+PLAIN = Plan.of(model="m", messages=[{"role": "user", "content": "hi"}])
+PLANNED = Plan.of(model="m", messages="hi", tools=TOOLS.surface)
+HI = saying("Hi.")
+
+
+def scripted() -> ScriptedEndpoint:
+    return ScriptedEndpoint([HI])
+
+
+def aendpoint() -> ImmediateEndpoint:
+    return ImmediateEndpoint(scripted())
+
+
+def test_an_endpoint_alone_will_do_for_a_plan_without_tools() -> None:
+    assert run(PLAIN, scripted()).outcome == run(PLAIN, Ports(scripted())).outcome == Completed("Hi.")
+    assert asyncio.run(arun(PLAIN, aendpoint())).outcome == Completed("Hi.")
+    assert asyncio.run(arun(PLAIN, AsyncPorts(aendpoint()))).outcome == Completed("Hi.")
+
+
+def test_calls_without_tools_fail_as_not_implemented() -> None:
+    enough = Plan.of(
+        model="m", messages="hi", tools=TOOLS.surface, config=LoopConfig(tool_use_mode="disabled")
+    )
+    assert run(enough, scripted()).outcome == Completed("Hi.")
+
+
+def test_a_host_of_ones_own_need_not_say_what_it_has() -> None:
+    endpoint = ScriptedEndpoint([calling(("stock", {"part": "pin"})), HI])
+    assert run(PLANNED, Ports(endpoint, ScriptedTools({"stock": [3]}))).completed
+
+
+def test_a_host_may_have_more_than_a_plan_offers_and_a_mask_may_leave_none() -> None:
+    both = PythonTools([stock, price])
+    assert run(PLANNED, Ports(scripted(), both)).completed
+    none = Plan.of(model="m", messages="hi", tools=masked(both.surface, deny=["*"]))
+    assert run(none, Ports(scripted(), both)).completed
+
+
+def test_tools_that_the_plan_does_not_offer_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match=r"the ports have tools \(stock\), and the plan offers none"):
+        assert run(PLAIN, Ports(scripted(), TOOLS)).completed
+
+
+def untyped(function: Callable[..., object]) -> Callable[..., Any]:
+    """As a caller without a type checker writes it."""
+    return cast("Callable[..., Any]", function)
+
+
+def on_loop(function: Callable[..., object], *given: object) -> object:
+    return asyncio.run(untyped(function)(*given))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "words"),
+    [
+        (
+            lambda: run(PLANNED, scripted()),
+            "the plan has tools (stock), and Ports has none to run them; write Ports(endpoint, tools)",
+        ),
+        (
+            lambda: asyncio.run(arun(PLANNED, aendpoint())),
+            "the plan has tools (stock), and AsyncPorts has none to run them; "
+            "write AsyncPorts(endpoint, tools)",
+        ),
+        (
+            lambda: run(PLANNED, Ports(scripted(), PythonTools([price]))),
+            "the plan has tools (stock) that PythonTools does not have; write "
+            "Plan.of(..., tools=host.surface) with the host that you give the ports",
+        ),
+        (
+            lambda: untyped(Ports)(scripted(), [stock]),
+            "tools: expected a tool host, got list; write PythonTools([function, ...])",
+        ),
+        (
+            lambda: untyped(Plan.of)(model="m", messages="hi", tools=[stock]),
+            "tools: expected definitions, got function; write tools=PythonTools([function, ...]).surface",
+        ),
+        (
+            lambda: untyped(Plan.of)(model="m", messages="hi", tools=stock),
+            "tools: expected the surface of a tool host, got function; "
+            "write tools=PythonTools([function, ...]).surface",
+        ),
+        (
+            lambda: untyped(Plan)(model="m", messages="hi"),
+            "messages: Plan(...) takes it only in its final form; write Plan.of(...)",
+        ),
+        (
+            lambda: untyped(run)(PLAIN, "http://127.0.0.1"),
+            "run: expected ports, got str; write Ports(endpoint, tools)",
+        ),
+        (
+            lambda: on_loop(arun, PLAIN, "http://127.0.0.1"),
+            "arun: expected ports, got str; write AsyncPorts(endpoint, tools)",
+        ),
+        (
+            lambda: untyped(run)(PLAIN, AsyncPorts(aendpoint())),
+            "run: AsyncPorts is async; write await arun(plan, ...)",
+        ),
+        (
+            lambda: on_loop(arun, PLAIN, Ports(scripted())),
+            "arun: Ports is not async; write AsyncPorts(...), or run(plan, ...)",
+        ),
+        (
+            lambda: untyped(run)(PLAIN, aendpoint()),
+            "endpoint: ImmediateEndpoint is async; write AsyncPorts(...) and await arun(plan, ...)",
+        ),
+        (
+            lambda: untyped(run)(PLANNED, untyped(Ports)(scripted(), AsyncPythonTools([stock]))),
+            "tools: AsyncPythonTools is async; write AsyncPorts(...) and await arun(plan, ...)",
+        ),
+        (
+            lambda: on_loop(arun, PLAIN, scripted()),
+            "endpoint: ScriptedEndpoint is not async; take its async version, or Ports and run()",
+        ),
+        (
+            lambda: on_loop(arun, PLANNED, untyped(AsyncPorts)(aendpoint(), TOOLS)),
+            "tools: PythonTools is not async; take its async version, or Ports and run()",
+        ),
+    ],
+)
+def test_a_first_attempt_that_cannot_work_says_what_to_write(
+    attempt: Callable[[], object], words: str
+) -> None:
+    assert complaint(ConfigError, attempt) == words
+
+
+def test_an_async_port_may_be_a_plain_function_that_returns_an_awaitable() -> None:
+    class Delegating:
+        def send(self, effect: Any) -> Any:  # noqa: ANN401 - as people write it
+            return aendpoint().send(effect)
+
+    tools = ImmediateTools(ScriptedTools({}))
+    assert asyncio.run(arun(PLAIN, AsyncPorts(Delegating(), tools))).completed
