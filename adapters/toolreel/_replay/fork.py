@@ -56,7 +56,7 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
         if _has_ended_early(run, traced):
             return None
         over, event = isinstance(run.state.phase, Settled), traced.record.event
-        if traced.effect is None and (over or isinstance(event, events.CancelRequested)):
+        if traced.effect is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
             run.take(None, event)
             continue
         effect = _same(traced.effect, run.wanted.values())
@@ -110,7 +110,7 @@ def _answering(event: events.Event, ref: int) -> events.Event:
             | events.WaitElapsed()
         ):
             return replace(event, ref=ref)
-        case events.RunStarted() | events.CancelRequested():
+        case events.RunStarted() | events.CancelRequested() | events.UserSpoke():
             return event
         case _:
             assert_never(event)
