@@ -1,8 +1,9 @@
 """The public names of ``toolreel``."""
 
-from toolreel._driver.aio import ago_on, arun
+from toolreel._driver.aio import ago_on, arun, aspeak
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.inbox import Inbox
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import (
     Approver,
@@ -18,7 +19,7 @@ from toolreel._driver.ports import (
     ToolHost,
 )
 from toolreel._driver.run_result import Resting, Run
-from toolreel._driver.sync import go_on, run
+from toolreel._driver.sync import go_on, run, speak
 from toolreel._internal.errors import (
     AdapterError,
     CassetteError,
@@ -93,6 +94,7 @@ from toolreel_core import (
     ToolSurface,
     Tree,
     UserMessage,
+    UserSpoke,
     Wait,
     WaitElapsed,
     compose,
@@ -138,6 +140,7 @@ __all__ = [
     "Finish",
     "ForkError",
     "Forked",
+    "Inbox",
     "InstantClock",
     "Isolation",
     "Journal",
@@ -198,11 +201,13 @@ __all__ = [
     "ToolreelError",
     "Tree",
     "UserMessage",
+    "UserSpoke",
     "Wait",
     "WaitElapsed",
     "ago_on",
     "aresume",
     "arun",
+    "aspeak",
     "compose",
     "counterfactual",
     "current_call",
@@ -217,6 +222,7 @@ __all__ = [
     "replay",
     "resume",
     "run",
+    "speak",
     "story",
     "tool",
 ]

@@ -288,7 +288,7 @@ class LiveSession:
                 return run(begun.plan, ports, journal=begun.log, observe=self.observe)
             breaks = breaks_in(tape.recording)
             rehearsal = Rehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-            done = run(begun.plan, rehearsal, journal=begun.log, observe=self.observe)
+            done = rehearsal.play(begun.plan, journal=begun.log, observe=self.observe)
             rehearsal.finish()
             tape.finish()
             return done
@@ -310,7 +310,7 @@ class LiveSession:
                 return await arun(begun.plan, ports, journal=begun.log, observe=self.observe)
             breaks = breaks_in(tape.recording)
             rehearsal = AsyncRehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-            done = await arun(begun.plan, rehearsal, journal=begun.log, observe=self.observe)
+            done = await rehearsal.play(begun.plan, journal=begun.log, observe=self.observe)
             rehearsal.finish()
             tape.finish()
             return done

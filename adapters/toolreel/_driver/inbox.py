@@ -1,0 +1,101 @@
+"""What the user says while a run is underway, and how it reaches the run.
+
+A driver looks into the inbox before it records the answer to an effect. So the order of the events in the
+journal is the order in which the run has taken them, and a replay gives it the same messages at the same
+places.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+from toolreel._driver.ports import Journal, Wanted
+from toolreel._driver.run_result import Run
+from toolreel_core._errors import ConfigError
+from toolreel_core._loop.reducer import pending, step
+from toolreel_core._protocol.events import UserSpoke
+from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol.outcome import Completed
+from toolreel_core._protocol.state import Settled, State, Step
+
+
+class Incoming(Protocol):
+    """Where a driver takes what the user says while a run is underway."""
+
+    def said_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
+        """What was said before the answer to this effect; ``None`` asks after the end of an exchange."""
+        ...
+
+
+class Inbox:
+    """Messages of the user to a run that is underway; any thread or task may :meth:`say` one.
+
+    The run takes them between its effects. What comes after its end stays here: give the same inbox to
+    ``speak`` or to the next ``run``.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = deque[UserSpoke]()
+
+    def say(self, content: str) -> None:
+        """Leave a message for the run.
+
+        :raises ConfigError: if the message is empty
+        """
+        self._waiting.append(message_of(content))
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The messages that no run has taken yet, in order."""
+        return tuple(event.content for event in tuple(self._waiting))
+
+    def said_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
+        """Take all messages."""
+        # popleft() is atomic, and this is the only place that takes: a lock would add nothing.
+        return [self._waiting.popleft() for _ in range(len(self._waiting))]
+
+
+def message_of(content: str | UserSpoke) -> UserSpoke:
+    """The event for a message of the user.
+
+    :raises ConfigError: if the message is empty, which providers refuse
+    """
+    event = content if isinstance(content, UserSpoke) else UserSpoke(content)
+    if not event.content.strip():
+        raise ConfigError("content: the message is empty; write what the user says")
+    return event
+
+
+def state_of(run: Run | State) -> State:
+    """The state of a run, or the state itself."""
+    return run.state if isinstance(run, Run) else run
+
+
+def hear(state: State, said: Sequence[UserSpoke], journal: Journal | None) -> Step:
+    """Record what was said, and take it: the state after it, its pending effects, and the new notes."""
+    notes = list[Note]()
+    for event in said:
+        recorded = journal.record(None, event) if journal is not None else None
+        at = step(state, recorded or event)
+        state = at.state
+        notes += at.notes
+    return Step(state, pending(state), tuple(notes))
+
+
+def hear_before(
+    effect: Wanted | None, state: State, inbox: Incoming | None, journal: Journal | None
+) -> Step | None:
+    """Take what was said before the answer to an effect, or after a complete answer of the model.
+
+    After any other end nothing is taken: the caller shall see that end first.
+    """
+    if inbox is None or (effect is None and not _has_completed(state)):
+        return None
+    said = inbox.said_before(effect)
+    return hear(state, said, journal) if said else None
+
+
+def _has_completed(state: State) -> bool:
+    return isinstance(state.phase, Settled) and isinstance(state.phase.outcome, Completed)
