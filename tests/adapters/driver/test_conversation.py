@@ -22,7 +22,7 @@ from toolreel._driver.performer import (
     ImmediateEndpoint,
     Ports,
 )
-from toolreel._driver.ports import Approver
+from toolreel._driver.ports import Approver, Wanted
 from toolreel._driver.run_result import Resting, Run
 from toolreel._driver.sync import go_on, run, speak
 from toolreel._internal.errors import JournalError, SecretFound
@@ -45,7 +45,7 @@ from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed, UserSpoke
+from toolreel_core._protocol.events import Event, ReplyReceived, RequestFailed, UserSpoke
 from toolreel_core._protocol.outcome import Completed, MaxTurns, TransportFailed
 from toolreel_core._settings.loop_config import LoopConfig
 
@@ -310,13 +310,12 @@ def test_steering_between_parallel_calls_replays_at_its_place() -> None:
         tools=PythonTools([Tool.of(add, read_only=True)]).surface,
         config=LoopConfig(parallel_tools=True),
     )
-    journal = MemoryJournal(plan)
 
     class Late(MemoryJournal):
         """A user who speaks between the results of two calls."""
 
-        def record(self, effect: object, event: object) -> None:  # type: ignore[override]
-            super().record(effect, event)  # type: ignore[arg-type]
+        def record(self, effect: Wanted | None, event: Event) -> None:
+            super().record(effect, event)
             if len(self.lines) == 3:
                 inbox.say("Both of them.")
 

@@ -156,10 +156,11 @@ def test_what_is_said_while_the_model_calls_is_sent_after_the_results() -> None:
 
 
 def test_what_is_said_before_a_retry_waits_for_the_next_request() -> None:
+    delay = delay_ms(PLAN.config, seed=PLAN.seed, ref=1, attempt=1, retry_after_ms=None)
     Playbook(PLAN).play(
         asks(),
         fails_to_send("timeout", "slow"),
-        waits(delay_ms(PLAN.config, seed=PLAN.seed, ref=1, attempt=1, retry_after_ms=None)),
+        waits(delay or 0),
         NOW,
         elapses(),
         asks(),

@@ -78,11 +78,11 @@ def show_outcome(console: Console, run: Run) -> None:
     )
 
 
-def show_saved(saved: Sequence[Path]) -> None:
+def show_saved(saved: Sequence[Path], console: Console = out) -> None:
     """Print the files of a recording."""
     for path in saved:
-        labelled(out, "saved", str(path))
-    labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
+        labelled(console, "saved", str(path))
+    labelled(console, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
 
 
 def resume_hint(left: Path | None) -> str:
