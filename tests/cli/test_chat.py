@@ -1,11 +1,14 @@
-"""``toolreel chat`` against a real server: from a pipe, on a terminal, interrupted, recorded, gone on with."""
+"""``toolreel chat`` against a real server: in a pipe, on a terminal, interrupted, recorded, continued."""
 
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,6 @@ from tests.cli.commands import (
     Said,
     assert_mistake,
     environment,
-    on_terminal,
     said_by_each,
     toolreel,
 )
@@ -29,6 +31,7 @@ from toolreel._replay.replay import DRIVERS
 from toolreel._replay.trace import retrace
 from toolreel.testing._scripted import saying
 
+CTRL_C = b"\x03"
 TALK = b"Which status?\n\nThanks!\n"
 
 
@@ -158,14 +161,37 @@ def asleep(pid: int) -> bool:
 
 def test_on_a_terminal_the_user_is_prompted_and_ctrl_d_ends(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(READY)) as server:
-        code, shown = on_terminal(
-            *chatting(server, "--record", "talk"), cwd=tmp_path, typed="Which status?\n\x04"
-        )
+        typed = (CTRL_C, b"Which status?\n", b"\x04")
+        code, shown = typing(chatting(server, "--record", "talk"), tmp_path, typed)
     assert code == 0, shown
-    assert "you> " in shown
-    assert "model       " in shown
+    assert "Ctrl-D ends the conversation" in shown
     assert "It is a draft." in shown
     assert retrace(read_journal(tmp_path / "talk.journal.jsonl")).run.completed
+
+
+def typing(arguments: Sequence[str], cwd: Path, typed: Sequence[bytes]) -> tuple[int, str]:
+    """A command on a terminal where somebody types at each prompt: its exit code, and what it wrote."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=environment(),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        written, waiting = bytearray(), list(typed)
+        with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
+            while chunk := os.read(ours, 4096):
+                written += chunk
+                if waiting and written.count(b"you> ") > len(typed) - len(waiting):
+                    keys = waiting.pop(0)
+                    # The terminal is not the process's own, so that Ctrl-C is sent as the signal that it is.
+                    process.send_signal(signal.SIGINT) if keys == CTRL_C else os.write(ours, keys)
+        os.close(ours)
+        code = process.wait(HANG)
+    return code, written.decode()
 
 
 def test_nothing_said_leaves_nothing(tmp_path: Path) -> None:
