@@ -187,8 +187,12 @@ def typing(arguments: Sequence[str], cwd: Path, typed: Sequence[bytes]) -> tuple
                 written += chunk
                 if waiting and written.count(b"you> ") > len(typed) - len(waiting):
                     keys = waiting.pop(0)
-                    # The terminal is not the process's own, so that Ctrl-C is sent as the signal that it is.
-                    process.send_signal(signal.SIGINT) if keys == CTRL_C else os.write(ours, keys)
+                    if keys == CTRL_C:
+                        # A signal just before readline waits is handled only after the next line.
+                        eventually(lambda: asleep(process.pid), "the command asleep")
+                        process.send_signal(signal.SIGINT)
+                    else:
+                        os.write(ours, keys)
         os.close(ours)
         code = process.wait(HANG)
     return code, written.decode()
