@@ -41,7 +41,7 @@ from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ApprovalGiven, CancelRequested
+from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, UserSpoke
 from toolreel_core._protocol.notes import (
     CallAbandoned,
     CallRepeated,
