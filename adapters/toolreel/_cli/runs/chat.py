@@ -93,7 +93,8 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     \b
     toolreel chat --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 \\
-        --preset qwen2_5_coder --tools toolreel.demo:TOOLS --record cassettes/talk/local--qwen
+        --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
+        --record cassettes/talk/local--qwen
     toolreel replay cassettes/talk/local--qwen
 
     With --continue, the recorded conversation goes on, under the plan of its journal. Exits with 1 if a
