@@ -34,8 +34,6 @@ class TurnSummary:
     """One request, its reply, and the calls in it."""
 
     number: int
-    said: tuple[str, ...] = ()
-    """Beginning of each message of the user that this request is the first to send; not of the plan's."""
     messages: int = 0
     """Messages that were sent."""
     digest: str = ""
@@ -55,6 +53,8 @@ class TurnSummary:
     calls: tuple[CallSummary, ...] = ()
     remarks: tuple[str, ...] = ()
     """Other decisions of the loop in this turn, in words."""
+    said: tuple[str, ...] = ()
+    """Beginning of each message of the user that this request is the first to send; not of the plan's."""
     answer: str = ""
     """The model's text, if an exchange of a conversation ended here and another one followed."""
 
