@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from functools import partial
 from typing import Any
 
 import pytest
@@ -187,7 +188,7 @@ def test_a_cost_is_a_number_above_nothing(value: object) -> None:
     expected = "a number above 0 and up to 1000000000, or nothing to turn it off"
     for key in ("max_cost", "max_conversation_cost"):
         why = f"{key}: expected {expected}, got {value!r}"
-        assert complaint(ConfigError, lambda key=key: LoopConfig.of({key: value})) == why
+        assert complaint(ConfigError, partial(LoopConfig.of, {key: value})) == why
 
 
 def test_a_cost_is_kept_as_one_kind_of_number() -> None:
