@@ -39,6 +39,7 @@ CLASSES: Final = [
 OTHER_NAMES: Final = {
     "arun": "run",
     "ago_on": "go_on",
+    "aspeak": "speak",
     "aanswers": "answers",
     "aclose": "close",
     "aiter": "iter",
