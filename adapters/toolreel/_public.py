@@ -1,9 +1,10 @@
 """The public names of ``toolreel``."""
 
 from toolreel._agent.agent import Agent
-from toolreel._driver.aio import ago_on, arun, astream, astream_on
+from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.inbox import Inbox
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import (
     Approver,
@@ -30,7 +31,7 @@ from toolreel._driver.stream_events import (
     ToolResult,
     ToolStarted,
 )
-from toolreel._driver.sync import go_on, run, stream, stream_on
+from toolreel._driver.sync import go_on, run, speak, stream, stream_on
 from toolreel._internal.errors import (
     AdapterError,
     CassetteError,
@@ -105,6 +106,7 @@ from toolreel_core import (
     ToolSurface,
     Tree,
     UserMessage,
+    UserSpoke,
     Wait,
     WaitElapsed,
     compose,
@@ -151,6 +153,7 @@ __all__ = [
     "Finish",
     "ForkError",
     "Forked",
+    "Inbox",
     "InstantClock",
     "Isolation",
     "Journal",
@@ -222,11 +225,13 @@ __all__ = [
     "ToolreelError",
     "Tree",
     "UserMessage",
+    "UserSpoke",
     "Wait",
     "WaitElapsed",
     "ago_on",
     "aresume",
     "arun",
+    "aspeak",
     "astream",
     "astream_on",
     "compose",
@@ -243,6 +248,7 @@ __all__ = [
     "replay",
     "resume",
     "run",
+    "speak",
     "story",
     "stream",
     "stream_on",

@@ -21,6 +21,8 @@ note
     What a run reports about itself: each repair, retry and decision, by name.
 outcome
     How a run ended: ``Completed``, ``MaxTurns``, ``EmptyFinal`` and so on.
+exchange
+    What follows from one message of the user, up to the end; a conversation is one fold of many.
 turn
     One request to the model and what followed from its reply.
 reply

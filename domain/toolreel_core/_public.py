@@ -40,6 +40,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
     WaitElapsed,
 )
 from toolreel_core._protocol.hmac_seal import seal, unseal
@@ -51,6 +52,7 @@ from toolreel_core._protocol.outcome import (
     Completed,
     ContentFiltered,
     ContextOverflow,
+    ConversationSpent,
     EmptyFinal,
     InvalidReply,
     MaxTurns,
@@ -106,6 +108,7 @@ __all__ = [
     "ConfigError",
     "ContentFiltered",
     "ContextOverflow",
+    "ConversationSpent",
     "Delta",
     "Effect",
     "EmptyFinal",
@@ -163,6 +166,7 @@ __all__ = [
     "Tree",
     "Truncated",
     "UserMessage",
+    "UserSpoke",
     "Wait",
     "WaitElapsed",
     "Waiting",

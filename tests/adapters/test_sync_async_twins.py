@@ -46,6 +46,7 @@ OTHER_NAMES: Final = {
     "astream_on": "stream_on",
     "apulled": "pulled",
     "aevent_of": "event_of",
+    "aspeak": "speak",
     "aanswers": "answers",
     "aclose": "close",
     "aiter": "iter",

@@ -19,6 +19,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
     WaitElapsed,
 )
 from toolreel_core._protocol.state import Phase
@@ -51,6 +52,9 @@ ONE_CALL: Final = Plan.of(
     model="m", messages="hi", tools=PLAN.tools, config=LoopConfig.of({**CHANGES, "max_tool_calls": 1})
 )
 
+SHORT: Final = Plan.of(
+    model="m", messages="hi", config=LoopConfig.of({**CHANGES, "max_conversation_turns": 1})
+)
 ENFORCED: Final = Plan.of(
     model="m",
     messages="hi",
@@ -101,11 +105,20 @@ def _trials() -> Iterator[tuple[State, str, Event]]:
     """States of every phase, with every kind of event, and what is special about it."""
     yield from ((state, "", RunStarted()) for state in _everywhere())
     yield from ((state, "", CancelRequested()) for state in _everywhere())
+    yield from _messages()
     yield from _replies()
     yield from _failures()
     yield from _waits()
     yield from _results()
     yield from _decisions()
+
+
+def _messages() -> Iterator[tuple[State, str, Event]]:
+    yield from ((state, "", UserSpoke("And now?")) for state in _everywhere())
+    answered = step(_asked(SHORT), ReplyReceived(1, 200, canonical(saying("Done.")))).state
+    yield answered, "the conversation's budget is used up", UserSpoke("And now?")
+    spoken = step(_asked(), UserSpoke("And now?")).state
+    yield spoken, "no calls, but the user spoke meanwhile", ReplyReceived(1, 200, canonical(saying("Done.")))
 
 
 def _replies() -> Iterator[tuple[State, str, Event]]:

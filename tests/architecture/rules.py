@@ -62,6 +62,19 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_shortened_conversation_has_room_to_grow",
         "test_what_no_policy_makes_fit_is_not_sent",
     ),
+    "conversations: what the user says after the end begins the next exchange, with limits of its own": (
+        "test_after_an_end_the_user_begins_the_next_exchange_with_limits_of_its_own",
+    ),
+    "what the user says while tools run is sent after their results, before the next request": (
+        "test_what_the_user_says_while_tools_run_is_sent_after_their_results",
+    ),
+    "what the user says while the answer is made begins the next exchange; after any other end it waits": (
+        "test_what_the_user_says_while_the_answer_is_made_begins_the_next_exchange",
+        "test_what_the_user_says_before_a_limit_waits_for_the_next_message",
+    ),
+    "`max_conversation_turns`, `_tokens`, `_cost` hold for all exchanges together": (
+        "test_a_conversation_has_no_more_turns_than_max_conversation_turns",
+    ),
     "budgets of tokens and cost": (
         "test_budgets_of_tokens_and_cost_stop_the_next_request",
         "test_an_answer_that_uses_up_a_budget_is_an_answer_all_the_same",

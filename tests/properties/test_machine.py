@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.playbook import body_of
 from tests.strategies import failures, providers, times
 from toolreel_core._conversation.history_policies import history_policies
-from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage
+from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext.canonical import Json, canonical, sound
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request
@@ -41,6 +41,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
     WaitElapsed,
 )
 from toolreel_core._protocol.notes import CallAbandoned, HistoryShortened
@@ -88,6 +89,7 @@ CONFIGS = st.builds(
     st.fixed_dictionaries(
         {
             "max_turns": st.integers(1, 5),
+            "max_conversation_turns": st.none() | st.integers(1, 9),
             "repetition_warn": st.sampled_from([None, 3]),
             "parallel_tools": st.booleans(),
             "nudge_no_tool_calls": st.integers(0, 2),
@@ -193,6 +195,10 @@ ERRORS = st.fixed_dictionaries({"code": st.sampled_from([429, "503", 400]) | JSO
 OUTPUTS = st.text() | JSON.map(canonical) | st.sampled_from(['{"ok": true}', '{"ok": false}', "[" * 999])
 
 
+SPOKEN = "The user: "
+"""What every message of the user begins with, and none of the loop's own."""
+
+
 class Run(RuleBasedStateMachine):
     """One run, stepped by chance."""
 
@@ -205,6 +211,8 @@ class Run(RuleBasedStateMachine):
     approved: list[tuple[str, str, str]]
     highest_ref: int
     ran: int
+    spoken: list[str]
+    """What the user has said after the plan, in order."""
 
     @initialize(plan=PLANS)
     def run_begins(self, plan: Plan) -> None:
@@ -212,7 +220,7 @@ class Run(RuleBasedStateMachine):
 
     def begin(self, plan: Plan) -> None:
         self.state, self.stored, self.events = State.idle(plan), [], []
-        self.outstanding, self.approved, self.highest_ref, self.ran = {}, [], 0, 0
+        self.outstanding, self.approved, self.highest_ref, self.ran, self.spoken = {}, [], 0, 0, []
         self.take(RunStarted())
 
     def awaits_reply(self) -> bool:
@@ -242,14 +250,15 @@ class Run(RuleBasedStateMachine):
         stored = dump(self.state)
         assert step(load_state(stored), load_event(dump(event))) == taken
         self.check(taken, event)
-        if not self.is_settled():
+        if not self.is_settled() or isinstance(event, UserSpoke):
             self.stored.append(stored)
             self.events.append(event)
         self.state = taken.state
 
     def check(self, taken: Step, event: Event) -> None:
-        assert not (self.is_settled() and taken.effects)
-        assert self.is_settled() <= (taken.state == self.state)
+        if not isinstance(event, UserSpoke):
+            assert not (self.is_settled() and taken.effects)
+            assert self.is_settled() <= (taken.state == self.state)
         for note in taken.notes:
             assert load_note(dump(note)) == note
         self.check_grown(taken)
@@ -381,6 +390,13 @@ class Run(RuleBasedStateMachine):
         self.take(CancelRequested(reason))
         assert self.is_settled()
 
+    @precondition(lambda self: self.is_settled() or self.state.next_ref % 3 == 1)
+    @rule(text=st.text(max_size=5), at_ms=times)
+    def user_speaks(self, text: str, at_ms: int | None) -> None:
+        # sound: a lone surrogate in what the user says is replaced, as in every event.
+        self.spoken.append(sound(f"{SPOKEN}{len(self.spoken)} {text}"))
+        self.take(UserSpoke(self.spoken[-1], at_ms))
+
     def another_run_begins(self, plan: Plan) -> None:
         self.check_resumptions()
         self.begin(plan)
@@ -428,10 +444,20 @@ class Run(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_overdrawn(self) -> None:
-        config, tally = self.state.plan.config, self.state.tally
-        assert tally.turns <= config.max_turns
+        config, tally, exchange = self.state.plan.config, self.state.tally, self.state.exchange_tally
+        assert exchange.turns <= config.max_turns
+        assert config.max_conversation_turns is None or tally.turns <= config.max_conversation_turns
         assert tally.tool_calls == self.ran
-        assert config.max_tool_calls is None or self.ran <= config.max_tool_calls
+        assert config.max_tool_calls is None or exchange.tool_calls <= config.max_tool_calls
+
+    @invariant()
+    def nothing_that_the_user_said_is_lost(self) -> None:
+        heard = [
+            message.content
+            for message in (*self.state.messages.messages, *self.state.unsent)
+            if isinstance(message, UserMessage) and message.content.startswith(SPOKEN)
+        ]
+        assert heard == self.spoken
 
     @invariant()
     def a_settled_run_has_a_history_that_could_go_out(self) -> None:

@@ -1,11 +1,11 @@
 """A process that holds recorded runs in processes of its own, which are there to be killed.
 
-It reads one JSON object a line, ``{"mode": "run" or "resume", "folder", "url", "kill_after", "limit"}``,
-forks, kills the child after so many seconds unless that is null, and writes its exit code. With a limit,
-no file of the child grows beyond so many bytes: a write fails there, as on a full disk. Everything is
-imported before, so that a child does nothing but run, and a kill comes into the middle of that. The
-tools act on the world: each appends the key of its call to ``acts`` in the folder, and has it on the
-disk before it answers.
+It reads one JSON object a line, ``{"mode", "folder", "url", "kill_after", "limit"}``, where the mode is
+"run", "resume" or "talk", forks, kills the child after so many seconds unless that is null, and writes its
+exit code. With a limit, no file of the child grows beyond so many bytes: a write fails there, as on a full
+disk. Everything is imported before, so that a child does nothing but run, and a kill comes into the middle
+of that. The tools act on the world: each appends the key of its call to ``acts`` in the folder, and has it
+on the disk before it answers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,24 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._cli.live.live_run import LiveSession, LiveTarget
+from toolreel._driver.performer import Ports
+from toolreel._driver.sync import run
+from toolreel._journal.file import FileJournal
+from toolreel._journal.format import read_journal, unfinished
+from toolreel._replay.resume import resume
+from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.tools._call_context import current_call
-from toolreel.tools._python.host import Toolbox
+from toolreel.tools._python.host import PythonTools, Toolbox
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import UserSpoke
 from toolreel_core._settings.loop_config import LoopConfig
 
-__all__ = ["NAME", "PADDING"]
+__all__ = ["NAME", "PADDING", "SAID"]
 
 NAME: Final = "booked"
+SAID: Final = ("Go on.", "Are they all paid for?", "Thanks!")
+"""What the user says in the conversation after its first exchange, which ends at ``max_turns``."""
 PADDING: Final = 4_000
 """Characters of a tool's result, so that writing a line takes time."""
 
@@ -60,8 +69,32 @@ def tools(folder: Path) -> list[ToolLike]:
     return [book, pay]
 
 
+def talk(folder: Path, url: str) -> None:
+    """Begin the conversation, or go on with it; its journal is closed after each exchange."""
+    path, given = folder / f"{NAME}.journal.jsonl", tools(folder)
+    with HttpEndpoint(url) as endpoint:
+        ports = Ports(endpoint, PythonTools(given))
+        if path.exists() or unfinished(path).exists():
+            resume(path, ports)
+        else:
+            plan = Plan.of(
+                model="m",
+                messages="Book rooms.",
+                tools=Toolbox(given).surface,
+                config=LoopConfig(max_turns=3),
+            )
+            with FileJournal(path, plan) as journal:
+                run(plan, ports, journal=journal)
+        said = [event for event in read_journal(path).events if isinstance(event, UserSpoke)]
+        for message in SAID[len(said) :]:
+            resume(path, ports, say=message)
+
+
 def hold(mode: str, folder: Path, url: str) -> None:
     """Begin the run, or go on with it."""
+    if mode == "talk":
+        talk(folder, url)
+        return
     given, path, target = tools(folder), folder / f"{NAME}.yaml", LiveTarget(url)
     if mode == "resume":
         LiveSession(target, given).resume(path)

@@ -25,6 +25,7 @@ from toolreel._replay.retrace import retrace
 from toolreel.testing._scripted import calling, saying
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.notes import RunSettled
 
 TURNS = 5
 ROOT = Path(__file__).parents[2]
@@ -140,30 +141,34 @@ class Undisturbed:
     seconds: float
 
     @classmethod
-    def held(cls, runs: Runs, folder: Path) -> Undisturbed:
+    def held(cls, runs: Runs, folder: Path, mode: str = "run") -> Undisturbed:
         """Hold one."""
         folder.mkdir()
         begun = time.perf_counter()
-        assert runs.hold("run", folder)
+        assert runs.hold(mode, folder)
         seconds = time.perf_counter() - begun
         return cls(read_journal(folder / f"{killed.NAME}.journal.jsonl").digest, acts(folder), seconds)
 
 
-def kill_and_resume(runs: Runs, folder: Path, random: Random, seconds: float) -> Counter[str]:
+def kill_and_resume(
+    runs: Runs, folder: Path, random: Random, seconds: float, modes: tuple[str, str]
+) -> Counter[str]:
     """Kill a run, and some of its resumptions, and resume it until it has ended; count what happened.
 
     :param seconds: within which the kills come
+    :param modes: how it is begun, and how it is resumed
     """
     found = Counter[str]()
+    begin, go_on = modes
     folder.mkdir()
-    ended = runs.hold("run", folder, random.uniform(0, seconds))
+    ended = runs.hold(begin, folder, random.uniform(0, seconds))
     while not ended:
         recorded, before = left(folder), Counter(acts(folder))
         if recorded is None:  # not even its header was written: there is nothing to go on with
             return Counter()
         found["kills"] += 1
         done = completed_calls(recorded)
-        ended = runs.hold("resume", folder, random.uniform(0, seconds) if random.random() < 0.3 else None)
+        ended = runs.hold(go_on, folder, random.uniform(0, seconds) if random.random() < 0.3 else None)
         after = Counter(acts(folder))
         again = [key for key in done if after[key] > before[key]]
         assert not again, "a call whose result was in the journal was made again"
@@ -173,17 +178,19 @@ def kill_and_resume(runs: Runs, folder: Path, random: Random, seconds: float) ->
     return found
 
 
-def assert_kills_change_nothing(runs: Runs, folder: Path, kills: int, seed: int) -> Counter[str]:
+def assert_kills_change_nothing(
+    runs: Runs, folder: Path, kills: int, seed: int, modes: tuple[str, str] = ("run", "resume")
+) -> Counter[str]:
     """Kill runs that many times, and hold what becomes of each against the run that was left alone."""
     random, found = Random(seed), Counter[str]()
-    Undisturbed.held(runs, folder / "warming-up")
-    want = Undisturbed.held(runs, folder / "undisturbed")
+    Undisturbed.held(runs, folder / "warming-up", modes[0])
+    want = Undisturbed.held(runs, folder / "undisturbed", modes[0])
     assert len(want.keys) == len({*want.keys}) == 2 * TURNS
     for trial in count():
         if found["kills"] >= kills:
             return found
         place = folder / str(trial)
-        told = kill_and_resume(runs, place, random, want.seconds)
+        told = kill_and_resume(runs, place, random, want.seconds, modes)
         if told:
             assert read_journal(place / f"{killed.NAME}.journal.jsonl").digest == want.digest
             assert {*acts(place)} == {*want.keys}
@@ -196,6 +203,16 @@ def test_runs_that_are_killed_at_random_moments_end_as_if_nothing_had_happened(
 ) -> None:
     found = assert_kills_change_nothing(runs, tmp_path, 10, seed=1)
     assert found["results kept"]
+
+
+def test_conversations_that_are_killed_at_random_moments_end_as_if_nothing_had_happened(
+    runs: Runs, tmp_path: Path
+) -> None:
+    found = assert_kills_change_nothing(runs, tmp_path, 10, seed=3, modes=("talk", "talk"))
+    assert found["results kept"]
+    recorded = read_journal(tmp_path / "undisturbed" / f"{killed.NAME}.journal.jsonl")
+    ends = [note.outcome for note in retrace(recorded).run.notes if isinstance(note, RunSettled)]
+    assert ends == ["max_turns", *["completed"] * len(killed.SAID)]
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ _COMMANDS: Final = (
         "cassettes.group:cassettes_command",
         "Check recordings, convert them from and to vcrpy, make their journals.",
     ),
+    LazyCommand("chat", "runs.chat:chat_command", "Talk with a model and its tools, and record it."),
     LazyCommand(
         "demo", "demo:demo_command", "Replay a recorded session of a real model: no network, no key."
     ),

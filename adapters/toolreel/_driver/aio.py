@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 
 from toolreel._driver.first_checks import async_performer_of
+from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -22,13 +23,13 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.run_result import Run
 from toolreel._driver.shown_run import ShownRun
-from toolreel._driver.stopwatch import AsyncStopwatch
+from toolreel._driver.stopwatch import AsyncStopwatch, timed_anew
 from toolreel._driver.stream_events import StreamEvent
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish, SendRequest
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.events import Event, UserSpoke
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.streaming.stream import Delta
 
@@ -39,13 +40,14 @@ async def arun(
     *,
     journal: Journal | None = None,
     observe: Observer | None = None,
+    inbox: Incoming | None = None,
 ) -> Run:
     """Run a plan until it ends, or until it pauses for an approval.
 
     The async version of :func:`~toolreel._driver.sync.run`, with the same parameters; ``ago_on`` continues a
     run that has paused.
     """
-    return await _run(start(plan), async_performer_of(plan, performer), journal, observe)
+    return await _run(start(plan), async_performer_of(plan, performer), journal, observe, inbox)
 
 
 async def ago_on(
@@ -54,52 +56,87 @@ async def ago_on(
     *,
     journal: Journal | None = None,
     observe: Observer | None = None,
+    inbox: Incoming | None = None,
 ) -> Run:
     """Continue a run that paused or was stored; effects that are still pending are performed (again).
 
     The async version of :func:`~toolreel._driver.sync.go_on`, with the same parameters.
     """
-    return await _run(Step(state, pending(state), ()), performer, journal, observe)
+    return await _run(Step(state, pending(state), ()), performer, journal, observe, inbox)
+
+
+async def aspeak(
+    run: Run | State,
+    content: str | UserSpoke,
+    performer: AsyncPerformer,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
+    inbox: Incoming | None = None,
+) -> Run:
+    """Say something to a run: after its end, this begins the next exchange of the same conversation.
+
+    The async version of :func:`~toolreel._driver.sync.speak`, with the same parameters and errors.
+    """
+    withhold(journal, secrets_of(performer))
+    return await _run(spoken_to(run, content, journal), performer, journal, observe, inbox)
 
 
 def astream(
-    plan: Plan, performer: AsyncPerformer | AsyncEndpoint, *, journal: Journal | None = None
+    plan: Plan,
+    performer: AsyncPerformer | AsyncEndpoint,
+    *,
+    journal: Journal | None = None,
+    inbox: Incoming | None = None,
 ) -> AsyncGenerator[StreamEvent, None]:
     """Run a plan like :func:`arun`, and yield what there is to show, as it happens.
 
     The async version of :func:`~toolreel._driver.sync.stream`, with the same parameters. If you may stop
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
-    return _stream(start(plan), async_performer_of(plan, performer), journal)
+    return _stream(start(plan), async_performer_of(plan, performer), journal, inbox)
 
 
 def astream_on(
-    state: State, performer: AsyncPerformer, *, journal: Journal | None = None
+    state: State,
+    performer: AsyncPerformer,
+    *,
+    say: str | UserSpoke | None = None,
+    journal: Journal | None = None,
+    inbox: Incoming | None = None,
 ) -> AsyncGenerator[StreamEvent, None]:
-    """Continue a run like :func:`ago_on`, and yield what there is to show, as it happens.
+    """Continue a run like :func:`ago_on`, or with ``say`` like :func:`aspeak`, and yield what happens.
 
     The async version of :func:`~toolreel._driver.sync.stream_on`, with the same parameters.
     """
-    return _stream(Step(state, pending(state), ()), performer, journal)
+    withhold(journal, secrets_of(performer))
+    begun = Step(state, pending(state), ()) if say is None else spoken_to(state, say, journal)
+    return _stream(begun, performer, journal, inbox)
 
 
-async def _run(at: Step, performer: AsyncPerformer, journal: Journal | None, observe: Observer | None) -> Run:
+async def _run(
+    at: Step,
+    performer: AsyncPerformer,
+    journal: Journal | None,
+    observe: Observer | None,
+    inbox: Incoming | None,
+) -> Run:
     notes, reached = [*at.notes], at
     tell(observe, at.notes)
-    async for _, _, reached in _steps(at, performer, journal, streams=False):
+    async for _, _, reached in _steps(at, performer, journal, inbox, streams=False):
         notes += reached.notes
         tell(observe, reached.notes)
     return Run(reached.state, tuple(notes))
 
 
 async def _stream(
-    at: Step, performer: AsyncPerformer, journal: Journal | None
+    at: Step, performer: AsyncPerformer, journal: Journal | None, inbox: Incoming | None
 ) -> AsyncGenerator[StreamEvent, None]:
     shown = ShownRun(at)
     try:
         for event in shown.begin():
             yield event
-        async with aclosing(_steps(at, performer, journal, streams=True)) as steps:
+        async with aclosing(_steps(at, performer, journal, inbox, streams=True)) as steps:
             async for effect, answer, after in steps:
                 for event in shown.show(effect, answer, after):
                     yield event
@@ -110,15 +147,16 @@ async def _stream(
 
 
 async def _steps(
-    at: Step, performer: AsyncPerformer, journal: Journal | None, *, streams: bool
-) -> AsyncGenerator[tuple[Wanted, Event | Delta, Step], None]:
-    """The loop: each event with its effect and the step that it leads to, and the deltas before it.
+    at: Step, performer: AsyncPerformer, journal: Journal | None, inbox: Incoming | None, *, streams: bool
+) -> AsyncGenerator[tuple[Wanted | None, Event | Delta, Step], None]:
+    """The loop: each event with the effect that it answers and the step that it leads to.
 
     :param streams: whether the pieces of a reply are wanted before its event
     """
     timed = AsyncStopwatch.where_wanted(performer, at.state)
     withhold(journal, secrets_of(performer))
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
+        timed = timed_anew(timed, at.state)
         answers: Iterable[tuple[Wanted, Event | None]] = ()
         if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, AsyncStreamingPerformer):
             async with aclosing(timed.stream(wanted[0])) as pieces:
@@ -130,11 +168,17 @@ async def _steps(
         else:
             answers = await _answers(timed, wanted)
         for effect, answer in answers:
+            for said, heard in hear_before(effect, at.state, inbox, journal):
+                at = heard
+                yield None, said, at
             if answer is None:  # an approver said "not now"
                 return
             event = (journal.record(effect, answer) if journal is not None else None) or answer
             at = step(at.state, event)
             yield effect, event, at
+        for said, heard in hear_after_answer(at.state, inbox, journal):
+            at = heard
+            yield None, said, at
 
 
 async def _answers(performer: AsyncPerformer, effects: Sequence[Wanted]) -> list[tuple[Wanted, Event | None]]:

@@ -19,6 +19,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
     WaitElapsed,
 )
 from toolreel_core._protocol.notes import Note
@@ -41,7 +42,7 @@ class ShownRun:
         """What to show before anything is performed."""
         return self._reached()
 
-    def show(self, effect: Wanted, answer: Event | Delta, after: Step) -> list[StreamEvent]:
+    def show(self, effect: Wanted | None, answer: Event | Delta, after: Step) -> list[StreamEvent]:
         """What to show for a delta, or for an event and the step that it led to."""
         turn = self._at.state.tally.turns
         if isinstance(answer, Delta):
@@ -66,7 +67,7 @@ class ShownRun:
         except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
 
-    def _answered(self, effect: Wanted, event: Event, before: State) -> list[StreamEvent]:
+    def _answered(self, effect: Wanted | None, event: Event, before: State) -> list[StreamEvent]:
         turn = before.tally.turns
         match event:
             case ReplyReceived() | RequestFailed():
@@ -76,7 +77,7 @@ class ShownRun:
                 if isinstance(effect, RunTool):
                     return [ToolResult(turn, effect.call_id, effect.name, event.output)]
                 return []
-            case RunStarted() | ApprovalGiven() | WaitElapsed() | CancelRequested():
+            case RunStarted() | ApprovalGiven() | WaitElapsed() | CancelRequested() | UserSpoke():
                 return []
             case _:
                 assert_never(event)

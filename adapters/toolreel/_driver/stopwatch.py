@@ -19,7 +19,7 @@ from toolreel._driver.ports import (
 from toolreel._driver.pulling import apulled, pulled
 from toolreel._driver.time_left import ending_at
 from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import CancelRequested, Event, RunStarted
+from toolreel_core._protocol.events import CancelRequested, Event, RunStarted, UserSpoke
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.streaming.stream import Delta
 
@@ -31,7 +31,7 @@ class _Timed(Generic[_Performer]):
     performer: _Performer
     started: float = field(default_factory=time.monotonic)
     seconds: float = inf
-    """How long the run may take."""
+    """How long after the start the exchange has to be over."""
 
     @classmethod
     def where_wanted(cls, performer: _Performer, state: State) -> _Performer | Self:
@@ -39,7 +39,8 @@ class _Timed(Generic[_Performer]):
         limit = state.plan.config.max_wall_ms
         if limit is None:
             return performer
-        return cls(performer, time.monotonic() - state.tally.at_ms / 1000, limit / 1000)
+        ends_at_ms = state.exchange_began.at_ms + limit
+        return cls(performer, time.monotonic() - state.tally.at_ms / 1000, ends_at_ms / 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,23 @@ class AsyncStopwatch(_Timed[AsyncPerformer]):
                 yield piece if isinstance(piece, Delta) else _stamped(piece, self.started)
 
 
+_Any = TypeVar("_Any")
+
+
+def timed_anew(performer: _Any, state: State) -> _Any:
+    """The performer with the limit of the present exchange, which may have begun since it was made."""
+    limit = state.plan.config.max_wall_ms
+    if limit is None or not isinstance(performer, _Timed):
+        return performer
+    return replace(performer, seconds=(state.exchange_began.at_ms + limit) / 1000)
+
+
 def _stamped(event: Event | None, started: float) -> Event | None:
     # An event that has a time comes from a recording, and keeps it.
-    if event is None or isinstance(event, (RunStarted, CancelRequested)) or event.at_ms is not None:
+    if (
+        event is None
+        or isinstance(event, (RunStarted, CancelRequested, UserSpoke))
+        or event.at_ms is not None
+    ):
         return event
     return replace(event, at_ms=round((time.monotonic() - started) * 1000))

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 
 from toolreel._driver.first_checks import performer_of
+from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
 from toolreel._driver.ports import (
     Endpoint,
     Journal,
@@ -19,12 +20,12 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.run_result import Run
 from toolreel._driver.shown_run import ShownRun
-from toolreel._driver.stopwatch import Stopwatch
+from toolreel._driver.stopwatch import Stopwatch, timed_anew
 from toolreel._driver.stream_events import StreamEvent
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish, SendRequest
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.events import Event, UserSpoke
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.streaming.stream import Delta
 
@@ -35,6 +36,7 @@ def run(
     *,
     journal: Journal | None = None,
     observe: Observer | None = None,
+    inbox: Incoming | None = None,
 ) -> Run:
     """Run a plan until it ends, or until it pauses for an approval.
 
@@ -47,16 +49,23 @@ def run(
     :param journal: records each event before the run continues
     :param observe: called with each note (a decision of the run) as soon as it is made; if it raises, you get
         a ``RuntimeWarning`` and the run continues
+    :param inbox: what the user says meanwhile (:class:`~toolreel._driver.inbox.Inbox`); the next request
+        sends it, after the results of tools that are running
     :returns: the final state and all notes; if the run has paused, ``outcome`` is ``Resting``, and ``go_on``
         continues it
     :raises ConfigError: before the first request, if the performer cannot run the plan's tools
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _run(start(plan), performer_of(plan, performer), journal, observe)
+    return _run(start(plan), performer_of(plan, performer), journal, observe, inbox)
 
 
 def go_on(
-    state: State, performer: Performer, *, journal: Journal | None = None, observe: Observer | None = None
+    state: State,
+    performer: Performer,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
+    inbox: Incoming | None = None,
 ) -> Run:
     """Continue a run that paused or was stored; effects that are still pending are performed (again).
 
@@ -65,13 +74,46 @@ def go_on(
     :param performer: performs the pending effects and all that follow
     :param journal: records the new events
     :param observe: called with each new note
+    :param inbox: what the user says meanwhile
     :returns: the final state and the new notes, as :func:`run` returns them
     """
-    return _run(Step(state, pending(state), ()), performer, journal, observe)
+    return _run(Step(state, pending(state), ()), performer, journal, observe, inbox)
+
+
+def speak(
+    run: Run | State,
+    content: str | UserSpoke,
+    performer: Performer,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
+    inbox: Incoming | None = None,
+) -> Run:
+    """Say something to a run: after its end, this begins the next exchange of the same conversation.
+
+    To a run that has paused, the message is kept, its pending effects are performed (again), and the next
+    request sends the message. The limits of the plan hold for each exchange anew; those that begin with
+    ``max_conversation_`` hold for all together.
+
+    :param run: the run, or its last state, for example from ``toolreel_core.load_state``
+    :param content: what the user says
+    :param performer: performs the effects that follow
+    :param journal: the journal of the conversation so far, still open or reopened; records the new events
+    :param observe: called with each new note
+    :param inbox: what the user says meanwhile
+    :returns: the final state and the new notes, as :func:`run` returns them
+    :raises ConfigError: if the message is empty
+    """
+    withhold(journal, secrets_of(performer))
+    return _run(spoken_to(run, content, journal), performer, journal, observe, inbox)
 
 
 def stream(
-    plan: Plan, performer: Performer | Endpoint, *, journal: Journal | None = None
+    plan: Plan,
+    performer: Performer | Endpoint,
+    *,
+    journal: Journal | None = None,
+    inbox: Incoming | None = None,
 ) -> Generator[StreamEvent, None, None]:
     """Run a plan like :func:`run`, and yield what there is to show, as it happens.
 
@@ -83,40 +125,58 @@ def stream(
     :param performer: as for :func:`run`; pieces come from endpoints that have a method ``stream``, of others
         the reply comes as a whole
     :param journal: records the same events as for :func:`run`
+    :param inbox: what the user says meanwhile
     :returns: a generator of :data:`~toolreel._driver.stream_events.StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _stream(start(plan), performer_of(plan, performer), journal)
+    return _stream(start(plan), performer_of(plan, performer), journal, inbox)
 
 
 def stream_on(
-    state: State, performer: Performer, *, journal: Journal | None = None
+    state: State,
+    performer: Performer,
+    *,
+    say: str | UserSpoke | None = None,
+    journal: Journal | None = None,
+    inbox: Incoming | None = None,
 ) -> Generator[StreamEvent, None, None]:
-    """Continue a run like :func:`go_on`, and yield what there is to show, as it happens.
+    """Continue a run like :func:`go_on`, or with ``say`` like :func:`speak`, and yield what happens.
 
     :param state: the last state of the run
     :param performer: performs the pending effects and all that follow
+    :param say: what the user says
     :param journal: records the new events
+    :param inbox: what the user says meanwhile
     :returns: a generator as that of :func:`stream`
     """
-    return _stream(Step(state, pending(state), ()), performer, journal)
+    withhold(journal, secrets_of(performer))
+    begun = Step(state, pending(state), ()) if say is None else spoken_to(state, say, journal)
+    return _stream(begun, performer, journal, inbox)
 
 
-def _run(at: Step, performer: Performer, journal: Journal | None, observe: Observer | None) -> Run:
+def _run(
+    at: Step,
+    performer: Performer,
+    journal: Journal | None,
+    observe: Observer | None,
+    inbox: Incoming | None,
+) -> Run:
     notes, reached = [*at.notes], at
     tell(observe, at.notes)
-    for _, _, reached in _steps(at, performer, journal, streams=False):
+    for _, _, reached in _steps(at, performer, journal, inbox, streams=False):
         notes += reached.notes
         tell(observe, reached.notes)
     return Run(reached.state, tuple(notes))
 
 
-def _stream(at: Step, performer: Performer, journal: Journal | None) -> Generator[StreamEvent, None, None]:
+def _stream(
+    at: Step, performer: Performer, journal: Journal | None, inbox: Incoming | None
+) -> Generator[StreamEvent, None, None]:
     shown = ShownRun(at)
     try:
         for event in shown.begin():
             yield event
-        with closing(_steps(at, performer, journal, streams=True)) as steps:
+        with closing(_steps(at, performer, journal, inbox, streams=True)) as steps:
             for effect, answer, after in steps:
                 for event in shown.show(effect, answer, after):
                     yield event
@@ -127,15 +187,16 @@ def _stream(at: Step, performer: Performer, journal: Journal | None) -> Generato
 
 
 def _steps(
-    at: Step, performer: Performer, journal: Journal | None, *, streams: bool
-) -> Generator[tuple[Wanted, Event | Delta, Step], None, None]:
-    """The loop: each event with its effect and the step that it leads to, and the deltas before it.
+    at: Step, performer: Performer, journal: Journal | None, inbox: Incoming | None, *, streams: bool
+) -> Generator[tuple[Wanted | None, Event | Delta, Step], None, None]:
+    """The loop: each event with the effect that it answers and the step that it leads to.
 
     :param streams: whether the pieces of a reply are wanted before its event
     """
     timed = Stopwatch.where_wanted(performer, at.state)
     withhold(journal, secrets_of(performer))
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
+        timed = timed_anew(timed, at.state)
         answers: Iterable[tuple[Wanted, Event | None]] = ()
         if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, StreamingPerformer):
             with closing(timed.stream(wanted[0])) as pieces:
@@ -147,11 +208,17 @@ def _steps(
         else:
             answers = _answers(timed, wanted)
         for effect, answer in answers:
+            for said, heard in hear_before(effect, at.state, inbox, journal):
+                at = heard
+                yield None, said, at
             if answer is None:  # an approver said "not now"
                 return
             event = (journal.record(effect, answer) if journal is not None else None) or answer
             at = step(at.state, event)
             yield effect, event, at
+        for said, heard in hear_after_answer(at.state, inbox, journal):
+            at = heard
+            yield None, said, at
 
 
 def _answers(performer: Performer, effects: Sequence[Wanted]) -> Iterator[tuple[Wanted, Event | None]]:

@@ -122,6 +122,11 @@ class _Lines:
             self._file.discard()
 
     def _recorded(self, effect: Wanted | None, event: Event) -> Event:
+        if self._file.closed:
+            raise JournalError(
+                f"{self.path}: it was closed; go on with resume(path, performer, say=...) or "
+                "ReopenedJournal(path)"
+            )
         if self._file.is_inherited:
             raise JournalError(
                 f"{self._part}: the process that forked this one records there; open a journal of its own"
@@ -231,7 +236,9 @@ class FileJournal(_Lines):
 
 
 class ReopenedJournal(_Lines):
-    """The journal of a killed or paused run, reopened to append to it; its seal is written again at its end.
+    """A journal, reopened to append to it: of a killed or paused run, or of a conversation that goes on.
+
+    A closed journal loses its seal and becomes a ``.part`` again, and gets a new seal at its end.
 
     A truncated last line is moved to ``<path>.cut``; one that lacks only its line end is kept.
 

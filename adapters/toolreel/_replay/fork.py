@@ -5,7 +5,7 @@ events, you can change two things, alone or together:
 
 - **the plan** (model, prompt, preset, limit, option, tools). The kept events stay as they were recorded,
   although the requests that they answer are different now; the state is computed under the changed plan.
-- **one tool result**: that of the last kept event.
+- **one tool result, or one message of the user in a conversation**: that of the last kept event.
 
 The events after the kept ones are new: performed live or by a script, taken from another record, or answered
 by the record itself as far as it fits: the next recorded reply answers a request, whatever its content; a
@@ -57,7 +57,7 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
         if _has_ended_early(run, traced):
             return None
         over, event = isinstance(run.state.phase, Settled), traced.record.event
-        if traced.effect is None and (over or isinstance(event, events.CancelRequested)):
+        if traced.effect is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
             run.take(None, event)
             continue
         effect = _same(traced.effect, run.wanted.values())
@@ -111,7 +111,7 @@ def _answering(event: events.Event, ref: int) -> events.Event:
             | events.WaitElapsed()
         ):
             return replace(event, ref=ref)
-        case events.RunStarted() | events.CancelRequested():
+        case events.RunStarted() | events.CancelRequested() | events.UserSpoke():
             return event
         case _:
             assert_never(event)
@@ -174,6 +174,8 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
     kept = [*_kept(trace, at)]
     if changes.tool_result is not None:
         kept[-1:] = [_with_result(trace, kept, changes.tool_result)]
+    if changes.said is not None:
+        kept[-1:] = [_with_message(trace, kept, changes.said)]
     run = Underway(changes.plan(trace.recorded.plan))
     stop = carry(run, kept)
     if len(run.answered) < len(kept):
@@ -289,6 +291,14 @@ def _with_result(trace: Trace, kept: list[Traced], output: str) -> Traced:
     if last is None or not isinstance(last.record.event, events.ToolReturned):
         raise _error(trace, f"event {len(kept)} is no result of a tool, so there is none to change")
     event = replace(last.record.event, output=output)
+    return replace(last, record=replace(last.record, event=event))
+
+
+def _with_message(trace: Trace, kept: list[Traced], content: str) -> Traced:
+    last = kept[-1] if kept else None
+    if last is None or not isinstance(last.record.event, events.UserSpoke):
+        raise _error(trace, f"event {len(kept)} is no message of the user, so there is none to change")
+    event = replace(last.record.event, content=content)
     return replace(last, record=replace(last.record, event=event))
 
 

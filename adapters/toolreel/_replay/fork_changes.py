@@ -44,6 +44,8 @@ class Changes:
     recorded run."""
     tool_result: str | None = None
     """Replaces the recorded output of a tool; the last kept event must be a tool result."""
+    said: str | None = None
+    """Replaces what the user said in a conversation; the last kept event must be a message of the user."""
 
     def plan(self, was: Plan) -> Plan:
         """The plan with these changes.

@@ -10,27 +10,40 @@ the recorded one.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
 
+from toolreel._driver.aio import arun, aspeak
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
     AsyncToolHost,
     Endpoint,
+    Journal,
+    Observer,
     Performer,
     ToolHost,
     Wanted,
     secrets_of,
 )
+from toolreel._driver.run_result import Run
+from toolreel._driver.sync import run, speak
 from toolreel._journal.format import Record, Recorded
 from toolreel._journal.withheld_results import is_withheld
 from toolreel_core._errors import ReplayMismatch
+from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import tag
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
-from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
+from toolreel_core._protocol.events import (
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    ToolReturned,
+    UserSpoke,
+)
 
 if TYPE_CHECKING:
     from toolreel.cassette._open_cassette import Recording
@@ -80,6 +93,10 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         """The credentials that endpoint, tools and what follows the recording send, by name."""
         return secrets_of(self._endpoint, self._tools, self._live)
 
+    def said_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
+        """What the user said before the recorded answer to an effect, or after the end of an exchange."""
+        return self._script.said_before(effect)
+
     def finish(self) -> None:
         """Check that every line of the journal was used.
 
@@ -97,6 +114,14 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     :param tools: runs tools instead of the journal
     :param live: performs the effects after the last line of the journal
     """
+
+    def play(self, plan: Plan, *, journal: Journal | None = None, observe: Observer | None = None) -> Run:
+        """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
+        done = run(plan, self, journal=journal, observe=observe, inbox=self)
+        while said := self._script.said_next():
+            more = speak(done, said, self, journal=journal, observe=observe, inbox=self)
+            done = Run(more.state, done.notes + more.notes)
+        return done
 
     def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
@@ -129,6 +154,16 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
 
 class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
     """The async version of :class:`Rehearsal`."""
+
+    async def play(
+        self, plan: Plan, *, journal: Journal | None = None, observe: Observer | None = None
+    ) -> Run:
+        """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
+        done = await arun(plan, self, journal=journal, observe=observe, inbox=self)
+        while said := self._script.said_next():
+            more = await aspeak(done, said, self, journal=journal, observe=observe, inbox=self)
+            done = Run(more.state, done.notes + more.notes)
+        return done
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
@@ -182,11 +217,20 @@ class _Reached(NamedTuple):
 
 
 class _Script:
-    """The lines of a journal; each is used once. Thread-safe, since effects run concurrently."""
+    """The lines of a journal; each is used once. Thread-safe, since effects run concurrently.
+
+    Most lines answer an effect, and are found by it. What the user said answers none: it is taken when the
+    run comes to its place.
+    """
 
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
-        self._left = OrderedDict(enumerate(recorded.records))
+        lines = list(enumerate(recorded.records))
+        self._left = OrderedDict((at, one) for at, one in lines if not isinstance(one.event, UserSpoke))
+        self._said = OrderedDict((at, one.event) for at, one in lines if isinstance(one.event, UserSpoke))
+        """What the user said and the run has not taken yet, by line."""
+        self._places: dict[int, int] = {}
+        """The line that answered each effect, by its ``ref``."""
         self._lock = Lock()
 
     @property
@@ -208,6 +252,7 @@ class _Script:
                 places = (place for place, record in self._left.items() if record.fp == wanted)
                 place = next(places, first)
             if place is not None:
+                self._places[effect.ref] = place
                 return _Reached(self._left.pop(place), wanted)
         if isinstance(effect, AskApproval):
             return None
@@ -215,6 +260,19 @@ class _Script:
             f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}; "
             "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
         )
+
+    def said_before(self, effect: Wanted | None) -> list[UserSpoke]:
+        """Take what stands before the line that answers an effect; without one, before the first unused."""
+        with self._lock:
+            end = None if effect is None else self._places.get(effect.ref)
+            end = next(iter(self._left), None) if end is None else end
+            return [self._said.pop(at) for at in [*self._said] if end is None or at < end]
+
+    def said_next(self) -> UserSpoke | None:
+        """Take the next line, if it is what the user says."""
+        with self._lock:
+            first, at = next(iter(self._left), None), next(iter(self._said), None)
+            return self._said.pop(at) if at is not None and (first is None or at < first) else None
 
     def answer(
         self, effect: Wanted, reached: _Reached, reply: ReplyReceived | RequestFailed | None = None
@@ -231,7 +289,8 @@ class _Script:
 
     def finish(self) -> None:
         """Check that no line is left."""
-        if unused := list(self._left.values()):
+        places = sorted({*self._left, *self._said})
+        if unused := [self._recorded.records[at] for at in places]:
             raise ReplayMismatch(
                 f"{self._recorded.source}: the run ended, but {len(unused)} recorded events are left, "
                 f"from line {unused[0].n + 1} ({unused[0].kind}) on"

@@ -10,10 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 
-from toolreel._driver.aio import arun
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, JournalError, MissingExtra
 from toolreel._journal.format import MemoryJournal, Recorded, read_journal, unfinished
 from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
@@ -110,7 +108,7 @@ def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, jo
         host = PythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks, tools=host)
-        done = run(recorded.plan, rehearsal, journal=journal)
+        done = rehearsal.play(recorded.plan, journal=journal)
         rehearsal.finish()
         return done
 
@@ -126,7 +124,7 @@ async def _areplay(
         host = AsyncPythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, breaks=breaks, tools=host)
-        done = await arun(recorded.plan, rehearsal, journal=journal)
+        done = await rehearsal.play(recorded.plan, journal=journal)
         rehearsal.finish()
         return done
 

@@ -1,4 +1,4 @@
-"""``resume``: continue a killed or paused run from its journal.
+"""``resume``: continue a killed or paused run from its journal, or a conversation after its end.
 
 Folding the recorded events gives the state and the pending effects; those are performed, and their events are
 appended to the same journal, which ends as it would have without the interruption. Effects with a recorded
@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from toolreel._driver.aio import ago_on
+from toolreel._driver.aio import ago_on, aspeak
 from toolreel._driver.ports import AsyncPerformer, Observer, Performer
 from toolreel._driver.run_result import Run, outcome_of
-from toolreel._driver.sync import go_on
+from toolreel._driver.sync import go_on, speak
 from toolreel._journal.file import ReopenedJournal
 from toolreel._replay.retrace import retrace
 
@@ -27,6 +27,7 @@ def resume(
     known_secrets: Mapping[str, str] | None = None,
     durable: bool = False,
     observe: Observer | None = None,
+    say: str | None = None,
 ) -> Run:
     """Continue a recorded run until it ends or pauses; a run that has ended is returned as it is.
 
@@ -38,6 +39,8 @@ def resume(
         environment variables. What the performer sends is not written either
     :param durable: whether each event is synced to disk (one ``fsync`` per event) before the run continues
     :param observe: called with each new note
+    :param say: what the user says next: after the end of a run, it begins the next exchange in the same
+        journal; otherwise it is sent with the next request
     :returns: the final state and the notes of the whole run
     :raises JournalError: if the journal is missing, unreadable or of an older version, or another process is
         writing it
@@ -46,9 +49,12 @@ def resume(
     """
     with ReopenedJournal(_named(path), known_secrets=known_secrets, durable=durable) as journal:
         begun = retrace(journal.recorded).run
-        if outcome_of(begun) is not None:
+        if say is not None:
+            gone = speak(begun, say, performer, journal=journal, observe=observe)
+        elif outcome_of(begun) is None:
+            gone = go_on(begun.state, performer, journal=journal, observe=observe)
+        else:
             return begun
-        gone = go_on(begun.state, performer, journal=journal, observe=observe)
         return Run(gone.state, begun.notes + gone.notes)
 
 
@@ -59,13 +65,17 @@ async def aresume(
     known_secrets: Mapping[str, str] | None = None,
     durable: bool = False,
     observe: Observer | None = None,
+    say: str | None = None,
 ) -> Run:
     """The async version of :func:`resume`, with the same parameters and errors."""
     with ReopenedJournal(_named(path), known_secrets=known_secrets, durable=durable) as journal:
         begun = retrace(journal.recorded).run
-        if outcome_of(begun) is not None:
+        if say is not None:
+            gone = await aspeak(begun, say, performer, journal=journal, observe=observe)
+        elif outcome_of(begun) is None:
+            gone = await ago_on(begun.state, performer, journal=journal, observe=observe)
+        else:
             return begun
-        gone = await ago_on(begun.state, performer, journal=journal, observe=observe)
         return Run(gone.state, begun.notes + gone.notes)
 
 

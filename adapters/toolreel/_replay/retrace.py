@@ -127,6 +127,8 @@ def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
             return f"{_wanted(effect)} elapsed"
         case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
+        case events.UserSpoke():
+            return f"the user said: {event.content}"
         case events.RunStarted():
             return "started"
         case _:

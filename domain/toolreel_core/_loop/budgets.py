@@ -1,20 +1,31 @@
-"""Budgets: turns, tokens, cost, time and tool calls, and whether one is used up."""
+"""Budgets: turns, tokens, cost, time and tool calls, and whether one is used up.
+
+Each exchange of a conversation has its limits for itself; those of the conversation count over all exchanges.
+"""
 
 from __future__ import annotations
 
-from toolreel_core._protocol.outcome import BudgetSpent, MaxTurns
+from typing import TypeAlias
+
+from toolreel_core._protocol.outcome import BudgetSpent, ConversationSpent, MaxTurns
 from toolreel_core._protocol.state import State
 
+Limit: TypeAlias = MaxTurns | BudgetSpent | ConversationSpent
+"""The limit that ended a run."""
 
-def exhausted_limit(state: State) -> MaxTurns | BudgetSpent | None:
+
+def exhausted_limit(state: State) -> Limit | None:
     """The limit that allows no further turn: ``max_turns`` or a budget; ``None`` if one is allowed."""
     limit = state.plan.config.max_turns
-    return MaxTurns(limit) if state.tally.turns >= limit else spent_budget(state)
+    # What another exchange could not change comes first: it says that speaking again is of no use.
+    if spent := _spent_conversation(state):
+        return spent
+    return MaxTurns(limit) if state.exchange_tally.turns >= limit else spent_budget(state)
 
 
 def spent_budget(state: State) -> BudgetSpent | None:
-    """The first budget that is used up, or ``None``."""
-    config, tally = state.plan.config, state.tally
+    """The first budget of this exchange that is used up, or ``None``."""
+    config, tally = state.plan.config, state.exchange_tally
     tokens = tally.prompt_tokens + tally.completion_tokens
     if config.max_total_tokens is not None and tokens >= config.max_total_tokens:
         return BudgetSpent("tokens", tokens, config.max_total_tokens)
@@ -25,7 +36,25 @@ def spent_budget(state: State) -> BudgetSpent | None:
     return None
 
 
+def _spent_conversation(state: State) -> ConversationSpent | None:
+    config, tally = state.plan.config, state.tally
+    tokens = tally.prompt_tokens + tally.completion_tokens
+    if config.max_conversation_turns is not None and tally.turns >= config.max_conversation_turns:
+        return ConversationSpent("turns", tally.turns, config.max_conversation_turns)
+    if config.max_conversation_tokens is not None and tokens >= config.max_conversation_tokens:
+        return ConversationSpent("tokens", tokens, config.max_conversation_tokens)
+    if config.max_conversation_cost is not None and tally.cost >= config.max_conversation_cost:
+        return ConversationSpent("cost", tally.cost, config.max_conversation_cost)
+    return None
+
+
+def tool_calls_left(state: State) -> int | None:
+    """How many calls may still reach a tool in this exchange; ``None`` without a limit."""
+    limit = state.plan.config.max_tool_calls
+    return None if limit is None else limit - state.exchange_tally.tool_calls
+
+
 def tool_calls_spent(state: State) -> BudgetSpent | None:
     """The budget of tool calls if it is used up, else ``None``."""
-    limit, used = state.plan.config.max_tool_calls, state.tally.tool_calls
+    limit, used = state.plan.config.max_tool_calls, state.exchange_tally.tool_calls
     return BudgetSpent("tool_calls", used, limit) if limit is not None and used >= limit else None

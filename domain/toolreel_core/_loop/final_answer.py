@@ -11,6 +11,7 @@ from typing import Final, assert_never
 
 from toolreel_core._conversation.message import AssistantMessage, UserMessage
 from toolreel_core._loop.budgets import exhausted_limit
+from toolreel_core._loop.conversation import end_exchange
 from toolreel_core._loop.finish import outcome_of, settle
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, RecoveryTried
@@ -32,7 +33,8 @@ _OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
 def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
     """End the run, or ask the model again.
 
-    Leads to ``Settled`` or ``AwaitingReply``. If the turns or a budget are used up, the reply is final.
+    Leads to ``Settled`` or ``AwaitingReply``, also if the user spoke while the answer was made.
+    If the turns or a budget are used up, the reply is final.
     """
     # The order matters: an unparsed call must never count as an answer, and an enforced run asks for tools
     # before it asks for a text.
@@ -53,7 +55,7 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
             return _ask_for_text(state, notes)
         if not memory.called and not memory.asked_again:
             return _ask_again(state, notes, tools_sent=tools_sent)
-    return settle(_with_answer(state, reply), outcome_of(state, reply), notes)
+    return end_exchange(_with_answer(state, reply), outcome_of(state, reply), notes)
 
 
 def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:

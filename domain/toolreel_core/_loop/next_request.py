@@ -7,7 +7,7 @@ encoded once per run. So the cost of a turn does not grow with the conversation.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import merged
@@ -24,8 +24,12 @@ from toolreel_core._protocol.notes import (
     QuirkApplied,
     RequestSent,
     RetryPlanned,
+    UserMessagesAdded,
 )
 from toolreel_core._protocol.state import AwaitingReply, State, Step, Tally, Waiting
+
+_SAMPLE: Final = 200
+"""Characters of what the user said that its note shows."""
 
 
 def opening_notes(plan: Plan) -> tuple[Note, ...]:
@@ -57,12 +61,23 @@ def send_next_request(state: State, notes: tuple[Note, ...] = (), *, tools: bool
     tools = tools and not state.memory.tools_dropped and state.plan.sends_tools
     if limit := exhausted_limit(state):
         return settle(state, limit, notes)
+    state, added = _with_unsent(state)
+    notes = (*notes, *added)
     options = _options(state, tools=tools)
     state, shortened = fit_history(state, options)
     if overflowing := overflow(state, options):
         return settle(state, overflowing, (*notes, *shortened))
     phase = AwaitingReply(state.next_ref, 1, tools)
     return _send(state, phase, state.tally.counted(turns=1), options, (*notes, *shortened))
+
+
+def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
+    """The state with what the user has said since the last request in its history."""
+    if not state.unsent:
+        return state, ()
+    samples = tuple([message.content[:_SAMPLE] for message in state.unsent])
+    added = UserMessagesAdded(state.tally.turns + 1, samples)
+    return state.said(*state.unsent).but(unsent=()), (added,)
 
 
 def request_of(state: State, *, tools: bool) -> Request:

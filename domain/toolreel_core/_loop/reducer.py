@@ -17,6 +17,7 @@ from typing import TypeAlias, assert_never
 from toolreel_core._errors import ProtocolError, TransformError
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.admission import ask_approval, run_tool
+from toolreel_core._loop.conversation import keep, kept, next_exchange
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import opening_notes, request_of, resend_request, send_next_request
 from toolreel_core._loop.on_reply import reply_received, request_failed
@@ -31,6 +32,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
     WaitElapsed,
 )
 from toolreel_core._protocol.notes import LateAnswer, RequestAbandoned
@@ -82,7 +84,9 @@ def step(state: State, event: Event) -> Step:
     try:
         return _step(state, event)
     except TransformError as error:
-        return _give_up(state, TransformFailed(str(error)))
+        # What the user said is not in the history: a transform that failed may fail on it, too.
+        before = kept(state, event) if isinstance(event, UserSpoke) else state
+        return _give_up(before, TransformFailed(str(error)))
 
 
 def _step(state: State, event: Event) -> Step:
@@ -101,6 +105,8 @@ def _step(state: State, event: Event) -> Step:
             return _wait_elapsed(_with_time(state, event.at_ms), event)
         case CancelRequested():
             return _cancel_requested(state, event)
+        case UserSpoke():
+            return _user_spoke(state, event)
         case _:
             assert_never(event)
 
@@ -197,6 +203,22 @@ def _cancel_requested(state: State, event: CancelRequested) -> Step:
             assert_never(state.phase)
 
 
+def _user_spoke(state: State, event: UserSpoke) -> Step:
+    """``Settled`` leads to ``AwaitingReply``, or stays if the conversation's budget is used up.
+
+    Every other phase but ``Idle`` stays as it is, and the next request sends the message.
+    """
+    match state.phase:
+        case Settled():
+            return next_exchange(_at(kept(state, event), event.at_ms))
+        case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval():
+            return keep(_at(state, event.at_ms), event)
+        case Idle():
+            raise _unexpected(state, event)
+        case _:
+            assert_never(state.phase)
+
+
 def _give_up(state: State, outcome: Outcome) -> Step:
     """End a run whose transform failed, from the state before the event. Leads to ``Settled``.
 
@@ -225,9 +247,13 @@ def _abandon_calls(state: State, outcome: Outcome) -> Step:
 
 def _with_time(state: State, at_ms: int | None) -> State:
     """The state with the time of an event; a settled state never changes."""
-    # max(): parallel tools may report their times out of order, and time must not run backwards.
-    if at_ms is None or isinstance(state.phase, Settled):
+    return state if isinstance(state.phase, Settled) else _at(state, at_ms)
+
+
+def _at(state: State, at_ms: int | None) -> State:
+    if at_ms is None:
         return state
+    # max(): parallel tools may report their times out of order, and time must not run backwards.
     return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 

@@ -14,7 +14,7 @@ from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core._loop.admission import admit, ask_approval, coerced_arguments, needs_approval, run_tool
-from toolreel_core._loop.budgets import tool_calls_spent
+from toolreel_core._loop.budgets import tool_calls_left, tool_calls_spent
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
@@ -206,15 +206,13 @@ def _concurrent_count(state: State, calls: tuple[ToolCall, ...]) -> int:
     """How many of the next calls run at the same time; at least 1."""
     if not state.plan.config.parallel_tools:
         return 1
-    tools, limit = state.plan.tools.by_name, state.plan.config.max_tool_calls
-    count = 0
+    tools, left, count = state.plan.tools.by_name, tool_calls_left(state), 0
     for call in calls:
         tool = tools.get(call.name)
         if tool is None or not tool.read_only or tool.needs_approval:
             break
         count += 1
-    remaining = len(calls) if limit is None else limit - state.tally.tool_calls
-    return max(1, min(count, remaining))
+    return max(1, count if left is None else min(count, left))
 
 
 def _with_running(

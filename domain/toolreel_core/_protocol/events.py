@@ -111,6 +111,27 @@ class CancelRequested:
         object.__setattr__(self, "reason", sound(self.reason))
 
 
+@dataclass(frozen=True, slots=True)
+class UserSpoke:
+    """The user says something: after the end, it begins the next exchange; before, it joins the next request.
+
+    It answers no effect. Any phase but ``Idle`` accepts it.
+    """
+
+    content: str
+    at_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content", sound(self.content))
+
+
 Event: TypeAlias = (
-    RunStarted | ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed | CancelRequested
+    RunStarted
+    | ReplyReceived
+    | RequestFailed
+    | ToolReturned
+    | ApprovalGiven
+    | WaitElapsed
+    | CancelRequested
+    | UserSpoke
 )

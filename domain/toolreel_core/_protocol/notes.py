@@ -250,8 +250,34 @@ class LateAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class UserMessageKept:
+    """The user spoke while the model or its tools were at work; the next request sends it."""
+
+    turn: int
+    """The turn in progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessagesAdded:
+    """What the user has said since the last request joins the history."""
+
+    turn: int
+    """The turn whose request sends it."""
+    samples: tuple[str, ...]
+    """The first 200 characters of each message."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeBegan:
+    """The user spoke after the end of a run: the next exchange of the same conversation begins."""
+
+    turn: int
+    """Its first turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunSettled:
-    """The run is over."""
+    """The run, or an exchange of a conversation, is over."""
 
     outcome: str
     """The name of its outcome."""
@@ -281,5 +307,8 @@ Note: TypeAlias = (
     | RecoveryTried
     | ToolsDropped
     | LateAnswer
+    | UserMessageKept
+    | UserMessagesAdded
+    | ExchangeBegan
     | RunSettled
 )

@@ -79,6 +79,20 @@ class BudgetSpent:
     limit: float
 
 
+ConversationBudgetKind: TypeAlias = Literal["turns", "tokens", "cost"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSpent:
+    """A budget of the whole conversation is used up; it refuses every further exchange."""
+
+    name: ClassVar[str] = "conversation_budget"
+    kind: ConversationBudgetKind
+    used: float
+    """Turns, tokens or the provider's currency, over all exchanges."""
+    limit: float
+
+
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
     """The next request would exceed the context window."""
@@ -169,6 +183,7 @@ Outcome: TypeAlias = (
     | ToolFailed
     | RepeatedCall
     | BudgetSpent
+    | ConversationSpent
     | ContextOverflow
     | CapabilityRefused
     | Truncated

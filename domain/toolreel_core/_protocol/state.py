@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation.message import Message
+from toolreel_core._conversation.message import Message, UserMessage
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText
@@ -91,7 +91,10 @@ class AwaitingApproval:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The run is over. An answer that arrives now is dropped with a ``LateAnswer`` note."""
+    """The run, or this exchange of a conversation, is over: ``UserSpoke`` begins the next one.
+
+    An answer that arrives now is dropped with a ``LateAnswer`` note.
+    """
 
     outcome: Outcome
 
@@ -101,7 +104,7 @@ Phase: TypeAlias = Idle | AwaitingReply | Waiting | AwaitingTools | AwaitingAppr
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The counters of a run; budgets compare them with their limits."""
+    """The counters of a run, over all exchanges of a conversation."""
 
     turns: int = 0
     """Requests sent, not counting retries."""
@@ -131,6 +134,19 @@ class Tally:
             self.at_ms,
         )
 
+    def since(self, before: Tally) -> Tally:
+        """What was counted after an earlier tally; :attr:`at_ms` is then a duration."""
+        return _tally(
+            self.turns - before.turns,
+            self.tool_calls - before.tool_calls,
+            self.failed_calls - before.failed_calls,
+            self.ignored_calls - before.ignored_calls,
+            self.prompt_tokens - before.prompt_tokens,
+            self.completion_tokens - before.completion_tokens,
+            self.cost - before.cost,
+            self.at_ms - before.at_ms,
+        )
+
     def counted(self, turns: int = 0, tool_calls: int = 0, failed_calls: int = 0) -> Tally:
         """This tally plus the given numbers of turns and calls."""
         return _tally(
@@ -154,6 +170,7 @@ class Streak:
     times: int
 
 
+_NOTHING_COUNTED: Final = Tally()
 _NO_RESULTS: Final[PMap[str, bool]] = pmap()
 _NO_STREAKS: Final[PMap[str, Streak]] = pmap()
 
@@ -183,6 +200,10 @@ class Memory:
     asked_again: bool = False
     """Whether the model was already asked again after an empty first reply."""
 
+    def of_next_exchange(self) -> Memory:
+        """What stays when the user speaks again: what was learned about the server."""
+        return Memory(tools_dropped=self.tools_dropped, upstream=self.upstream)
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -196,6 +217,17 @@ class State:
     memory: Memory
     next_ref: int
     """The ``ref`` of the next effect. A counter, because the core has no randomness."""
+    exchange_began: Tally = _NOTHING_COUNTED
+    """The tally when the present exchange began; limits of one exchange count from here."""
+    unsent: tuple[UserMessage, ...] = ()
+    """What the user has said and no request has sent yet, in order; it joins the next request."""
+
+    @property
+    def exchange_tally(self) -> Tally:
+        """The counters of the present exchange alone."""
+        # The first exchange, which is the only one of most runs, has nothing to subtract.
+        began = self.exchange_began
+        return self.tally if began is _NOTHING_COUNTED else self.tally.since(began)
 
     @classmethod
     def idle(cls, plan: Plan) -> State:
@@ -219,6 +251,8 @@ class State:
         tally: Tally | None = None,
         memory: Memory | None = None,
         next_ref: int | None = None,
+        exchange_began: Tally | None = None,
+        unsent: tuple[UserMessage, ...] | None = None,
     ) -> State:
         """This state with some parts replaced; several times faster than ``dataclasses.replace``."""
         # "or" is safe: dataclasses without __len__ are never false, and next_ref begins at 1.
@@ -229,6 +263,8 @@ class State:
             tally or self.tally,
             memory or self.memory,
             next_ref or self.next_ref,
+            exchange_began or self.exchange_began,
+            self.unsent if unsent is None else unsent,
         )
 
 

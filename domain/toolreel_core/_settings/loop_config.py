@@ -46,7 +46,10 @@ class LoopConfig:
     tool_use_mode: ToolUseMode = "relaxed"
     tool_failure_policy: ToolFailurePolicy = "fatal"
     max_turns: int = 12
-    """Turns of the model before the run ends as ``max_turns``; retries of a turn do not count."""
+    """Turns of the model before the run ends as ``max_turns``; retries of a turn do not count.
+
+    This limit and the budgets hold for each exchange of a conversation anew: from one message of the user to
+    the end. Those of ``max_conversation_`` hold for all exchanges together."""
     max_tool_calls_per_turn: int | None = None
     """Maximum calls of one reply; 1 if this is unset and the request has ``parallel_tool_calls: false``."""
     max_tool_args_bytes: int = 200_000
@@ -69,6 +72,12 @@ class LoopConfig:
     """Maximum milliseconds since the start, by the times on events; then the run ends as ``budget``."""
     max_tool_calls: int | None = None
     """Maximum calls that reach a tool; then the run ends as ``budget``."""
+    max_conversation_turns: int | None = None
+    """Maximum turns of all exchanges of a conversation; then it ends as ``conversation_budget``."""
+    max_conversation_tokens: int | None = None
+    """Maximum tokens of all exchanges, as counted by the provider; then ``conversation_budget``."""
+    max_conversation_cost: float | None = None
+    """Maximum cost of all exchanges, as reported by the provider; then ``conversation_budget``."""
     repetition_warn: int | None = 3
     """Warn the model after this many equal calls in a row with the same result."""
     repetition_stop: int | None = 5
@@ -153,14 +162,15 @@ class LoopConfig:
             check_registered(key, getattr(self, key), partial(transform, kind))
 
     def _check_cost(self) -> None:
-        """Check the cost and store it as a float: 1 and 1.0 must give equal plans equal digests."""
-        cost = self.max_cost
-        if cost is None:
-            return
-        if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
-            expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
-            raise ConfigError(f"max_cost: expected {expected}, got {cost!r}")
-        object.__setattr__(self, "max_cost", float(cost))
+        """Check the costs and store them as floats: 1 and 1.0 must give equal plans equal digests."""
+        for key in ("max_cost", "max_conversation_cost"):
+            cost = getattr(self, key)
+            if cost is None:
+                continue
+            if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
+                expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
+                raise ConfigError(f"{key}: expected {expected}, got {cost!r}")
+            object.__setattr__(self, key, float(cost))
 
     def _check_stream(self) -> None:
         """Read the older name of a final stream, so that one meaning has one form and one digest."""

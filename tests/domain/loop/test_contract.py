@@ -42,7 +42,7 @@ from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ApprovalGiven, CancelRequested
+from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, UserSpoke
 from toolreel_core._protocol.notes import (
     CallAbandoned,
     CallRepeated,
@@ -67,6 +67,7 @@ from toolreel_core._protocol.outcome import (
     CapabilityRefused,
     Completed,
     ContextOverflow,
+    ConversationSpent,
     EmptyFinal,
     FailureKind,
     InvalidReply,
@@ -1234,3 +1235,33 @@ def test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_
     names = ("id_style", "tool_result_name", "tool_turn_content")
     assert noted(played, QuirkApplied) == [QuirkApplied(2, name) for name in names]
     assert last_said(played, 2) == [calling(LOOKS), LOOKED]
+
+
+NOW = UserSpoke("And now?")
+
+
+def test_after_an_end_the_user_begins_the_next_exchange_with_limits_of_its_own() -> None:
+    again = asks(AssistantMessage("Done."), UserMessage("And now?"))
+    book(max_turns=1).play(asks(), *DONE, NOW, again, *DONE)
+
+
+def test_what_the_user_says_while_tools_run_is_sent_after_their_results() -> None:
+    steered = asks(calling(LOOKS), LOOKED, UserMessage("And now?"))
+    book().play(asks(), replies_calling(LOOKS), RUNS_LOOK, NOW, returns(1), steered, *DONE)
+
+
+def test_what_the_user_says_while_the_answer_is_made_begins_the_next_exchange() -> None:
+    again = asks(AssistantMessage("Done."), UserMessage("And now?"))
+    book(max_turns=1).play(asks(), NOW, DONE[0], again, *DONE)
+
+
+def test_what_the_user_says_before_a_limit_waits_for_the_next_message() -> None:
+    limited = book(max_turns=1)
+    limited.play(asks(), replies_calling(LOOKS), RUNS_LOOK, NOW, returns(1), finishes(MaxTurns(1)))
+    both = asks(calling(LOOKS), LOOKED, UserMessage("And now?"), UserMessage("Please."))
+    limited.play(UserSpoke("Please."), both, *DONE)
+
+
+def test_a_conversation_has_no_more_turns_than_max_conversation_turns() -> None:
+    spent = finishes(ConversationSpent("turns", 1, 1))
+    book(max_conversation_turns=1).play(asks(), *DONE, NOW, spent, NOW, spent)

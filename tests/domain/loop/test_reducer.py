@@ -42,6 +42,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
     WaitElapsed,
 )
 from toolreel_core._protocol.notes import LateAnswer, Note, RequestSent, RunSettled
@@ -52,6 +53,7 @@ from toolreel_core._protocol.outcome import (
     Completed,
     ContentFiltered,
     ContextOverflow,
+    ConversationSpent,
     EmptyFinal,
     InvalidReply,
     MaxTurns,
@@ -114,6 +116,7 @@ RESULT = ToolReturned(2, "2")
 GIVEN = ApprovalGiven(2, True)
 ELAPSED = WaitElapsed(2)
 CANCEL = CancelRequested("enough")
+SPOKEN = UserSpoke("And now?")
 
 IN_PHASE: dict[type[Phase], State] = {
     Idle: State.idle(PLAN),
@@ -188,8 +191,9 @@ TAKEN: dict[type[Event], tuple[type[Phase], ...]] = {
     ToolReturned: (AwaitingTools, Settled),
     ApprovalGiven: (AwaitingApproval, Settled),
     CancelRequested: tuple(IN_PHASE),
+    UserSpoke: tuple(phase for phase in IN_PHASE if phase is not Idle),
 }
-EVENTS: tuple[Event, ...] = (RunStarted(), REPLY, FAILURE, ELAPSED, RESULT, GIVEN, CANCEL)
+EVENTS: tuple[Event, ...] = (RunStarted(), REPLY, FAILURE, ELAPSED, RESULT, GIVEN, CANCEL, SPOKEN)
 
 
 def test_every_event_is_tried_here() -> None:
@@ -469,6 +473,11 @@ def endings_by_policy() -> Iterable[Playbook]:
     settings = {"max_tool_calls_per_turn": 1, "repetition_warn": 2}
     yield ending(*run, told, *run, repeated, CANCEL, GONE, **settings)
     yield Playbook(replace(PLAN, config=LoopConfig(context_window_tokens=1))).play(finishes(OVERFLOW))
+    short = replace(PLAN, config=LoopConfig(max_conversation_turns=1))
+    spent = finishes(ConversationSpent("turns", 1, 1))
+    yield Playbook(short).play(asks(), SPOKEN, replies("Hello."), spent)
+    hello = asks(AssistantMessage("Hello."), UserMessage("And now?"))
+    yield Playbook(PLAN).play(asks(), SPOKEN, replies("Hello."), hello, CANCEL, GONE)
 
 
 def endings_of_odd_plans() -> Iterable[Playbook]:

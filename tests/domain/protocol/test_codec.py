@@ -55,6 +55,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
     WaitElapsed,
 )
 from toolreel_core._protocol.notes import (
@@ -66,6 +67,7 @@ from toolreel_core._protocol.notes import (
     CallsIgnored,
     CallStarted,
     ContentStripped,
+    ExchangeBegan,
     HistoryShortened,
     LateAnswer,
     ModelNudged,
@@ -83,6 +85,8 @@ from toolreel_core._protocol.notes import (
     RunSettled,
     ToolsDropped,
     UpstreamPinned,
+    UserMessageKept,
+    UserMessagesAdded,
 )
 from toolreel_core._protocol.outcome import (
     BudgetSpent,
@@ -91,6 +95,7 @@ from toolreel_core._protocol.outcome import (
     Completed,
     ContentFiltered,
     ContextOverflow,
+    ConversationSpent,
     EmptyFinal,
     InvalidReply,
     MaxTurns,
@@ -185,6 +190,8 @@ GOLDEN: list[tuple[object, str]] = [
     ),
     (WaitElapsed(2, 900), '{"type":"wait_elapsed","ref":2,"at_ms":900}'),
     (CancelRequested("why"), '{"type":"cancel_requested","reason":"why"}'),
+    (UserSpoke("hi"), '{"type":"user_spoke","content":"hi"}'),
+    (UserSpoke("hi", 7), '{"type":"user_spoke","content":"hi","at_ms":7}'),
     (SEND, STORED_SEND),
     (
         RUN,
@@ -256,6 +263,9 @@ GOLDEN: list[tuple[object, str]] = [
     (ModelNudged(1, "no_tool_calls"), '{"type":"model_nudged","turn":1,"why":"no_tool_calls"}'),
     (RecoveryTried(1, False), '{"type":"recovery_tried","turn":1,"tools_sent":false}'),
     (ToolsDropped(1, "no"), '{"type":"tools_dropped","turn":1,"message":"no"}'),
+    (UserMessageKept(1), '{"type":"user_message_kept","turn":1}'),
+    (UserMessagesAdded(2, ("hi",)), '{"type":"user_messages_added","turn":2,"samples":["hi"]}'),
+    (ExchangeBegan(2), '{"type":"exchange_began","turn":2}'),
     (LateAnswer(7), '{"type":"late_answer","ref":7}'),
     (RunSettled("completed"), '{"type":"run_settled","outcome":"completed"}'),
     (Completed("x"), '{"type":"completed","content":"x"}'),
@@ -265,6 +275,7 @@ GOLDEN: list[tuple[object, str]] = [
     (RepeatedCall("echo", 5), '{"type":"repeated_call","tool":"echo","times":5}'),
     (BudgetSpent("tokens", 9, 8), '{"type":"budget_spent","kind":"tokens","used":9,"limit":8}'),
     (BudgetSpent("cost", 0.5, 0.25), '{"type":"budget_spent","kind":"cost","used":0.5,"limit":0.25}'),
+    (ConversationSpent("turns", 9, 8), '{"type":"conversation_spent","kind":"turns","used":9,"limit":8}'),
     (
         ContextOverflow(9, 8, ("x",)),
         '{"type":"context_overflow","estimate":9,"limit":8,"largest":["x"]}',
@@ -519,7 +530,7 @@ def damaged(value: object, place: str, damage: Json) -> str:
             "type",
             "asked",
             "value.type: expected one of run_started, reply_received, request_failed, tool_returned, "
-            'approval_given, wait_elapsed, cancel_requested, got "asked"',
+            'approval_given, wait_elapsed, cancel_requested, user_spoke, got "asked"',
         ),
         (load_event, RECEIVED, "type", "tool_returned", "value: output is missing"),
         (load_event, RequestFailed(1, "timeout", ""), "status", "no", 'value.status: expected int, got "no"'),
@@ -666,7 +677,7 @@ def test_a_damaged_record_is_an_error_that_names_the_place(
         (
             None,
             "event: expected run_started or reply_received or request_failed or tool_returned or "
-            "approval_given or wait_elapsed or cancel_requested, got null",
+            "approval_given or wait_elapsed or cancel_requested or user_spoke, got null",
         ),
         ({"type": "tool_returned"}, "event: output, ref is missing"),
     ],

@@ -18,6 +18,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
 )
 
 KINDS: tuple[type[Any], ...] = get_args(Event)
@@ -32,9 +33,10 @@ def test_exactly_the_events_that_answer_an_effect_carry_its_ref() -> None:
     assert {kind for kind in KINDS if "ref" in {item.name for item in fields(kind)}} == answering
 
 
-def test_exactly_the_events_that_answer_an_effect_may_say_when() -> None:
+def test_what_answers_an_effect_may_say_when_and_so_may_the_user() -> None:
     answering = {kind for kinds in ANSWERS.values() for kind in kinds}
-    assert {kind for kind in KINDS if "at_ms" in {item.name for item in fields(kind)}} == answering
+    timed = {kind for kind in KINDS if "at_ms" in {item.name for item in fields(kind)}}
+    assert timed == {*answering, UserSpoke}
 
 
 def test_a_failure_before_any_status_has_neither_status_nor_body() -> None:
@@ -56,6 +58,7 @@ def test_the_caller_need_not_say_why_a_run_shall_end() -> None:
         (ToolReturned(1, '"é\udcff"'), ToolReturned(1, '"é\ufffd"')),
         (ApprovalGiven(1, False, "é\udcff"), ApprovalGiven(1, False, "é\ufffd")),
         (CancelRequested("é\udcff"), CancelRequested("é\ufffd")),
+        (UserSpoke("é\udcff"), UserSpoke("é\ufffd")),
     ],
 )
 def test_an_event_holds_no_text_that_could_not_be_written_down(event: Event, kept: Event) -> None:

@@ -21,6 +21,7 @@ def test_every_way_to_end_has_a_name_of_its_own() -> None:
         "ToolFailed": "tool_error",
         "RepeatedCall": "repeated_call",
         "BudgetSpent": "budget",
+        "ConversationSpent": "conversation_budget",
         "ContextOverflow": "context_overflow",
         "CapabilityRefused": "capability",
         "Truncated": "truncated",

@@ -80,3 +80,25 @@ def test_a_run_may_know_its_plan_without_the_plans_messages() -> None:
     silent = State.silent(PLAN)
     assert silent == replace(State.idle(PLAN), messages=silent.messages)
     assert list(silent.messages.messages) == []
+
+
+def test_the_tally_of_an_exchange_is_what_was_counted_since_it_began() -> None:
+    early = Tally(1, 2, 3, 4, 5, 6, 0.5, 70)
+    late = Tally(2, 4, 6, 8, 10, 12, 1.25, 100)
+    assert late.since(early) == Tally(1, 2, 3, 4, 5, 6, 0.75, 30)
+    state = State.idle(PLAN).but(tally=late)
+    assert state.exchange_tally == late
+    assert state.but(exchange_began=early).exchange_tally == Tally(1, 2, 3, 4, 5, 6, 0.75, 30)
+
+
+def test_the_next_exchange_remembers_what_the_server_taught() -> None:
+    before = Memory(
+        nudges=1, finalizing=True, tools_dropped=True, successes=2, called=("ping",), upstream="x"
+    )
+    assert before.of_next_exchange() == Memory(tools_dropped=True, upstream="x")
+
+
+def test_what_was_not_sent_yet_can_be_emptied() -> None:
+    waiting = State.idle(PLAN).but(unsent=(UserMessage("hi"),))
+    assert waiting.but(tally=Tally(turns=1)).unsent == (UserMessage("hi"),)
+    assert waiting.but(unsent=()).unsent == ()

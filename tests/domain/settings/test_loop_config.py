@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -30,6 +31,8 @@ OPTIONAL: dict[str, int] = {
     "max_total_tokens": 1,
     "max_wall_ms": 1,
     "max_tool_calls": 1,
+    "max_conversation_turns": 1,
+    "max_conversation_tokens": 1,
     "repetition_warn": 2,
     "repetition_stop": 2,
     "context_window_tokens": 1,
@@ -63,6 +66,7 @@ OTHERS = [
     "tool_use_mode",
     "tool_failure_policy",
     "max_cost",
+    "max_conversation_cost",
     "fix_empty_final_text",
     "estimator",
 ]
@@ -90,6 +94,9 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "max_cost": None,
         "max_wall_ms": None,
         "max_tool_calls": None,
+        "max_conversation_turns": None,
+        "max_conversation_tokens": None,
+        "max_conversation_cost": None,
         "repetition_warn": 3,
         "repetition_stop": 5,
         "nudge_no_tool_calls": 0,
@@ -199,7 +206,7 @@ def test_the_least_value_is_allowed(key: str, least: int) -> None:
     assert getattr(LoopConfig.of({**FITTING.get(key, {}), key: least}), key) == least
 
 
-@pytest.mark.parametrize("key", [*OPTIONAL, "max_cost"])
+@pytest.mark.parametrize("key", [*OPTIONAL, "max_cost", "max_conversation_cost"])
 def test_a_limit_of_nothing_is_off(key: str) -> None:
     assert getattr(LoopConfig.of({key: None}), key) is None
 
@@ -214,13 +221,15 @@ def test_a_switch_is_true_or_false(key: str, value: object) -> None:
 
 @pytest.mark.parametrize("value", [0, -0.5, "3", True, float("nan"), float("inf"), 10**400])
 def test_a_cost_is_a_number_above_nothing(value: object) -> None:
-    assert complaint(ConfigError, lambda: LoopConfig.of({"max_cost": value})) == (
-        f"max_cost: expected a number above 0 and up to 1000000000, or nothing to turn it off, got {value!r}"
-    )
+    expected = "a number above 0 and up to 1000000000, or nothing to turn it off"
+    for key in ("max_cost", "max_conversation_cost"):
+        why = f"{key}: expected {expected}, got {value!r}"
+        assert complaint(ConfigError, partial(LoopConfig.of, {key: value})) == why
 
 
 def test_a_cost_is_kept_as_one_kind_of_number() -> None:
     assert repr(LoopConfig(max_cost=5).max_cost) == repr(LoopConfig(max_cost=5.0).max_cost) == "5.0"
+    assert repr(LoopConfig(max_conversation_cost=5).max_conversation_cost) == "5.0"
 
 
 def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:

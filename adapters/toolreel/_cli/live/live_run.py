@@ -12,12 +12,12 @@ from typing import Any
 
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import STOPPED
-from toolreel._driver.aio import ago_on, arun
+from toolreel._driver.aio import ago_on, arun, aspeak
 from toolreel._driver.approvers import Later
 from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Ports
 from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
 from toolreel._driver.run_result import Run, outcome_of, retold
-from toolreel._driver.sync import go_on, run
+from toolreel._driver.sync import go_on, run, speak
 from toolreel._internal.errors import AdapterError, MissingExtra
 from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog
@@ -143,7 +143,7 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Beginning:
+class Beginning:
     """Where a live run begins, and its recording."""
 
     plan: Plan
@@ -155,6 +155,8 @@ class _Beginning:
     """The recording that is replayed first, if it is extended."""
     files: RecordedFiles | ResumedFiles | None = None
     """The files of the recording."""
+    said: str | None = None
+    """What the user says to the run that continues; ``None`` if nothing."""
 
     @property
     def reached(self) -> Run:
@@ -217,23 +219,27 @@ class LiveSession:
                 tell(self.observe, at.notes)
                 state = at.state
             tape, before = (files.tape, files.before) if files and not earlier else (None, None)
-            ended = self._go(_Beginning(plan, log, tape, state, before, files))
-            over = True
+            begun = Beginning(plan, log, tape, state, before, files)
+            self.go(begun)
+            ended, over = begun.reached, True
             worth = worth or isinstance(outcome_of(ended), Completed | None)
         finally:
             keep = worth and bool(log.events)
             saved = files.close(keep=keep, ended=over) if files else ()
         if files is None:
             return LiveRun(ended)
-        _say_withheld(files.withheld)
+        say_withheld(files.withheld)
         return LiveRun(ended, saved, files.refused, not worth, files.left)
 
-    def resume(self, cassette: Path, others: Sequence[ToolDefinition] = ()) -> Resumed:
+    def resume(
+        self, cassette: Path, others: Sequence[ToolDefinition] = (), say: str | None = None
+    ) -> Resumed:
         """Continue a recorded run that was killed or waits, under the plan of its journal.
 
         The tools must equal those of the recorded run.
 
         :param cassette: the path of its cassette, which need not exist; the journal is next to it
+        :param say: what the user says next; then a run that has ended goes on, too
         :raises AdapterError: if the journal cannot be continued or written
         :raises toolreel.ReplayMismatch: if the run or the tools differ from the recording
         """
@@ -243,37 +249,44 @@ class LiveSession:
         recorded, state = files.journal.recorded, files.trace.run.state
         log = EventLog(files, recorded.events)
         try:
-            if not isinstance(state.phase, Settled):
-                if recorded.plan.sends_tools:
-                    given = ToolSurface((*Toolbox(self.tools).surface.definitions, *others))
-                    check_surface(recorded, given)
-                self._go(_Beginning(recorded.plan, log, files.tape, state, files=files))
+            if say is not None or not isinstance(state.phase, Settled):
+                self.check_tools(recorded, others)
+                self.go(Beginning(recorded.plan, log, files.tape, state, files=files, said=say))
         finally:
             saved = files.close()
-        _say_withheld(files.withheld)
+        say_withheld(files.withheld)
         run, counts = retold(recorded.plan, log.events), (len(recorded.records), len(log.events))
         return Resumed(run, *counts, saved, files.journal.cut, files.refused, files.left)
 
-    def _go(self, begun: _Beginning) -> Run:
-        """Run to the end, or until an event cannot be written."""
+    def check_tools(self, recorded: Recorded, others: Sequence[ToolDefinition]) -> None:
+        """Check that the tools equal those of a recorded run.
+
+        :raises toolreel.ReplayMismatch: if they do not
+        """
+        if recorded.plan.sends_tools:
+            check_surface(recorded, ToolSurface((*Toolbox(self.tools).surface.definitions, *others)))
+
+    def go(self, begun: Beginning) -> Run | None:
+        """Run to the end; ``None`` after Ctrl-C, or if an event could not be written (``begun.reached``)."""
         try:
-            self._interruptible(begun)
+            return self._interruptible(begun)
         except Exception as error:
             if not begun.is_refused(error):
                 raise
             if not isinstance(begun.reached.state.phase, Settled):  # not recorded: the run can be resumed
                 begun.log.events.append(CancelRequested("the recording could not be written"))
-        return begun.reached
+        return None
 
-    def _interruptible(self, begun: _Beginning) -> None:
+    def _interruptible(self, begun: Beginning) -> Run | None:
         """Ctrl-C is recorded as a cancellation, unless the run has already ended."""
         try:
-            run_on(self.driver, partial(self._run, begun), partial(self._arun, begun))
+            return run_on(self.driver, partial(self._run, begun), partial(self._arun, begun))
         except* KeyboardInterrupt:  # trio raises it in a group if it arrives while connecting
             if not isinstance(begun.reached.state.phase, Settled):
                 begun.log.record(None, CancelRequested(STOPPED))
+        return None
 
-    def _run(self, begun: _Beginning) -> Run:
+    def _run(self, begun: Beginning) -> Run:
         target, tape = self.target, begun.tape
         with HttpEndpoint(
             target.base_url,
@@ -282,18 +295,20 @@ class LiveSession:
             transport=tape.transport() if tape else None,
         ) as endpoint:
             ports = Ports(endpoint, Router(self.hosts, PythonTools(self.tools)), self.approver)
+            if begun.state and begun.said is not None:
+                return speak(begun.state, begun.said, ports, journal=begun.log, observe=self.observe)
             if begun.state:
                 return go_on(begun.state, ports, journal=begun.log, observe=self.observe)
             if not (begun.before and tape):
                 return run(begun.plan, ports, journal=begun.log, observe=self.observe)
             breaks = breaks_in(tape.recording)
             rehearsal = Rehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-            done = run(begun.plan, rehearsal, journal=begun.log, observe=self.observe)
+            done = rehearsal.play(begun.plan, journal=begun.log, observe=self.observe)
             rehearsal.finish()
             tape.finish()
             return done
 
-    async def _arun(self, begun: _Beginning) -> Run:
+    async def _arun(self, begun: Beginning) -> Run:
         target, tape = self.target, begun.tape
         async with AsyncHttpEndpoint(
             target.base_url,
@@ -304,18 +319,21 @@ class LiveSession:
             hosts = {prefix: ThreadedTools(host) for prefix, host in self.hosts.items()}
             tools = AsyncRouter(hosts, AsyncPythonTools(self.tools))
             ports = AsyncPorts(endpoint, tools, ImmediateApprover(self.approver))
+            if begun.state and begun.said is not None:
+                return await aspeak(begun.state, begun.said, ports, journal=begun.log, observe=self.observe)
             if begun.state:
                 return await ago_on(begun.state, ports, journal=begun.log, observe=self.observe)
             if not (begun.before and tape):
                 return await arun(begun.plan, ports, journal=begun.log, observe=self.observe)
             breaks = breaks_in(tape.recording)
             rehearsal = AsyncRehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-            done = await arun(begun.plan, rehearsal, journal=begun.log, observe=self.observe)
+            done = await rehearsal.play(begun.plan, journal=begun.log, observe=self.observe)
             rehearsal.finish()
             tape.finish()
             return done
 
 
-def _say_withheld(places: Sequence[str]) -> None:
+def say_withheld(places: Sequence[str]) -> None:
+    """Tell which results were withheld."""
     for place in places:
         err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")

@@ -78,11 +78,11 @@ def show_outcome(console: Console, run: Run) -> None:
     )
 
 
-def show_saved(saved: Sequence[Path]) -> None:
+def show_saved(saved: Sequence[Path], console: Console = out) -> None:
     """Print the files of a recording."""
     for path in saved:
-        labelled(out, "saved", str(path))
-    labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
+        labelled(console, "saved", str(path))
+    labelled(console, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
 
 
 def resume_hint(left: Path | None) -> str:
@@ -118,6 +118,8 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _turn(console: Console, turn: TurnSummary) -> None:
+    for text in turn.said:
+        labelled(console, "user", text)
     labelled(
         console,
         f"turn {turn.number}",
@@ -138,6 +140,8 @@ def _turn(console: Console, turn: TurnSummary) -> None:
         labelled(console, "", remark, "yellow")
     if turn.stripped:
         labelled(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
+    if turn.answer:
+        labelled(console, "answer", turn.answer, "bold")
 
 
 def _call(console: Console, call: CallSummary) -> None:

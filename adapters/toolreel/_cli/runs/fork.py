@@ -134,6 +134,7 @@ def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> 
     metavar="TEXT|@FILE",
     help="Replace the tool result that is event N, with JSON or text.",
 )
+@click.option("--said", metavar="TEXT", help="Replace what the user said in event N of a conversation.")
 @source_options
 @allow_option
 @deny_option
@@ -166,6 +167,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     presets: PresetChoice,
     settings: tuple[str, ...],
     tool_result: str | None,
+    said: str | None,
     sources: SourceChoice,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
@@ -183,7 +185,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     The first N events of FILE are kept as recorded. A changed plan (model, prompt, preset, setting,
     tools) applies from the beginning: the kept replies and results stay, although the requests would
-    have differed. --tool-result replaces event N. What follows is new, and you choose who answers:
+    have differed. --tool-result and --said replace event N. What follows is new, and you choose who answers:
     --base-url (a live server), --from (another recording) or --recorded (FILE itself).
 
     Event N is line N + 1 of the journal (NAME.journal.jsonl), whose first line is the plan.
@@ -220,6 +222,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             options=chosen.options,
             tools=_other_surface(source, available if sources.any_named else None, allow, deny),
             tool_result=None if tool_result is None else _tool_output(tool_result),
+            said=said,
         )
         if base_url is None:
             result = _fork_from_record(source, _place(at), changes, other, path, overwrite=overwrite)

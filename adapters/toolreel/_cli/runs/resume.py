@@ -29,6 +29,12 @@ from toolreel_core._jsontext.canonical import Json
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--base-url", required=True, metavar="URL", help="Server for the remaining requests.")
 @server_options
+@click.option(
+    "--say",
+    "message",
+    metavar="TEXT",
+    help="Say this to the run next; one that has ended then goes on with it.",
+)
 @source_options
 @approve_option
 @driver_option
@@ -40,6 +46,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     file: Path,
     base_url: str,
     server: ServerChoice,
+    message: str | None,
     sources: SourceChoice,
     approve: Approval,
     driver: Driver,
@@ -52,6 +59,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     FILE is the name that you gave to `toolreel run --record`, or the journal that the run left behind
     (NAME.journal.jsonl.part). The plan comes from the journal. Recorded steps are not repeated; a tool
     call that was in progress is run again, with the same idempotency key. Pass the same tools as before.
+    With --say, a run that has ended goes on, too: the text is the next message of the conversation.
 
     \b
     toolreel resume cassettes/status/local--qwen \\
@@ -66,7 +74,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     ):
         target = server.target(base_url, timeout, available.secrets)
         session = live_session(target, available, approve, progress, driver, durable=durable)
-        resumed = session.resume(resumed_path(file), available.others)
+        resumed = session.resume(resumed_path(file), available.others, message)
     run, new = resumed.run, resumed.after - resumed.before
     cut = str(resumed.cut) if resumed.cut else None
     saved: list[Json] = [str(path) for path in resumed.saved]

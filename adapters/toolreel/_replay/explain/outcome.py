@@ -42,6 +42,9 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
             return f"the model called {outcome.tool} {times}", ""
         case outcomes.BudgetSpent():
             return f"the budget of {outcome.kind} is used up: {outcome.used:g} of {outcome.limit:g}", ""
+        case outcomes.ConversationSpent():
+            spent = f"the conversation has used up its {outcome.kind}: {outcome.used:g} of {outcome.limit:g}"
+            return spent, f"begin a new one, or raise --set max_conversation_{outcome.kind}=…"
         case outcomes.ContextOverflow():
             room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
             return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"

@@ -171,6 +171,8 @@ def _event(traced: Traced) -> Json:
             return {"event": "wait elapsed"}
         case events.CancelRequested():
             return {"event": "cancelled", "reason": event.reason}
+        case events.UserSpoke():
+            return {"event": "the user spoke", "content": event.content}
         case events.RunStarted():
             return {"event": "started"}
         case _:

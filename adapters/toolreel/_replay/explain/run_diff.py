@@ -169,7 +169,9 @@ def _actions_in(turn: TurnSummary) -> tuple[str, ...]:
         for call in turn.calls
     )
     approvals = (f"{name} needs approval" for name in turn.approvals)
-    return (*approvals, *chain.from_iterable(calls), *turn.remarks)
+    said = (f"user: {text}" for text in turn.said)
+    answer = (turn.answer,) if turn.answer else ()
+    return (*said, *approvals, *chain.from_iterable(calls), *turn.remarks, *answer)
 
 
 def _ending(run: Run) -> str:

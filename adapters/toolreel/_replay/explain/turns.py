@@ -8,10 +8,11 @@ from itertools import takewhile
 from typing import Final, assert_never
 
 from toolreel._driver.run_result import Run
-from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage
+from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._plan.request import IgnoredWhy
 from toolreel_core._protocol import notes
+from toolreel_core._protocol.outcome import Completed
 from toolreel_core._replies.warning_codes import UNREPAIRED
 
 
@@ -52,6 +53,10 @@ class TurnSummary:
     calls: tuple[CallSummary, ...] = ()
     remarks: tuple[str, ...] = ()
     """Other decisions of the loop in this turn, in words."""
+    said: tuple[str, ...] = ()
+    """Beginning of each message of the user that this request is the first to send; not of the plan's."""
+    answer: str = ""
+    """The model's text, if an exchange of a conversation ended here and another one followed."""
 
     def remarked(self, text: str) -> TurnSummary:
         """This turn with one more remark."""
@@ -61,9 +66,17 @@ class TurnSummary:
 def story(run: Run) -> tuple[TurnSummary, ...]:
     """The turns of a run, in order; a run that waits has those so far."""
     turns: dict[int, TurnSummary] = {}
+    number, ended = 1, ""
     for note in run.notes:
         match note:
-            case notes.LateAnswer() | notes.RunSettled():
+            case notes.RunSettled():
+                ended = note.outcome
+                continue
+            case notes.LateAnswer():
+                continue
+            case notes.ExchangeBegan():
+                last = turns.get(note.turn - 1, TurnSummary(max(1, note.turn - 1)))
+                turns[last.number] = last if ended == Completed.name else last.remarked(f"ended as {ended}")
                 continue
             case notes.PresetsApplied() | notes.OptionIgnored():
                 number = 1
@@ -72,6 +85,8 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
         turns[number] = _noted(turns.get(number, TurnSummary(number)), note)
     for number, calls in zip(_calling(run.notes), _calls(run), strict=True):
         turns[number] = replace(turns[number], calls=calls)
+    for number, answer in _answers(run):
+        turns[number] = replace(turns[number], answer=answer)
     return tuple(turns.values())
 
 
@@ -129,7 +144,11 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return replace(turn, approvals=(*turn.approvals, note.name))
         case notes.CallRejected() | notes.CallStarted() | notes.CallEnded() | notes.CallAbandoned():
             return turn
-        case notes.LateAnswer() | notes.RunSettled():
+        case notes.UserMessagesAdded():
+            return replace(turn, said=(*turn.said, *note.samples))
+        case notes.UserMessageKept():
+            return turn.remarked("the user spoke meanwhile; the next request says it")
+        case notes.LateAnswer() | notes.RunSettled() | notes.ExchangeBegan():
             return turn
         case _:
             assert_never(note)
@@ -139,6 +158,26 @@ def _calling(recorded: Iterable[notes.Note]) -> tuple[int, ...]:
     """The turns whose reply had calls that were not ignored, in order."""
     kinds = (notes.CallRejected, notes.CallStarted, notes.CallAbandoned, notes.ApprovalAsked)
     return tuple(dict.fromkeys(note.turn for note in recorded if isinstance(note, kinds)))
+
+
+def _answers(run: Run) -> Iterator[tuple[int, str]]:
+    """The text before each message that began an exchange, with the number of its turn."""
+    began = {note.turn for note in run.notes if isinstance(note, notes.ExchangeBegan)}
+    added = (note for note in run.notes if isinstance(note, notes.UserMessagesAdded))
+    messages = tuple(run.state.messages.messages)
+    at = len(run.state.plan.messages)
+    for note in added:
+        # The loop's own messages to the model are user messages, too: the text says which one is meant.
+        while not _says(messages[at], note.samples[0]):
+            at += 1
+        before = messages[at - 1] if at else None
+        if note.turn in began and isinstance(before, AssistantMessage) and not before.calls:
+            yield note.turn - 1, before.content
+        at += len(note.samples)
+
+
+def _says(message: Message, sample: str) -> bool:
+    return isinstance(message, UserMessage) and message.content.startswith(sample)
 
 
 def _calls(run: Run) -> Iterator[tuple[CallSummary, ...]]:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from toolreel._driver.sync import run
 from toolreel._journal.format import VERSIONS, Recorded, read_journal
 from toolreel._replay.journal_performer import Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
@@ -203,7 +202,7 @@ def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
     journal = ReelJournal(recorded.plan, path, recorded)
     endpoint = TapedEndpoint(tape) if tape else None
     rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape))
-    run(recorded.plan, rehearsal, journal=journal)
+    rehearsal.play(recorded.plan, journal=journal)
     rehearsal.finish()
     journal.check()
 

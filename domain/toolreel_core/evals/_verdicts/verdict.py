@@ -12,6 +12,7 @@ from toolreel_core._protocol.outcome import (
     Completed,
     ContentFiltered,
     ContextOverflow,
+    ConversationSpent,
     EmptyFinal,
     InvalidReply,
     MaxTurns,
@@ -79,6 +80,9 @@ def _by_outcome(scenario: Scenario, seen: Evidence) -> Verdict:  # noqa: PLR0912
             return _because("loop.repeated_call", f"{outcome.tool} was called {outcome.times} times alike")
         case BudgetSpent():
             return _because("loop.budget", f"{outcome.kind}: {outcome.used:g} of {outcome.limit:g}")
+        case ConversationSpent():
+            spent = f"{outcome.used:g} of {outcome.limit:g} for the conversation"
+            return _because("loop.budget", f"{outcome.kind}: {spent}")
         case ContextOverflow():
             why = f"about {outcome.estimate} tokens, and {outcome.limit} would fit"
             return _because("loop.context_overflow", why)

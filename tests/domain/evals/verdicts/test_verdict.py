@@ -12,6 +12,7 @@ from toolreel_core._protocol.outcome import (
     Completed,
     ContentFiltered,
     ContextOverflow,
+    ConversationSpent,
     EmptyFinal,
     FailureKind,
     InvalidReply,
@@ -114,6 +115,7 @@ CASES: list[tuple[Evidence, Result, str]] = [
     (seen(ContextOverflow(9, 8, ())), "fail", "loop.context_overflow"),
     (seen(InvalidReply("CONTEXT_OVERFLOW", "")), "fail", "loop.context_overflow"),
     (seen(BudgetSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
+    (seen(ConversationSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
     (seen(TransformFailed("no tree")), "void", "loop.transform_failed"),
     (seen(Cancelled("enough")), "void", "loop.cancelled"),
     (seen(Completed("kind")), "fail", "task.outcome:right"),
@@ -167,6 +169,8 @@ def test_all_findings_of_a_layer_are_told() -> None:
     )
     assert judge(scenario(), seen(InvalidReply("NO_CHOICES", ""))).reasons == ("NO_CHOICES",)
     assert judge(scenario(), seen(BudgetSpent("cost", 0.5, 0.4))).reasons == ("cost: 0.5 of 0.4",)
+    whole = judge(scenario(), seen(ConversationSpent("turns", 5, 4)))
+    assert whole.reasons == ("turns: 5 of 4 for the conversation",)
 
 
 @pytest.mark.parametrize(

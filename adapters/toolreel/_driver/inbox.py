@@ -1,0 +1,109 @@
+"""What the user says while a run is underway, and how it reaches the run.
+
+A driver looks into the inbox before it records the answer to an effect. So the order of the events in the
+journal is the order in which the run has taken them, and a replay gives it the same messages at the same
+places.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from toolreel._driver.ports import Journal, Wanted
+from toolreel._driver.run_result import Run
+from toolreel_core._errors import ConfigError
+from toolreel_core._loop.reducer import pending, step
+from toolreel_core._protocol.events import UserSpoke
+from toolreel_core._protocol.outcome import Completed
+from toolreel_core._protocol.state import Settled, State, Step
+
+
+class Incoming(Protocol):
+    """Where a driver takes what the user says while a run is underway."""
+
+    def said_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
+        """What was said before the answer to this effect; ``None`` asks after the end of an exchange."""
+        ...
+
+
+class Inbox:
+    """Messages of the user to a run that is underway; any thread or task may :meth:`say` one.
+
+    The run takes them between its effects. What comes after its end stays here: give the same inbox to
+    ``speak`` or to the next ``run``.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = deque[UserSpoke]()
+
+    def say(self, content: str) -> None:
+        """Leave a message for the run.
+
+        :raises ConfigError: if the message is empty
+        """
+        self._waiting.append(message_of(content))
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The messages that no run has taken yet, in order."""
+        return tuple(event.content for event in tuple(self._waiting))
+
+    def said_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
+        """Take all messages."""
+        # popleft() is atomic, and this is the only place that takes: a lock would add nothing.
+        return [self._waiting.popleft() for _ in range(len(self._waiting))]
+
+
+def message_of(content: str | UserSpoke) -> UserSpoke:
+    """The event for a message of the user.
+
+    :raises ConfigError: if the message is empty, which providers refuse
+    """
+    event = content if isinstance(content, UserSpoke) else UserSpoke(content)
+    if not event.content.strip():
+        raise ConfigError("content: the message is empty; write what the user says")
+    return event
+
+
+def hear(
+    state: State, said: Iterable[UserSpoke], journal: Journal | None
+) -> Iterator[tuple[UserSpoke, Step]]:
+    """Record what was said, and take it: each message with the step that it leads to."""
+    for event in said:
+        recorded = journal.record(None, event) if journal is not None else None
+        at = step(state, recorded or event)
+        state = at.state
+        yield event, at
+
+
+def spoken_to(run: Run | State, content: str | UserSpoke, journal: Journal | None) -> Step:
+    """Say something to a run that nobody performs: its new state, all pending effects, and the notes."""
+    state = run.state if isinstance(run, Run) else run
+    ((_, at),) = hear(state, (message_of(content),), journal)
+    return Step(at.state, pending(at.state), at.notes)
+
+
+def hear_before(
+    effect: Wanted, state: State, inbox: Incoming | None, journal: Journal | None
+) -> Iterator[tuple[UserSpoke, Step]]:
+    """Take what was said before the answer to an effect."""
+    return hear(state, inbox.said_before(effect) if inbox is not None else (), journal)
+
+
+def hear_after_answer(
+    state: State, inbox: Incoming | None, journal: Journal | None
+) -> Iterator[tuple[UserSpoke, Step]]:
+    """Take what was said before a complete answer of the model; it begins the next exchange.
+
+    After any other end nothing is taken: the caller shall see that end first.
+    """
+    said = inbox.said_before(None) if inbox is not None and _has_completed(state) else ()
+    for event, at in hear(state, said, journal):
+        # The first message leads to the next request, and the others wait for its reply.
+        yield event, Step(at.state, pending(at.state), at.notes)
+
+
+def _has_completed(state: State) -> bool:
+    return isinstance(state.phase, Settled) and isinstance(state.phase.outcome, Completed)

@@ -1,0 +1,430 @@
+"""Conversations on the drivers: speaking after the end and while a run is underway."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.driver.immediate import ImmediateTools
+from tests.samples import complaint
+from toolreel._driver.aio import arun, aspeak
+from toolreel._driver.approvers import Always, Later
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.inbox import Inbox
+from toolreel._driver.performer import (
+    AsyncPorts,
+    ImmediateApprover,
+    ImmediateClock,
+    ImmediateEndpoint,
+    Ports,
+)
+from toolreel._driver.ports import Approver, Wanted
+from toolreel._driver.run_result import Resting, Run
+from toolreel._driver.sync import go_on, run, speak
+from toolreel._internal.errors import JournalError, SecretFound
+from toolreel._journal.file import FileJournal, ReopenedJournal
+from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal, unfinished
+from toolreel._replay.explain.run_diff import diff
+from toolreel._replay.explain.turns import story
+from toolreel._replay.fork import fork
+from toolreel._replay.fork_changes import Changes
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
+from toolreel._replay.replay import DRIVERS, replay
+from toolreel._replay.resume import aresume, resume
+from toolreel._replay.retrace import retrace
+from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
+from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._loop.reducer import fold
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.codec import dump, load_state
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import Event, ReplyReceived, RequestFailed, UserSpoke
+from toolreel_core._protocol.outcome import Completed, MaxTurns, TransportFailed
+from toolreel_core._settings.loop_config import LoopConfig
+
+
+@dataclass
+class Adding:
+    """The tool ``add``, which does something while it runs."""
+
+    meanwhile: Callable[[], None] = lambda: None
+    calls: int = field(default=0)
+
+    def add(self, a: int, b: int) -> int:
+        """Add two numbers."""
+        self.calls += 1
+        self.meanwhile()
+        return a + b
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+PLAN = Plan.of(model="m", messages="What is 2 + 40?", tools=PythonTools([add]).surface)
+GUARDED = Plan.of(
+    model="m", messages="What is 2 + 40?", tools=PythonTools([Tool.of(add, needs_approval=True)]).surface
+)
+SUM = calling(("add", {"a": 2, "b": 40}))
+MORE = calling(("add", {"a": 42, "b": 1}))
+THREE = (SUM, saying("42."), MORE, saying("43."), saying("You are welcome."))
+"""A question with a call, another one, and a thank you."""
+
+
+def ports(
+    script: Iterable[Line], meanwhile: Callable[[], None] = lambda: None, approver: Approver | None = None
+) -> Ports:
+    return Ports(
+        ScriptedEndpoint(script), PythonTools([Adding(meanwhile).add]), approver or Later(), InstantClock()
+    )
+
+
+def awaited(given: Ports) -> AsyncPorts:
+    return AsyncPorts(
+        ImmediateEndpoint(given.endpoint),
+        ImmediateTools(given.tools),
+        ImmediateApprover(given.approver),
+        ImmediateClock(given.clock),
+    )
+
+
+def on_sync(
+    plan: Plan,
+    given: Ports,
+    said: Iterable[str],
+    journal: MemoryJournal | None = None,
+    inbox: Inbox | None = None,
+) -> Run:
+    done = run(plan, given, journal=journal, inbox=inbox)
+    for content in said:
+        done = speak(done, content, given, journal=journal, inbox=inbox)
+    return done
+
+
+def on_asyncio(
+    plan: Plan,
+    given: Ports,
+    said: Iterable[str],
+    journal: MemoryJournal | None = None,
+    inbox: Inbox | None = None,
+) -> Run:
+    async def talk() -> Run:
+        performer = awaited(given)
+        done = await arun(plan, performer, journal=journal, inbox=inbox)
+        for content in said:
+            done = await aspeak(done.state, content, performer, journal=journal, inbox=inbox)
+        return done
+
+    return asyncio.run(talk())
+
+
+each_driver = pytest.mark.parametrize("talk", [on_sync, on_asyncio])
+
+
+def conversation(
+    script: Iterable[Line] = THREE, said: Iterable[str] = ("And plus 1?", "Thanks!")
+) -> Recorded:
+    journal = MemoryJournal(PLAN)
+    on_sync(PLAN, ports(script), said, journal)
+    return parse_journal(journal.text, "talk")
+
+
+def steered() -> tuple[Recorded, Run]:
+    """A run whose user speaks while its tool runs, and again while the answer is made."""
+    inbox, journal = Inbox(), MemoryJournal(PLAN)
+
+    class Speaking(ScriptedEndpoint):
+        def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+            if effect.ref == 3:
+                inbox.say("And in words?")
+            return super().send(effect)
+
+    endpoint = Speaking([SUM, saying("It is 42, as you said."), saying("Forty-two.")])
+    tools = PythonTools([Adding(lambda: inbox.say("Write a sentence.")).add])
+    done = run(PLAN, Ports(endpoint, tools), journal=journal, inbox=inbox)
+    assert inbox.waiting == ()
+    return parse_journal(journal.text, "steered"), done
+
+
+@each_driver
+def test_the_next_exchange_goes_on_with_the_whole_history(talk: Callable[..., Run]) -> None:
+    endpoint = ScriptedEndpoint(THREE)
+    done = talk(PLAN, Ports(endpoint, PythonTools([add])), ["And plus 1?", "Thanks!"])
+    endpoint.finish()
+    assert done.outcome == Completed("You are welcome.")
+    assert [type(message) for message in done.state.messages.messages] == [
+        UserMessage,
+        AssistantMessage,
+        ToolMessage,
+        AssistantMessage,
+        UserMessage,
+        AssistantMessage,
+        ToolMessage,
+        AssistantMessage,
+        UserMessage,
+        AssistantMessage,
+    ]
+    assert [len(effect.request.messages.texts) for effect in endpoint.asked] == [1, 3, 5, 7, 9]
+
+
+@each_driver
+def test_limits_hold_for_each_exchange_and_those_of_the_conversation_for_all(
+    talk: Callable[..., Run],
+) -> None:
+    config = LoopConfig(max_turns=2, max_conversation_turns=4)
+    plan = Plan.of(model="m", messages="What is 2 + 40?", tools=PLAN.tools, config=config)
+    done = talk(plan, ports(THREE), ["And plus 1?"])
+    assert done.outcome == Completed("43.")
+    done = talk(plan, ports(THREE), ["And plus 1?", "Thanks!"])
+    assert done.outcome.name == "conversation_budget"
+    assert [message.content for message in done.state.unsent] == ["Thanks!"]
+
+
+def test_a_conversation_of_stored_states_sends_the_same_bytes_as_one_in_memory() -> None:
+    whole, parts = ScriptedEndpoint(THREE), ScriptedEndpoint(THREE)
+    done = run(PLAN, Ports(whole, PythonTools([add])))
+    stored = dump(run(PLAN, Ports(parts, PythonTools([add]))).state)
+    for content in ("And plus 1?", "Thanks!"):
+        done = speak(done, content, Ports(whole, PythonTools([add])))
+        stored = dump(speak(load_state(stored), content, Ports(parts, PythonTools([add]))).state)
+    assert [one.request.body for one in parts.asked] == [one.request.body for one in whole.asked]
+    assert stored == dump(done.state)
+
+
+def test_what_is_said_meanwhile_is_in_the_journal_where_the_run_took_it() -> None:
+    recorded, done = steered()
+    assert [record.kind for record in recorded.records] == [
+        "send_request",
+        "user_spoke",
+        "run_tool",
+        "user_spoke",
+        "send_request",
+        "send_request",
+    ]
+    said = [message.content for message in done.state.messages.messages if isinstance(message, UserMessage)]
+    assert said == ["What is 2 + 40?", "Write a sentence.", "And in words?"]
+    assert done.outcome == Completed("Forty-two.")
+
+
+def test_what_is_said_after_the_answer_begins_the_next_exchange() -> None:
+    inbox = Inbox()
+    seen: list[str] = []
+
+    def observe(note: object) -> None:
+        seen.append(type(note).__name__)
+        if seen.count("RunSettled") == 1 and seen[-1] == "RunSettled":
+            inbox.say("Thanks!")
+
+    done = run(PLAN, ports([SUM, saying("42."), saying("Welcome.")]), observe=observe, inbox=inbox)
+    assert done.outcome == Completed("Welcome.")
+
+
+def test_what_is_said_to_a_run_that_fails_is_sent_with_the_next_message() -> None:
+    inbox = Inbox()
+    plan = Plan.of(model="m", messages="hi", tools=PLAN.tools, config=LoopConfig(max_tries=1))
+    inbox.say("Are you there?")
+    failed = run(plan, ports([Lost("connect", "refused")]), inbox=inbox)
+    assert isinstance(failed.outcome, TransportFailed)
+    done = speak(failed, "Hello?", ports([saying("Yes.")]))
+    said = [message.content for message in done.state.messages.messages]
+    assert said == ["hi", "Are you there?", "Hello?", "Yes."]
+
+
+def test_what_no_run_has_taken_stays_in_the_inbox() -> None:
+    inbox = Inbox()
+    limited = Plan.of(model="m", messages="hi", tools=PLAN.tools, config=LoopConfig(max_turns=1))
+
+    def observe(note: object) -> None:
+        if type(note).__name__ == "RunSettled":
+            inbox.say("Go on.")
+
+    done = run(limited, ports([SUM]), observe=observe, inbox=inbox)
+    assert done.outcome == MaxTurns(1)
+    assert inbox.waiting == ("Go on.",)
+
+
+def test_a_message_to_a_run_that_waits_for_approval_is_sent_after_the_result() -> None:
+    journal = MemoryJournal(GUARDED)
+    paused = run(GUARDED, ports([SUM]), journal=journal)
+    assert isinstance(paused.outcome, Resting)
+    still = speak(paused, "Be quick.", ports([]), journal=journal)
+    assert isinstance(still.outcome, Resting)
+    done = go_on(load_state(dump(still.state)), ports([saying("42.")], approver=Always()), journal=journal)
+    assert [message.content for message in done.state.messages.messages][-2:] == ["Be quick.", "42."]
+    recorded = parse_journal(journal.text)
+    assert [one.kind for one in recorded.records][1:3] == ["user_spoke", "ask_approval"]
+    assert played(recorded).state == done.state
+
+
+@pytest.mark.parametrize("content", ["", " \n"])
+def test_an_empty_message_is_refused_with_what_to_write(content: str) -> None:
+    done = run(PLAN, ports([saying("Hello.")]))
+    why = "content: the message is empty; write what the user says"
+    assert complaint(ConfigError, lambda: speak(done, content, ports([]))) == why
+    assert complaint(ConfigError, lambda: Inbox().say(content)) == why
+
+
+def played(recorded: Recorded) -> Run:
+    journal = MemoryJournal(recorded.plan)
+    rehearsal = Rehearsal(recorded)
+    done = rehearsal.play(recorded.plan, journal=journal)
+    rehearsal.finish()
+    assert journal.text == recorded.text
+    return done
+
+
+def played_async(recorded: Recorded) -> Run:
+    journal = MemoryJournal(recorded.plan)
+    rehearsal = AsyncRehearsal(recorded)
+    done = asyncio.run(rehearsal.play(recorded.plan, journal=journal))
+    rehearsal.finish()
+    assert journal.text == recorded.text
+    return done
+
+
+def all_kinds() -> list[Recorded]:
+    failed = conversation([Lost("status", "no", 400), saying("Hi."), saying("Bye.")])
+    return [conversation(), steered()[0], failed]
+
+
+@pytest.mark.parametrize("replayed", [played, played_async])
+def test_a_conversation_replays_byte_for_byte(replayed: Callable[[Recorded], Run]) -> None:
+    for recorded in all_kinds():
+        done = replayed(recorded)
+        assert done.state == retrace(recorded).run.state == fold(recorded.plan, recorded.events).state
+
+
+def test_steering_between_parallel_calls_replays_at_its_place() -> None:
+    inbox = Inbox()
+    plan = Plan.of(
+        model="m",
+        messages="hi",
+        tools=PythonTools([Tool.of(add, read_only=True)]).surface,
+        config=LoopConfig(parallel_tools=True),
+    )
+
+    class Late(MemoryJournal):
+        """A user who speaks between the results of two calls."""
+
+        def record(self, effect: Wanted | None, event: Event) -> None:
+            super().record(effect, event)
+            if len(self.lines) == 3:
+                inbox.say("Both of them.")
+
+    journal = Late(plan)
+    two = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2}))
+    run(plan, ports([two, saying("2, 4.")]), journal=journal, inbox=inbox)
+    recorded = parse_journal(journal.text)
+    assert [one.kind for one in recorded.records] == [
+        "send_request",
+        "run_tool",
+        "user_spoke",
+        "run_tool",
+        "send_request",
+    ]
+    assert played(recorded).outcome == played_async(recorded).outcome == Completed("2, 4.")
+
+
+def test_a_message_that_no_run_takes_is_a_mismatch() -> None:
+    recorded = conversation()
+    rehearsal = Rehearsal(recorded)
+    run(recorded.plan, rehearsal)
+    why = complaint(ReplayMismatch, rehearsal.finish)
+    assert why == "talk: the run ended, but 6 recorded events are left, from line 5 (user_spoke) on"
+
+
+def test_a_conversation_goes_on_in_its_journal_after_it_was_closed(tmp_path: Path) -> None:
+    path = tmp_path / "talk.journal.jsonl"
+    given = ports(THREE)
+    with FileJournal(path, PLAN) as journal:
+        done = run(PLAN, given, journal=journal)
+    again = resume(path, given, say="And plus 1?")
+    assert again.outcome == Completed("43.")
+    assert not unfinished(path).exists()
+    with ReopenedJournal(path) as reopened:
+        state = retrace(reopened.recorded).run.state
+        speak(state, "Thanks!", given, journal=reopened)
+    whole = conversation()
+    assert read_journal(path).text == whole.text
+    for driver in DRIVERS[:2]:
+        assert replay(path, driver=driver).run.outcome == Completed("You are welcome.")
+    assert done.outcome == Completed("42.")
+
+
+def test_resuming_says_the_message_to_a_run_that_waits_too(tmp_path: Path) -> None:
+    path = tmp_path / "talk.journal.jsonl"
+    with FileJournal(path, GUARDED) as journal:
+        run(GUARDED, ports([SUM]), journal=journal)
+    performer = awaited(ports([saying("42.")], approver=Always()))
+    done = asyncio.run(aresume(path, performer, say="Be quick."))
+    assert [message.content for message in done.state.messages.messages][-2:] == ["Be quick.", "42."]
+
+
+def test_a_closed_journal_says_how_to_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "talk.journal.jsonl"
+    with FileJournal(path, PLAN) as journal:
+        done = run(PLAN, ports(THREE[:2]), journal=journal)
+    why = complaint(JournalError, lambda: speak(done, "And plus 1?", ports([]), journal=journal))
+    assert (
+        why == f"{path}: it was closed; go on with resume(path, performer, say=...) or ReopenedJournal(path)"
+    )
+
+
+def test_a_secret_in_what_the_user_says_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "talk.journal.jsonl"
+    with FileJournal(path, PLAN, known_secrets={"KEY": "hunter2-hunter2"}) as journal:
+        done = run(PLAN, ports(THREE[:2]), journal=journal)
+        with pytest.raises(SecretFound):
+            speak(done, "It is hunter2-hunter2.", ports([]), journal=journal)
+    assert "hunter2" not in unfinished(path).read_text()
+
+
+def test_a_conversation_can_be_forked_with_another_message() -> None:
+    recorded = conversation()
+    forked = fork(recorded, 4, Changes(said="And plus 2?"), performer=ports([saying("44.")]))
+    assert forked.outcome == Completed("44.")
+    said = [event.content for event in forked.recorded.events if isinstance(event, UserSpoke)]
+    assert said == ["And plus 2?"]
+    difference = diff(recorded, forked.recorded)
+    assert difference.first is not None
+    assert (difference.first.n, difference.first.aspect) == (4, "told")
+    assert played(forked.recorded).outcome == Completed("44.")
+
+
+def test_a_conversation_can_be_forked_at_every_event_and_answers_itself() -> None:
+    for recorded in all_kinds():
+        for at in range(len(recorded.records) + 1):
+            forked = fork(recorded, at)
+            assert forked.recorded.text == recorded.text
+            assert forked.stop is None
+
+
+def test_only_a_message_can_be_replaced_by_one() -> None:
+    why = complaint(Exception, lambda: fork(conversation(), 3, Changes(said="no")))
+    assert "event 3 is no message of the user, so there is none to change" in why
+
+
+def test_the_story_of_a_conversation_has_what_was_said_and_answered() -> None:
+    turns = story(retrace(conversation()).run)
+    assert [(turn.number, turn.said, turn.answer) for turn in turns] == [
+        (1, (), ""),
+        (2, (), "42."),
+        (3, ("And plus 1?",), ""),
+        (4, (), "43."),
+        (5, ("Thanks!",), ""),
+    ]
+    lines = retrace(conversation()).listing.splitlines()
+    assert lines[3] == "  4  the user said: And plus 1?"
+
+
+def test_the_story_says_how_an_exchange_without_an_answer_ended() -> None:
+    first = story(retrace(all_kinds()[2]).run)[0]
+    assert first.remarks[-1] == "ended as transport"

@@ -1,0 +1,219 @@
+"""``toolreel chat`` against a real server: in a pipe, on a terminal, interrupted, recorded, continued."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import (
+    COMMAND,
+    LOOKING_UP,
+    READY,
+    WORKSPACE,
+    Said,
+    assert_mistake,
+    environment,
+    said_by_each,
+    toolreel,
+)
+from tests.patience import HANG, eventually
+from tests.servers.chat_server import Answer, ChatServer, replying, serving
+from toolreel._journal.format import read_journal
+from toolreel._replay.replay import DRIVERS
+from toolreel._replay.retrace import retrace
+from toolreel.testing._scripted import saying
+
+CTRL_C = b"\x03"
+TALK = b"Which status?\n\nThanks!\n"
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Generator[None]:
+    """A background job ignores SIGINT, and so would every process that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def chatting(server: ChatServer, *options: str) -> tuple[str, ...]:
+    return ("chat", "--model", "m", "--base-url", server.url, *WORKSPACE, *options)
+
+
+def bodies(server: ChatServer) -> list[list[str]]:
+    """The roles of the messages of each request."""
+    return [[one["role"] for one in json.loads(seen.body)["messages"]] for seen in server.seen]
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_each_line_of_a_pipe_is_a_message_and_each_answer_is_printed(driver: str, tmp_path: Path) -> None:
+    with serving(replying(LOOKING_UP), replying(READY), replying(saying("You are welcome."))) as server:
+        options = ("--system", "Be brief.", "--record", "kept/talk", "--driver", driver)
+        said = toolreel(*chatting(server, *options), cwd=tmp_path, stdin=TALK)
+    assert (said.code, said.stdout) == (0, "It is a draft.\nYou are welcome.\n")
+    assert bodies(server)[-1] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert "saved       kept/talk.yaml" in said.stderr.splitlines()
+    for again in said_by_each((("replay", "kept/talk", "--driver", each) for each in DRIVERS), tmp_path):
+        assert (again.code, again.stderr) == (0, "")
+        lines = again.stdout.splitlines()
+        assert lines.index("answer      It is a draft.") < lines.index("user        Thanks!")
+        assert lines.index("user        Thanks!") < lines.index("answer      You are welcome.")
+        assert "identical on" in again.stdout
+    checked = toolreel("cassettes", "check", "kept", cwd=tmp_path)
+    assert (checked.code, checked.stderr) == (0, ""), checked
+
+
+def test_a_recorded_conversation_goes_on_in_the_same_files(tmp_path: Path) -> None:
+    with serving(
+        replying(LOOKING_UP), replying(READY), replying(saying("Yes.")), replying(saying("Bye."))
+    ) as server:
+        toolreel(*chatting(server, "--record", "talk"), cwd=tmp_path, stdin=b"Which status?\n")
+        more = ("chat", "--base-url", server.url, *WORKSPACE, "--record", "talk", "--continue")
+        said = toolreel(*more, cwd=tmp_path, stdin=b"Really?\n")
+        assert (said.code, said.stdout) == (0, "Yes.\n"), said
+        base = ("resume", "talk", "--base-url", server.url, *WORKSPACE)
+        resumed = toolreel(*base, "--say", "Bye!", cwd=tmp_path)
+    assert resumed.code == 0, resumed
+    assert "answer      Bye." in resumed.stdout
+    assert bodies(server)[-1] == ["user", "assistant", "tool", "assistant", "user", "assistant", "user"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["talk.journal.jsonl", "talk.yaml"]
+    assert toolreel("replay", "talk", cwd=tmp_path).code == 0
+
+
+def test_a_changed_message_makes_a_fork(tmp_path: Path) -> None:
+    with serving(replying(saying("Hello.")), replying(saying("Fine.")), replying(saying("Well."))) as server:
+        said = toolreel(*chatting(server, "--record", "talk"), cwd=tmp_path, stdin=b"Hi.\nHow are you?\n")
+        assert said.code == 0, said
+        fork = ("fork", "talk", "--at", "2", "--said", "And you?", "--base-url", server.url, *WORKSPACE)
+        forked = toolreel(*fork, "--record", "other", cwd=tmp_path)
+    assert forked.code == 0, forked
+    assert json.loads(server.seen[-1].body)["messages"][-1]["content"] == "And you?"
+    assert "user        And you?" in forked.stdout
+    differing = toolreel("diff", "talk", "other", cwd=tmp_path)
+    assert "And you?" in differing.stdout
+
+
+def test_a_message_without_an_answer_is_told_and_the_conversation_goes_on(tmp_path: Path) -> None:
+    refusal = replying({"error": {"message": "no such thing"}}, 400)
+    with serving(refusal, replying(saying("Hello."))) as server:
+        said = toolreel(*chatting(server, "--record", "talk"), cwd=tmp_path, stdin=b"Hi.\nAgain.\n")
+    assert (said.code, said.stdout) == (1, "Hello.\n")
+    assert "no such thing" in said.stderr
+    assert bodies(server)[-1] == ["user", "user"]
+    again = toolreel("replay", "talk", cwd=tmp_path)
+    assert again.code == 0, again
+    assert "ended as transport" in again.stdout
+
+
+def test_the_budget_of_the_conversation_ends_it(tmp_path: Path) -> None:
+    with serving(replying(saying("Hello."))) as server:
+        limit = ("--set", "max_conversation_turns=1")
+        said = toolreel(*chatting(server, *limit), cwd=tmp_path, stdin=b"Hi.\nAgain.\nAnd again.\n")
+    assert (said.code, said.stdout) == (1, "Hello.\n")
+    assert said.stderr.count("the conversation has used up its turns: 1 of 1") == 1
+    assert len(server.seen) == 1
+
+
+def test_ctrl_c_cancels_the_exchange_and_the_conversation_goes_on(tmp_path: Path) -> None:
+    with serving(replying(LOOKING_UP), Answer(delay=60), replying(saying("Fine."))) as server:
+        said = interrupted(server, tmp_path, b"Which status?\n", b"How are you?\n")
+    assert (said.code, said.stdout) == (0, "Fine.\n"), said
+    assert "cancelled; say something else" in said.stderr
+    assert bodies(server)[-1] == ["user", "assistant", "tool", "user"]
+    events = [record.kind for record in read_journal(tmp_path / "talk.journal.jsonl").records]
+    assert events == ["send_request", "run_tool", "cancel_requested", "user_spoke", "send_request"]
+    for again in said_by_each((("replay", "talk", "--driver", each) for each in DRIVERS), tmp_path):
+        assert (again.code, again.stderr) == (0, ""), again
+
+
+def interrupted(server: ChatServer, cwd: Path, before: bytes, after: bytes) -> Said:
+    """A conversation in which Ctrl-C comes while the second request waits for its reply."""
+    with subprocess.Popen(
+        [*COMMAND, *chatting(server, "--record", "talk")],
+        cwd=cwd,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin
+        process.stdin.write(before)
+        process.stdin.flush()
+        eventually(lambda: len(server.seen) == 2 or process.poll() is not None, "the second request")
+        eventually(lambda: asleep(process.pid) or process.poll() is not None, "the command asleep")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(after, timeout=HANG)
+    return Said(process.returncode, stdout.decode(), stderr.decode())
+
+
+def asleep(pid: int) -> bool:
+    """Whether a process waits for something, by Linux's word for it; taken for granted elsewhere."""
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or ") S " in stat.read_text()
+
+
+def test_on_a_terminal_the_user_is_prompted_and_ctrl_d_ends(tmp_path: Path) -> None:
+    with serving(replying(LOOKING_UP), replying(READY)) as server:
+        typed = (CTRL_C, b"Which status?\n", b"\x04")
+        code, shown = typing(chatting(server, "--record", "talk"), tmp_path, typed)
+    assert code == 0, shown
+    assert "Ctrl-D ends the conversation" in shown
+    assert "It is a draft." in shown
+    assert retrace(read_journal(tmp_path / "talk.journal.jsonl")).run.completed
+
+
+def typing(arguments: Sequence[str], cwd: Path, typed: Sequence[bytes]) -> tuple[int, str]:
+    """A command on a terminal where somebody types at each prompt: its exit code, and what it wrote."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=environment(),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        written, waiting = bytearray(), list(typed)
+        with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
+            while chunk := os.read(ours, 4096):
+                written += chunk
+                if waiting and written.count(b"you> ") > len(typed) - len(waiting):
+                    keys = waiting.pop(0)
+                    if keys == CTRL_C:
+                        # A signal just before readline waits is handled only after the next line.
+                        eventually(lambda: asleep(process.pid), "the command asleep")
+                        process.send_signal(signal.SIGINT)
+                    else:
+                        os.write(ours, keys)
+        os.close(ours)
+        code = process.wait(HANG)
+    return code, written.decode()
+
+
+def test_nothing_said_leaves_nothing(tmp_path: Path) -> None:
+    with serving() as server:
+        said = toolreel(*chatting(server, "--record", "talk"), cwd=tmp_path, stdin=b"\n")
+    assert (said.code, said.stdout, [*tmp_path.iterdir()]) == (0, "", [])
+
+
+def test_mistakes_are_told_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "taken.yaml").write_text("")
+    with serving() as server:
+        base = ("chat", "--base-url", server.url)
+        assert_mistake(toolreel(*base, cwd=tmp_path), "Missing option '--model'")
+        assert_mistake(toolreel(*base, "--continue", cwd=tmp_path), "--continue goes on with a recording")
+        taken = toolreel(*base, "--model", "m", "--record", "taken", cwd=tmp_path, stdin=b"Hi.\n")
+        assert_mistake(taken, "taken.yaml exists already")
+        gone = toolreel(*base, "--record", "gone", "--continue", cwd=tmp_path, stdin=b"Hi.\n")
+        assert_mistake(gone, "there is no such journal")
+        other = toolreel(*base, "--model", "m", cwd=tmp_path, stdin=b"\xff\n")
+        assert_mistake(other, "stdin, line 1: not UTF-8 at byte 0")
+    assert server.seen == []

@@ -1,0 +1,406 @@
+"""Conversations: the user speaks after the end of a run, and while one is underway."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.playbook import (
+    Playbook,
+    approves,
+    asks,
+    body_of,
+    calling,
+    elapses,
+    fails_to_send,
+    faults,
+    finishes,
+    replies,
+    replies_calling,
+    returns,
+    runs,
+    seeks_approval,
+    tells,
+    waits,
+)
+from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._errors import ProtocolError
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._loop.on_reply import delay_ms
+from toolreel_core._loop.reducer import fold, pending, start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.codec import dump, load_state
+from toolreel_core._protocol.effects import Finish, SendRequest
+from toolreel_core._protocol.events import CancelRequested, ReplyReceived, ToolReturned, UserSpoke
+from toolreel_core._protocol.notes import (
+    ExchangeBegan,
+    OptionIgnored,
+    UserMessageKept,
+    UserMessagesAdded,
+)
+from toolreel_core._protocol.outcome import (
+    BudgetSpent,
+    Cancelled,
+    Completed,
+    ConversationSpent,
+    EmptyFinal,
+    MaxTurns,
+    Outcome,
+    RepeatedCall,
+    TransformFailed,
+    TransportFailed,
+)
+from toolreel_core._protocol.state import Memory, Settled, State, Tally
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core._tools.faults import call_abandoned, call_cancelled
+from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._transforms import registry
+from toolreel_core._transforms.registry import register_transform
+
+PLAN = Plan.of(
+    model="m",
+    messages="hi",
+    tools=[ToolDefinition("ping"), ToolDefinition("wipe", needs_approval=True)],
+)
+PING = ("call_a", "ping", "{}")
+AGAIN = ("call_b", "ping", "{}")
+WIPE = ("call_w", "wipe", "{}")
+PONG = tells("call_a", "ping", {"value": 1})
+NOW = UserSpoke("And now?")
+THEN = UserSpoke("And then?")
+SAID = (UserMessage("And now?"), UserMessage("And then?"))
+HELLO = AssistantMessage("Hello.")
+
+
+def plan(**settings: Any) -> Plan:  # noqa: ANN401 - any setting of LoopConfig
+    return replace(PLAN, config=LoopConfig.of(settings))
+
+
+def said(content: str, ref: int = 1, usage: Json = None) -> ReplyReceived:
+    return ReplyReceived(ref, 200, canonical(body_of(content) | {"usage": usage}))
+
+
+def called(ref: int, *calls: tuple[str, str, str]) -> ReplyReceived:
+    return ReplyReceived(ref, 200, canonical(body_of(None, *calls)))
+
+
+def test_after_the_end_the_user_begins_the_next_exchange_of_the_same_history() -> None:
+    played = Playbook(PLAN).play(
+        asks(),
+        replies("Hello."),
+        finishes(Completed("Hello.")),
+        NOW,
+        asks(HELLO, SAID[0]),
+        replies_calling(PING),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(calling(PING), PONG),
+        replies("One."),
+        finishes(Completed("One.")),
+    )
+    assert played.state.tally.turns == 3
+    assert played.state.exchange_tally.turns == 2
+    assert played.state.exchange_began == Tally(turns=1)
+    began = [note for note in played.notes if isinstance(note, ExchangeBegan | UserMessagesAdded)]
+    assert began == [ExchangeBegan(2), UserMessagesAdded(2, ("And now?",))]
+
+
+def test_what_is_said_while_tools_run_is_sent_after_their_results() -> None:
+    played = Playbook(PLAN).play(
+        asks(),
+        replies_calling(PING, AGAIN),
+        runs("call_a", "ping", {}),
+        NOW,
+        returns(1),
+        runs("call_b", "ping", {}),
+        THEN,
+        returns(2),
+        asks(calling(PING, AGAIN), PONG, tells("call_b", "ping", {"value": 2}), *SAID),
+        replies("Done."),
+        finishes(Completed("Done.")),
+    )
+    kept = [note for note in played.notes if isinstance(note, UserMessageKept | UserMessagesAdded)]
+    assert kept == [UserMessageKept(1), UserMessageKept(1), UserMessagesAdded(2, ("And now?", "And then?"))]
+    assert played.state.exchange_began == Tally()
+
+
+def test_what_is_said_while_an_approval_is_open_is_sent_after_the_result() -> None:
+    Playbook(PLAN).play(
+        asks(),
+        replies_calling(WIPE),
+        seeks_approval("call_w", "wipe", {}),
+        NOW,
+        approves(),
+        runs("call_w", "wipe", {}),
+        returns(1),
+        asks(calling(WIPE), tells("call_w", "wipe", {"value": 1}), SAID[0]),
+        replies("Done."),
+        finishes(Completed("Done.")),
+    )
+
+
+def test_what_is_said_while_the_model_calls_is_sent_after_the_results() -> None:
+    Playbook(PLAN).play(
+        asks(),
+        NOW,
+        replies_calling(PING),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(calling(PING), PONG, SAID[0]),
+        replies("Done."),
+        finishes(Completed("Done.")),
+    )
+
+
+def test_what_is_said_before_a_retry_waits_for_the_next_request() -> None:
+    delay = delay_ms(PLAN.config, seed=PLAN.seed, ref=1, attempt=1, retry_after_ms=None)
+    Playbook(PLAN).play(
+        asks(),
+        fails_to_send("timeout", "slow"),
+        waits(delay or 0),
+        NOW,
+        elapses(),
+        asks(),
+        THEN,
+        replies("Hello."),
+        asks(HELLO, *SAID),
+        replies("Done."),
+        finishes(Completed("Done.")),
+    )
+
+
+def test_a_message_just_before_the_answer_does_what_one_just_after_it_does() -> None:
+    before, after = fold(PLAN, [NOW, said("Hello.")]), fold(PLAN, [said("Hello."), NOW])
+    assert before == replace(after, notes=before.notes)
+    assert before.notes[-3:] == after.notes
+    assert dump(before.state) == dump(after.state)
+
+
+def test_a_message_before_the_start_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ProtocolError, match="a run in phase Idle cannot take UserSpoke"):
+        step(State.idle(PLAN), NOW)
+
+
+def test_the_memory_of_the_policies_begins_anew_but_for_what_the_server_taught() -> None:
+    ended = fold(PLAN, [said("Hello.")]).state
+    learned = Memory(
+        nudges=1,
+        finalizing=True,
+        tools_dropped=True,
+        successes=2,
+        called=("ping",),
+        last_ok=Memory().last_ok.set("ping", True),
+        upstream="Google",
+        corrections=1,
+        asked_again=True,
+    )
+    memory = step(replace(ended, memory=learned), NOW).state.memory
+    assert memory == Memory(tools_dropped=True, upstream="Google")
+
+
+def test_the_same_call_as_in_an_earlier_exchange_is_no_repetition() -> None:
+    script = (replies_calling(PING), runs("call_a", "ping", {}), returns(1))
+    limits = plan(repetition_warn=None, repetition_stop=2)
+    again = calling(("call_a", "ping", "{}"))
+    Playbook(limits).play(
+        asks(),
+        *script,
+        asks(again, PONG),
+        replies("Hello."),
+        finishes(Completed("Hello.")),
+        NOW,
+        asks(HELLO, SAID[0]),
+        *script,
+        asks(again, PONG),
+        replies_calling(PING),
+        runs("call_a", "ping", {}),
+        returns(1),
+        finishes(RepeatedCall("ping", 2)),
+    )
+
+
+def test_an_enforced_run_demands_a_call_in_each_exchange() -> None:
+    enforced = replace(
+        plan(tool_use_mode="enforced", require_first_call=True), provider=Provider(supports_required="yes")
+    )
+    once = (replies_calling(PING), runs("call_a", "ping", {}), returns(1))
+    Playbook(enforced).play(
+        asks(required=True),
+        *once,
+        asks(calling(PING), PONG),
+        replies("Hello."),
+        finishes(Completed("Hello.")),
+        NOW,
+        asks(HELLO, SAID[0], required=True),
+        *once,
+        asks(calling(PING), PONG),
+        replies("Done."),
+        finishes(Completed("Done.")),
+    )
+
+
+ENDS: list[tuple[Plan, tuple[Any, ...], Outcome, tuple[Any, ...]]] = [
+    (
+        plan(max_turns=1),
+        (replies_calling(PING), runs("call_a", "ping", {}), returns(1)),
+        MaxTurns(1),
+        (calling(PING), PONG),
+    ),
+    (
+        plan(max_tool_calls=1),
+        (replies_calling(PING, AGAIN), runs("call_a", "ping", {}), returns(1)),
+        BudgetSpent("tool_calls", 1, 1),
+        (calling(PING, AGAIN), PONG, faults("call_b", "ping", call_abandoned("ping"))),
+    ),
+    (
+        plan(max_tries=1),
+        (fails_to_send("timeout", "slow"),),
+        TransportFailed("timeout", None, "slow"),
+        (),
+    ),
+    (
+        PLAN,
+        (replies_calling(PING), runs("call_a", "ping", {}), CancelRequested("stop")),
+        Cancelled("stop"),
+        (calling(PING), faults("call_a", "ping", call_cancelled("ping"))),
+    ),
+    (PLAN, (CancelRequested("stop"),), Cancelled("stop"), ()),
+    (plan(fix_empty_final=False), (replies(""),), EmptyFinal(), ()),
+]
+
+
+@pytest.mark.parametrize(("limited", "script", "outcome", "news"), ENDS)
+def test_whatever_the_end_was_the_next_exchange_has_a_valid_history_and_limits_of_its_own(
+    limited: Plan, script: tuple[Any, ...], outcome: Outcome, news: tuple[Any, ...]
+) -> None:
+    played = Playbook(limited).play(asks(), *script, finishes(outcome))
+    going_on = step(played.state, NOW)
+    (sent,) = going_on.effects
+    assert isinstance(sent, SendRequest)
+    assert [*sent.request.messages.messages] == [UserMessage("hi"), *news, SAID[0]]
+
+
+@pytest.mark.parametrize(("limited", "script", "outcome", "news"), ENDS)
+def test_an_end_without_an_answer_keeps_what_was_said_meanwhile_for_the_next_message(
+    limited: Plan, script: tuple[Any, ...], outcome: Outcome, news: tuple[Any, ...]
+) -> None:
+    played = Playbook(limited).play(asks(), NOW, *script, finishes(outcome))
+    assert played.state.unsent == (SAID[0],)
+    stored = load_state(dump(played.state))
+    (sent,) = step(stored, THEN).effects
+    assert isinstance(sent, SendRequest)
+    assert [*sent.request.messages.messages] == [UserMessage("hi"), *news, *SAID]
+
+
+@pytest.mark.parametrize(
+    ("settings", "usage", "outcome"),
+    [
+        ({"max_conversation_turns": 1}, None, ConversationSpent("turns", 1, 1)),
+        (
+            {"max_conversation_tokens": 12},
+            {"prompt_tokens": 8, "completion_tokens": 4},
+            ConversationSpent("tokens", 12, 12),
+        ),
+        ({"max_conversation_cost": 0.5}, {"cost": 0.5}, ConversationSpent("cost", 0.5, 0.5)),
+    ],
+)
+def test_a_spent_conversation_refuses_each_time_and_loses_no_message(
+    settings: dict[str, float], usage: Json, outcome: Outcome
+) -> None:
+    ended = fold(plan(**settings), [said("Hello.", usage=usage)])
+    assert ended.effects == (Finish(Completed("Hello.")),)
+    refused = step(ended.state, NOW)
+    assert refused.effects == (Finish(outcome),)
+    twice = step(refused.state, THEN)
+    assert twice.effects == (Finish(outcome),) == pending(twice.state)
+    assert twice.state.unsent == SAID
+    assert [*twice.state.messages.messages] == [UserMessage("hi"), HELLO]
+
+
+def test_a_budget_holds_for_each_exchange_anew() -> None:
+    limited = plan(max_turns=1, max_total_tokens=12, max_cost=0.5, max_wall_ms=100)
+    usage: Json = {"prompt_tokens": 8, "completion_tokens": 3, "cost": 0.4}
+    first = fold(limited, [replace(said("Hello.", usage=usage), at_ms=90)])
+    second = step(step(first.state, NOW).state, replace(said("Now.", 2, usage), at_ms=170))
+    assert second.effects == (Finish(Completed("Now.")),)
+    assert second.state.tally == Tally(turns=2, prompt_tokens=16, completion_tokens=6, cost=0.8, at_ms=170)
+    assert second.state.exchange_tally == second.state.tally.since(first.state.tally)
+    over = step(step(second.state, replace(THEN, at_ms=200)).state, replace(called(3, PING), at_ms=301))
+    late = step(over.state, ToolReturned(4, "1"))
+    assert late.effects == (Finish(MaxTurns(1)),)
+
+
+def test_the_time_of_an_exchange_begins_when_the_user_speaks() -> None:
+    limited = plan(max_wall_ms=100)
+    first = fold(limited, [replace(said("Hello."), at_ms=90)])
+    spoke = step(first.state, replace(NOW, at_ms=500)).state
+    assert spoke.exchange_began.at_ms == 500
+    ran = step(step(spoke, replace(called(2, PING), at_ms=540)).state, ToolReturned(3, "1", at_ms=601))
+    assert ran.effects == (Finish(BudgetSpent("time", 101, 100)),)
+
+
+def test_calls_at_the_same_time_are_as_many_as_the_exchange_has_left() -> None:
+    reading = ToolDefinition("ping", read_only=True)
+    limited = replace(
+        Plan.of(model="m", messages="hi", tools=[reading]),
+        config=LoopConfig(parallel_tools=True, max_tool_calls=1),
+    )
+    for calls, running in (((PING,), 1), ((PING, AGAIN), 1)):
+        first = fold(limited, [called(1, PING), ToolReturned(2, "1"), said("Hello.", 3), NOW])
+        assert len(step(first.state, called(4, *calls)).effects) == running
+
+
+def test_a_run_that_was_cancelled_before_its_first_request_begins_with_the_message() -> None:
+    odd = replace(PLAN, options=canonical({"temperature": 2}), provider=Provider(temperature_rule="drop"))
+    ignored = [note for note in start(odd).notes if isinstance(note, OptionIgnored)]
+    begun = step(step(State.idle(odd), CancelRequested()).state, NOW)
+    (sent,) = begun.effects
+    assert isinstance(sent, SendRequest)
+    assert [*sent.request.messages.messages] == [UserMessage("hi"), SAID[0]]
+    assert [note for note in begun.notes if isinstance(note, OptionIgnored)] == ignored
+
+
+def test_a_transform_that_failed_is_tried_again_and_no_message_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "_REGISTRY", dict(vars(registry)["_REGISTRY"]))
+    failing = [True]
+
+    @register_transform("message", "fails_at_times", about="Fails until it is mended.")
+    def fails_at_times(tree: Tree) -> Tree:
+        if failing:
+            raise KeyError("not mended yet")
+        return tree
+
+    odd = plan(message_transforms=["fails_at_times"])
+    failed = start(odd)
+    assert isinstance(failed.state.phase, Settled)
+    again = step(failed.state, NOW)
+    assert isinstance(again.state.phase, Settled)
+    assert isinstance(again.state.phase.outcome, TransformFailed)
+    failing.clear()
+    (sent,) = step(again.state, THEN).effects
+    assert isinstance(sent, SendRequest)
+    assert [*sent.request.messages.messages] == [UserMessage("hi"), *SAID]
+
+
+def test_a_state_of_a_single_run_is_stored_as_before() -> None:
+    ended = fold(PLAN, [said("Hello.")]).state
+    assert '"exchange_began"' not in dump(ended)
+    assert '"unsent"' not in dump(ended)
+    kept = fold(PLAN, [NOW]).state
+    assert '"unsent":[{"type":"user_message","content":"And now?"}]' in dump(kept)
+
+
+def test_steering_at_the_last_turn_ends_the_run_and_keeps_the_message() -> None:
+    ended = fold(plan(max_turns=1), [called(1, PING), NOW, ToolReturned(2, "1")])
+    assert ended.effects == (Finish(MaxTurns(1)),)
+    assert isinstance([*ended.state.messages.messages][-1], ToolMessage)
+    assert ended.state.unsent == (SAID[0],)
+
+
+def test_times_of_messages_count_while_a_run_is_underway() -> None:
+    assert fold(PLAN, [replace(NOW, at_ms=70)]).state.tally.at_ms == 70
