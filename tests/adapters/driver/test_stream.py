@@ -429,7 +429,7 @@ def test_an_error_of_the_reader_cancels_the_run_and_one_of_the_run_does_not() ->
     assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
     journal = MemoryJournal(plan)
     with pytest.raises(ReplayMismatch):
-        [*stream(plan, Ports(ScriptedEndpoint([]), PythonTools()), journal=journal)]
+        list(stream(plan, Ports(ScriptedEndpoint([]), PythonTools()), journal=journal))
     assert parse_journal(journal.text).records == ()
 
 
@@ -442,7 +442,7 @@ def test_ctrl_c_while_a_tool_runs_cancels_the_run() -> None:
     plan = Plan.of(model="m", messages="hi", tools=tools.surface)
     journal = MemoryJournal(plan)
     with pytest.raises(KeyboardInterrupt):
-        [*stream(plan, Ports(ScriptedEndpoint([calling(("stopped", {}))]), tools), journal=journal)]
+        list(stream(plan, Ports(ScriptedEndpoint([calling(("stopped", {}))]), tools), journal=journal))
     assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
 
 

@@ -68,7 +68,8 @@ if TYPE_CHECKING:
 @click.option(
     "--stream",
     is_flag=True,
-    help="Stream replies in which the model cannot call tools, and print them on a terminal as they arrive.",
+    help="Stream replies in which the model cannot call tools, and print them on a terminal as they arrive; "
+    "--set stream=always streams every reply.",
 )
 @driver_option
 @timeout_option
