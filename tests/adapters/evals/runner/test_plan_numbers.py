@@ -17,7 +17,7 @@ from toolreel._driver.sync import run
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.presets._catalogues import shipped
-from toolreel.tools._python.host import PythonTools
+from toolreel.testing._scripted import ScriptedTools
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.surface import ToolSurface
@@ -132,7 +132,7 @@ def test_raw_sends_nothing_that_was_not_asked_for(strategy: str, further: dict[s
     }
     answers = 1 + configuration.config.nudge_no_tool_calls
     with serving(*[replying(reply)] * answers) as server, HttpEndpoint(server.url) as endpoint:
-        run(made, Ports(endpoint, PythonTools([])))
+        run(made, Ports(endpoint, ScriptedTools({})))
     sent = json.loads(server.seen[0].body)
     tools = [ECHO.tree()]
     assert sent == {
