@@ -11,6 +11,7 @@ from toolreel_core._conversation.message import Message, UserMessage, wire
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import check_registered
+from toolreel_core._internal.first_defaults import first_default
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     NOTHING,
@@ -53,7 +54,7 @@ class Plan:
     options: JsonText = NOTHING
     """A JSON object with further keys of the request body, such as ``temperature``."""
     tools: ToolSurface = _NO_TOOLS
-    config: LoopConfig = _DEFAULTS
+    config: LoopConfig = field(default=_DEFAULTS, metadata=first_default(LoopConfig.of_record({})))
     seed: int = 0
     """The seed of everything random in the run, such as retry jitter."""
     provider: Provider = _ANY
@@ -100,6 +101,11 @@ class Plan:
     def sends_tools(self) -> bool:
         """Whether requests may contain tools."""
         return self.config.tool_use_mode != "disabled" and self.provider.supports_tools != "no"
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether the model can be offered a tool."""
+        return self.sends_tools and bool(self.tools.names)
 
     @property
     def form(self) -> Form:
@@ -155,7 +161,7 @@ class Plan:
         return tuple(entries), tuple(changed)
 
     def _digest(self) -> str:
-        settings = canonical(self.config.changes())
+        settings = canonical(self.config.recorded())
         texts = (wire(message) for message in self.messages)
         tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
         digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)

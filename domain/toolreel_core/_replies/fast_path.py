@@ -24,7 +24,8 @@ from toolreel_core._replies.classification import Finish, problem_of
 from toolreel_core._replies.content import visible
 from toolreel_core._replies.reply import Reply, Usage, served_in, usage_in
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._text_calls.unread_calls import may_hide_something
+from toolreel_core._text_calls.dialects import MARKED
+from toolreel_core._text_calls.unread_calls import is_plain, may_hide_something
 
 _OF_BODY: Final = frozenset(
     {
@@ -59,6 +60,7 @@ _OF_MESSAGE: Final = frozenset({"annotations", "audio", "content", "refusal", "r
 """The fields that are read, and known fields that are not needed; other fields of a message may be null."""
 _NO_CALLS: Final[tuple[Json, ...]] = (None, [])
 
+_MARKED: Final = frozenset(MARKED)
 _NO_USAGE: Final = Usage()
 _reply: Final = maker(Reply)
 
@@ -82,13 +84,20 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
     finish: Finish = "tool_calls" if calls else "stop"
     if calls is None or not isinstance(content, str) or choice.get("finish_reason") != finish:
         return None
-    if not calls and (listed not in _NO_CALLS or not content or content.isspace() or config.text_dialects):
+    if not calls and (listed not in _NO_CALLS or not content or content.isspace()):
+        return None
+    if not calls and _is_decoded(content, config.dialects(offered=bool(known))):
         return None
     if may_hide_something(content, known, has_calls=bool(calls)):
         return None
     # An ordinary body has its counts under "usage" only; 39 calls are saved where it reports none.
     usage = usage_in(body) if body.get("usage") is not None else _NO_USAGE
     return _reply(calls, visible(content), "", finish, None, (), usage, served_in(body), NOTHING)
+
+
+def _is_decoded(content: str, dialects: tuple[str, ...]) -> bool:
+    """Whether a decoder may find something in a text; calls of the marked dialects need a sign of markup."""
+    return bool(dialects) and (not is_plain(content) or not _MARKED.issuperset(dialects))
 
 
 def _only_choice(body: Mapping[str, Json]) -> Mapping[str, Json] | None:

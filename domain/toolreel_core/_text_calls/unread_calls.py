@@ -51,7 +51,7 @@ def may_hide_something(text: str, known: Collection[str], *, has_calls: bool) ->
     >>> may_hide_something("<function=ping>", [], has_calls=False)
     True
     """
-    return not _is_plain(text) and (
+    return not is_plain(text) and (
         has_think_tags(text)
         or (not has_calls and (names_a_tool(text, known) or looks_like_a_call(text, known)))
     )
@@ -96,7 +96,7 @@ def names_a_tool(text: str, known: Collection[str]) -> bool:
     return drawn and any(name in text for name in known)
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
     """Whether a text has none of the characters that calls or reasoning tags need.
 
     Nearly every answer is plain, and ``in`` is many times faster than a regular expression.

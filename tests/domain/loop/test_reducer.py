@@ -486,6 +486,7 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
         presets=["a"],
     )
     yield Playbook(odd).play(asks(), replies("Hello."), done)
+    yield ending(replies("Hello."), done, text_dialects=[])
     yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)

@@ -76,8 +76,8 @@ def test_every_setting_is_tried_here() -> None:
     assert {item.name for item in fields(LoopConfig)} == {*COUNTS, *OPTIONAL, *SWITCHES, *NAMES, *OTHERS}
 
 
-def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
-    assert asdict(LoopConfig()) == {
+def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
+    assert asdict(LoopConfig.of_record({})) == {
         "tool_use_mode": "relaxed",
         "tool_failure_policy": "fatal",
         "max_turns": 12,
@@ -121,6 +121,26 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "null_for_optional_is_absent": False,
         "accept_suspected_calls": False,
     }
+
+
+def test_today_the_marked_dialects_are_read_by_default_and_records_say_so() -> None:
+    assert LoopConfig() == LoopConfig.of_record({"text_dialects": MARKED})
+    assert LoopConfig().recorded() == {"text_dialects": MARKED}
+    assert LoopConfig(text_dialects=()).recorded() == {}
+    assert LoopConfig(text_dialects=()).changes() == {"text_dialects": ()}
+
+
+@pytest.mark.parametrize("names", [(), MARKED, ("json_fenced",), ("marked", "json_fenced")])
+def test_what_a_record_has_makes_the_configuration_again(names: tuple[str, ...]) -> None:
+    config = LoopConfig(max_turns=3, text_dialects=names)
+    assert LoopConfig.of_record(config.recorded()) == config
+
+
+def test_the_default_dialects_are_read_only_where_tools_are_offered() -> None:
+    assert LoopConfig().dialects(offered=True) == MARKED
+    assert LoopConfig().dialects(offered=False) == ()
+    named = LoopConfig(text_dialects=("hermes_json",))
+    assert named.dialects(offered=True) == named.dialects(offered=False) == ("hermes_json",)
 
 
 def test_changes_leave_all_else_as_it_is() -> None:
