@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from toolreel_core._conversation.message_rope import Quotable
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, either, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
-from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import Problem, failed_generation
@@ -37,7 +36,7 @@ def received(body: str, state: State) -> Received:
     joined, repairs = unstreamed(body)
     changed, quirks = _transformed(joined, plan.config)
     reply = normalize_reply(
-        changed, tools=plan.tools, config=_settings(plan), turn=state.tally.turns, earlier=_quotable(state)
+        changed, tools=plan.tools, config=plan.reading, turn=state.tally.turns, earlier=_quotable(state)
     )
     return Received(replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply, quirks)
 
@@ -58,20 +57,12 @@ def salvaged(body: str, state: State) -> Reply | None:
     return replace(reply, problem=problem, warnings=(*reply.warnings, "FAILED_GENERATION_READ"))
 
 
-def _settings(plan: Plan) -> LoopConfig:
-    """The settings to read with: where no tool is offered, the default reads no call in text."""
-    dialects = plan.config.dialects(offered=plan.offers_tools)
-    return (
-        plan.config if dialects == plan.config.text_dialects else replace(plan.config, text_dialects=dialects)
-    )
-
-
 def _quotable(state: State) -> Sequence[str]:
     """Texts of users and tools that the model may quote; empty if calls in text are not parsed.
 
     A page that a tool fetched may contain a call in text. If the model quotes it, it must not run.
     """
-    if not _settings(state.plan).text_dialects:
+    if not state.plan.reading.text_dialects:
         return ()
     return Quotable(state.messages.messages)
 

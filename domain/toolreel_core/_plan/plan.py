@@ -68,6 +68,8 @@ class Plan:
     """SHA-256 over all of the above but the presets' names; names the run."""
     bodies: Bodies = field(init=False, repr=False, compare=False)
     """The parts of the requests' bodies that follow the messages."""
+    reading: LoopConfig = field(init=False, repr=False, compare=False)
+    """The settings to read replies with: where no tool is offered, the default reads no call in text."""
     calls_per_turn: int | None = field(init=False, repr=False, compare=False)
     """Maximum calls of one reply; further calls are ignored. ``None``: no limit."""
 
@@ -92,6 +94,7 @@ class Plan:
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
+        object.__setattr__(self, "reading", self._reading())
         # Some models make several calls although the request forbids it.
         single = {**options, **overrides}.get("parallel_tool_calls") is False
         limit = self.config.max_tool_calls_per_turn
@@ -159,6 +162,11 @@ class Plan:
             entries.append(applied.tree)
             changed |= dict.fromkeys(applied.changed)
         return tuple(entries), tuple(changed)
+
+    def _reading(self) -> LoopConfig:
+        dialects = self.config.dialects(offered=self.offers_tools)
+        is_same = dialects == self.config.text_dialects
+        return self.config if is_same else replace(self.config, text_dialects=dialects)
 
     def _digest(self) -> str:
         settings = canonical(self.config.recorded())

@@ -25,7 +25,7 @@ from toolreel_core._replies.content import visible
 from toolreel_core._replies.reply import Reply, Usage, served_in, usage_in
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core._text_calls.unread_calls import is_plain, may_hide_something
+from toolreel_core._text_calls.unread_calls import may_hide_something
 
 _OF_BODY: Final = frozenset(
     {
@@ -86,18 +86,14 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
         return None
     if not calls and (listed not in _NO_CALLS or not content or content.isspace()):
         return None
-    if not calls and _is_decoded(content, config.dialects(offered=bool(known))):
+    # Only calls of the bare dialects may be plain text.
+    if not calls and not _MARKED.issuperset(config.text_dialects):
         return None
-    if may_hide_something(content, known, has_calls=bool(calls)):
+    if may_hide_something(content, known, has_calls=bool(calls), is_read=bool(config.text_dialects)):
         return None
     # An ordinary body has its counts under "usage" only; 39 calls are saved where it reports none.
     usage = usage_in(body) if body.get("usage") is not None else _NO_USAGE
     return _reply(calls, visible(content), "", finish, None, (), usage, served_in(body), NOTHING)
-
-
-def _is_decoded(content: str, dialects: tuple[str, ...]) -> bool:
-    """Whether a decoder may find something in a text; calls of the marked dialects need a sign of markup."""
-    return bool(dialects) and (not is_plain(content) or not _MARKED.issuperset(dialects))
 
 
 def _only_choice(body: Mapping[str, Json]) -> Mapping[str, Json] | None:

@@ -34,9 +34,9 @@ from toolreel_core._text_calls.whole_message import (
     python_list,
     react,
     tool_code,
-    tool_tags,
     without_tokens,
 )
+from toolreel_core._text_calls.whole_tags import tool_tags
 
 # A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024
