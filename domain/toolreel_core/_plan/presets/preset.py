@@ -291,7 +291,7 @@ def _clears(patch: NamesPatch) -> bool:
 
 
 def _shown(value: Json) -> Json:
-    return [*_short(value)] if isinstance(value, tuple) else value
+    return [*_short(names_of(value))] if isinstance(value, tuple) else value
 
 
 _DEFAULTS: Final[Mapping[str, JsonText]] = {
