@@ -117,7 +117,7 @@ def _choice(message: dict[str, Any], finish: str) -> str:
 def judge(case: dict[str, Any], config: LoopConfig) -> Verdict:
     """Compare what a reply led to with what was expected.
 
-    A case may say that a further reading is as good: ``also``.
+    A case may say that a further reading is as good (``also``), or why telling the model is (``told``).
     """
     played = play(case, config)
     expect = case["expect"]
@@ -134,7 +134,7 @@ def judge(case: dict[str, Any], config: LoopConfig) -> Verdict:
         )
     if played.settled:
         return "silent"
-    return "right" if "told" in expect else "told"
+    return "right" if "told" in expect or "told" in case else "told"
 
 
 def main() -> None:

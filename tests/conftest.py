@@ -21,7 +21,11 @@ settings.register_profile("default", derandomize=True, max_examples=60, deadline
 settings.register_profile(
     "nightly", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile(os.environ.get("TOOLREEL_HYPOTHESIS", "default"))
+_profile = settings.get_profile(os.environ.get("TOOLREEL_HYPOTHESIS", "default"))
+settings.register_profile(
+    "chosen", _profile, max_examples=int(os.environ.get("TOOLREEL_EXAMPLES", _profile.max_examples))
+)
+settings.load_profile("chosen")
 
 _LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname"}
 _CONTACTS = {"socket.connect", "socket.sendmsg", "socket.sendto"}

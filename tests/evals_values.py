@@ -22,13 +22,13 @@ CATALOGUE: Final = Presets.of(
                 "config": {"nudge_no_tool_calls": 1, "response_transforms": [MENDING]},
                 "request": {"parallel_tool_calls": False},
             },
-            "raw": {"config": {"argument_repairs": "strict", "response_transforms": []}},
+            "raw": {"config": {"argument_repairs": "strict", "response_transforms": [], "text_dialects": []}},
             "baseline": {"config": {"nudge_no_tool_calls": 0}},
             "router": {
                 "defaults_for": ["router"],
                 "provider": {"name": "router", "supports_parallel_tool_calls": "yes"},
             },
-            "content_tag_tool_call_fallback": {"config": {"text_dialects": ["hermes_json"]}},
+            "content_tag_tool_call_fallback": {"config": {"text_dialects": ["react"]}},
             "off": {"config": {"tool_use_mode": "disabled"}},
         },
         "model": {

@@ -44,6 +44,10 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "every call is checked in the same order, on one frozen value": (
         "test_calls_pass_mask_size_schema_and_approval_in_this_order",
     ),
+    "`text_dialects`: calls in text with a marker run; where no tool is offered, a text is left as it is": (
+        "test_a_call_in_text_with_a_marker_runs_by_default",
+        "test_where_no_tool_is_offered_the_default_leaves_a_text_as_it_is",
+    ),
     "`text_calls_for`: which tools a text call may run": (
         "test_a_call_in_text_runs_nothing_that_changes_things_where_text_may_only_read",
         "test_a_call_in_text_may_need_somebodys_word",

@@ -19,9 +19,10 @@ from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.catalogue import select_scenarios
 
-__all__ = ["TEXT_CALLS", "evaluated", "planned", "quoting", "verdicts", "written_out"]
+__all__ = ["NO_TEXT_CALLS", "TEXT_CALLS", "evaluated", "planned", "quoting", "verdicts", "written_out"]
 
 TEXT_CALLS = {"extends": "raw", "config": {"text_dialects": ["hermes_json"]}}
+NO_TEXT_CALLS: dict[str, Any] = {"extends": "production", "config": {"text_dialects": []}}
 
 
 def planned(
@@ -30,11 +31,11 @@ def planned(
     strategies: Sequence[str] = ("raw",),
     **more: Any,  # noqa: ANN401 - what stands in a plan file
 ) -> EvalPlan:
-    """A plan of one model, with a strategy ``reads`` that is raw but for calls in text."""
+    """A plan of one model, with the strategies ``reads`` (raw but for calls in text) and ``deaf``."""
     tree = {
         "eval": {"add_models": ["vendor/model"], "strategies": [*strategies], **more.pop("eval", {})},
         "endpoint": {"base_url": url},
-        "strategy": {"reads": TEXT_CALLS},
+        "strategy": {"reads": TEXT_CALLS, "deaf": NO_TEXT_CALLS},
         **more,
     }
     return EvalPlan(Options.of(tree), with_files(), select_scenarios(scenarios))

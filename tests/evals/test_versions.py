@@ -66,6 +66,15 @@ def test_a_frozen_evaluation_is_what_it_was_and_is_read(version: int, tmp_path: 
         assert [record_line(record) for record in found] == files[1].read_text("utf-8").splitlines()
 
 
+def test_a_frozen_evaluation_is_planned_over_the_defaults_that_it_was_begun_with(tmp_path: Path) -> None:
+    results = Results.open(frozen(1, tmp_path))
+    plan = plan_of_header(results.header)
+    assert plan.tree() == results.header.plan
+    planned = {(sample.cell, sample.trial): sample.configuration for sample in plan.samples()}
+    assert {(record.cell, record.trial): record.digest for record in results.records()} == planned
+    assert plan.configuration(next(plan.samples()).cell).config.text_dialects == ()
+
+
 def test_all_that_is_written_is_as_the_schemas_say(tmp_path: Path) -> None:
     with provider(outages=True) as far:
         evaluated(plan_of(far.url, loop={"max_tries": 1}, endpoint={"read_timeout": 0.3}), tmp_path)

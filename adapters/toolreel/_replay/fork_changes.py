@@ -8,10 +8,10 @@ from typing import Final, cast
 
 from toolreel._internal.errors import ForkError
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, parse
 from toolreel_core._jsontext.tree_access import json_text, merged
 from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
@@ -74,7 +74,7 @@ class Changes:
         )
 
     def _config(self, was: LoopConfig) -> LoopConfig:
-        over = Preset(config=canonical(was.changes())).merged(self.preset)
+        over = Preset(config=exact_config(was)).merged(self.preset)
         return LoopConfig.of({**over.changes()["config"], **self.config})
 
     def _provider(self, was: Provider) -> Provider:

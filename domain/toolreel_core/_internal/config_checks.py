@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, ClassVar, Final, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.first_defaults import left_out
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 
@@ -40,6 +41,12 @@ def changed(settings: Settings) -> dict[str, Json]:
     """The settings that differ from their defaults."""
     given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
     return {setting.name: value for setting, value in given if value != setting.default}
+
+
+def recorded(settings: Settings) -> dict[str, Json]:
+    """The settings that differ from their first defaults, which is how records have them."""
+    given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
+    return {setting.name: value for setting, value in given if value != left_out(setting)}
 
 
 def check_settings(settings: Settings, minima: Mapping[str, int]) -> None:

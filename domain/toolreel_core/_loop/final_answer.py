@@ -14,11 +14,11 @@ from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.conversation import end_exchange
 from toolreel_core._loop.finish import outcome_of, settle
 from toolreel_core._loop.next_request import send_next_request
+from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, RecoveryTried
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.provider_errors import Problem, ProblemCode
 from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.loop_config import LoopConfig
 
 _TRUNCATED: Final = "TEXT_CALL_TRUNCATED"
 _MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"
@@ -42,7 +42,7 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     may_call = may_ask and tools_sent and bool(state.plan.tools.names)
     # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
     offered = tools_sent or state.memory.finalizing
-    if offered and _has_unread_call(reply, state.plan.config):
+    if offered and _has_unread_call(reply, state.plan):
         corrects = may_call and _may_correct(state)
         return _correct(state, reply, notes) if corrects else _finish_unread_call(state, reply, notes)
     may_nudge = may_call and state.memory.nudges < state.plan.config.nudge_no_tool_calls
@@ -79,10 +79,11 @@ def _with_answer(state: State, reply: Reply) -> State:
     return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
 
-def _has_unread_call(reply: Reply, config: LoopConfig) -> bool:
-    """Whether the text is a call that failed to parse or of a built-in tool, or looks like a call."""
+def _has_unread_call(reply: Reply, plan: Plan) -> bool:
+    """Whether the text is a call that was not read or of a built-in tool, or, with tools, looks like one."""
     code = "" if reply.problem is None else reply.problem.code
-    unread = _BROKEN if config.accept_suspected_calls else _BROKEN | {_SUSPECTED}
+    may_be_answer = plan.config.accept_suspected_calls or not plan.tools.names
+    unread = _BROKEN if may_be_answer else _BROKEN | {_SUSPECTED}
     return code == _MALFORMED or (code in _OPEN and not unread.isdisjoint(reply.warnings))
 
 

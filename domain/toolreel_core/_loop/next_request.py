@@ -24,6 +24,7 @@ from toolreel_core._protocol.notes import (
     QuirkApplied,
     RequestSent,
     RetryPlanned,
+    TextCallsOff,
     UserMessagesAdded,
 )
 from toolreel_core._protocol.state import AwaitingReply, State, Step, Tally, Waiting
@@ -39,7 +40,8 @@ def opening_notes(plan: Plan) -> tuple[Note, ...]:
     quirks = (QuirkApplied(1, name) for name in bodies.quirks)
     presets = (PresetsApplied(plan.presets),) if plan.presets else ()
     unsent = (OptionIgnored(key, "unsupported") for key in _unsupported_keys(plan))
-    return (*presets, *ignored, *unsent, *quirks)
+    unread = (TextCallsOff(),) if plan.offers_tools and not plan.config.text_dialects else ()
+    return (*presets, *ignored, *unsent, *unread, *quirks)
 
 
 def _unsupported_keys(plan: Plan) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def received(body: str, state: State) -> Received:
     joined, repairs = unstreamed(body)
     changed, quirks = _transformed(joined, plan.config)
     reply = normalize_reply(
-        changed, tools=plan.tools, config=plan.config, turn=state.tally.turns, earlier=_quotable(state)
+        changed, tools=plan.tools, config=plan.reading, turn=state.tally.turns, earlier=_quotable(state)
     )
     return Received(replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply, quirks)
 
@@ -62,7 +62,7 @@ def _quotable(state: State) -> Sequence[str]:
 
     A page that a tool fetched may contain a call in text. If the model quotes it, it must not run.
     """
-    if not state.plan.config.text_dialects:
+    if not state.plan.reading.text_dialects:
         return ()
     return Quotable(state.messages.messages)
 

@@ -12,6 +12,7 @@ from toolreel_core._conversation.message import Message, wire
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import check_registered
+from toolreel_core._internal.first_defaults import first_default
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     NOTHING,
@@ -58,7 +59,7 @@ class Plan:
     options: JsonText = NOTHING
     """A JSON object with further keys of the request body, such as ``temperature``."""
     tools: ToolSurface = _NO_TOOLS
-    config: LoopConfig = _DEFAULTS
+    config: LoopConfig = field(default=_DEFAULTS, metadata=first_default(LoopConfig.of_record({})))
     seed: int = 0
     """The seed of everything random in the run, such as retry jitter."""
     provider: Provider = _ANY
@@ -72,6 +73,8 @@ class Plan:
     """SHA-256 over all of the above but the presets' names; names the run."""
     bodies: Bodies = field(init=False, repr=False, compare=False)
     """The parts of the requests' bodies that follow the messages."""
+    reading: LoopConfig = field(init=False, repr=False, compare=False)
+    """The settings to read replies with: where no tool is offered, the default reads no call in text."""
     calls_per_turn: int | None = field(init=False, repr=False, compare=False)
     """Maximum calls of one reply; further calls are ignored. ``None``: no limit."""
 
@@ -96,6 +99,7 @@ class Plan:
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
+        object.__setattr__(self, "reading", self._reading())
         # Some models make several calls although the request forbids it.
         single = {**options, **overrides}.get("parallel_tool_calls") is False
         limit = self.config.max_tool_calls_per_turn
@@ -105,6 +109,11 @@ class Plan:
     def sends_tools(self) -> bool:
         """Whether requests may contain tools."""
         return self.config.tool_use_mode != "disabled" and self.provider.supports_tools != "no"
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether the model can be offered a tool."""
+        return self.sends_tools and bool(self.tools.names)
 
     @property
     def form(self) -> Form:
@@ -159,8 +168,13 @@ class Plan:
             changed |= dict.fromkeys(applied.changed)
         return tuple(entries), tuple(changed)
 
+    def _reading(self) -> LoopConfig:
+        dialects = self.config.dialects(offered=self.offers_tools)
+        is_same = dialects == self.config.text_dialects
+        return self.config if is_same else replace(self.config, text_dialects=dialects)
+
     def _digest(self) -> str:
-        settings = canonical(self.config.digested())
+        settings = canonical(self.config.recorded())
         texts = (wire(message) for message in self.messages)
         tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
         digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)

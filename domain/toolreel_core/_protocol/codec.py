@@ -1,9 +1,10 @@
 """Serialise plans, states, events, effects and notes to versioned JSON, and load them.
 
 The stored form follows the classes: a value is ``{"type": "<class_name>", **fields}``, canonical JSON text
-is stored as a string, a transcript as its messages. Computed fields and fields with their default value are
-not stored, so a new field with a default changes no old record. Loading checks every field against its
-annotation, so a damaged record raises an error that names the place, and never becomes a wrong state.
+is stored as a string, a transcript as its messages. Computed fields and fields with the default value that
+they had first are not stored, so neither a new field nor a new default changes an old record. Loading checks
+every field against its annotation, so a damaged record raises an error that names the place, and never
+becomes a wrong state.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from toolreel_core._conversation.message import Message
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._errors import CodecError, ConfigError
+from toolreel_core._internal.first_defaults import changed_defaults, left_out
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, either, read
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Effect
@@ -110,7 +112,7 @@ def encode(value: object) -> Json:
             return {key: encode(value[key]) for key in sorted(value)}
         case _ if is_dataclass(value):
             given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
-            stored = {item.name: encode(content) for item, content in given if content != item.default}
+            stored = {item.name: encode(content) for item, content in given if content != left_out(item)}
             return {"type": tag(type(value)), **stored}
         case _:
             raise CodecError(f"{value!r} has no stored form")
@@ -268,6 +270,7 @@ def _class_reader(kind: type[Any]) -> _Reader:
     hints = get_type_hints(kind)
     stored = [item for item in fields(kind) if item.init]
     required = {item.name for item in stored if item.default is MISSING}
+    omitted = changed_defaults(kind)
 
     def read_class(tree: Json, place: str) -> object:
         if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
@@ -279,7 +282,7 @@ def _class_reader(kind: type[Any]) -> _Reader:
             raise CodecError(f"{place}: {', '.join(sorted(foreign))} is unknown to this version")
         values = {name: _reader(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
         try:
-            return kind(**values)
+            return kind(**{**omitted, **values})
         except ConfigError as error:
             raise CodecError(f"{place}: {error}") from error
 

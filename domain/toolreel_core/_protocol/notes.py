@@ -32,6 +32,11 @@ class OptionIgnored:
 
 
 @dataclass(frozen=True, slots=True)
+class TextCallsOff:
+    """Tools are offered, and calls written as text are not read: ``text_dialects`` is empty."""
+
+
+@dataclass(frozen=True, slots=True)
 class QuirkApplied:
     """A provider setting or a transform changed a request or a reply."""
 
@@ -286,6 +291,7 @@ class RunSettled:
 Note: TypeAlias = (
     PresetsApplied
     | OptionIgnored
+    | TextCallsOff
     | QuirkApplied
     | HistoryShortened
     | UpstreamPinned

@@ -24,6 +24,7 @@ from toolreel_core._replies.classification import Finish, problem_of
 from toolreel_core._replies.content import visible
 from toolreel_core._replies.reply import Reply, Usage, served_in, usage_in
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.unread_calls import may_hide_something
 
 _OF_BODY: Final = frozenset(
@@ -59,6 +60,7 @@ _OF_MESSAGE: Final = frozenset({"annotations", "audio", "content", "refusal", "r
 """The fields that are read, and known fields that are not needed; other fields of a message may be null."""
 _NO_CALLS: Final[tuple[Json, ...]] = (None, [])
 
+_MARKED: Final = frozenset(MARKED)
 _NO_USAGE: Final = Usage()
 _reply: Final = maker(Reply)
 
@@ -82,9 +84,12 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
     finish: Finish = "tool_calls" if calls else "stop"
     if calls is None or not isinstance(content, str) or choice.get("finish_reason") != finish:
         return None
-    if not calls and (listed not in _NO_CALLS or not content or content.isspace() or config.text_dialects):
+    if not calls and (listed not in _NO_CALLS or not content or content.isspace()):
         return None
-    if may_hide_something(content, known, has_calls=bool(calls)):
+    # Only calls of the bare dialects may be plain text.
+    if not calls and not _MARKED.issuperset(config.text_dialects):
+        return None
+    if may_hide_something(content, known, has_calls=bool(calls), is_read=bool(config.text_dialects)):
         return None
     # An ordinary body has its counts under "usage" only; 39 calls are saved where it reports none.
     usage = usage_in(body) if body.get("usage") is not None else _NO_USAGE

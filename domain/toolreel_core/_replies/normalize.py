@@ -158,7 +158,7 @@ def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading
     else:
         written = WrittenCalls(
             known,
-            config.text_dialects,
+            config.dialects(offered=bool(known)),
             turn,
             reading.tools.schemas,
             reading.earlier,

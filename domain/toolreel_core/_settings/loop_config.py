@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import changed, check_keys, check_registered, check_settings
+from toolreel_core._internal.config_checks import (
+    changed,
+    check_keys,
+    check_registered,
+    check_settings,
+    recorded,
+)
+from toolreel_core._internal.first_defaults import changed_defaults, first_default
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
@@ -121,8 +128,9 @@ class LoopConfig:
     argument_repairs: ArgumentRepairs = "safe"
     """Repair of malformed replies. ``strict``: none; ``safe``: nothing truncated; ``lenient``: guesses
     too."""
-    text_dialects: tuple[str, ...] = ()
-    """Dialects of tool calls in text to read; ``marked`` stands for all that no other text resembles."""
+    text_dialects: tuple[str, ...] = field(default=MARKED, metadata=first_default(()))
+    """Dialects of tool calls in text to read; ``marked`` stands for all that no other text resembles. None:
+    no call in text is read, and an opening note says so."""
     result_format: ResultFormat = "envelope"
     """What a successful call tells the model; with a warning or a notice, and of a failure, it is always the
     envelope."""
@@ -221,15 +229,34 @@ class LoopConfig:
         """
         return changed(self)
 
-    def digested(self) -> dict[str, Json]:
-        """The changes in the form that digests cover: a final stream under its older name.
+    @classmethod
+    def of_record(cls, settings: Mapping[str, Any]) -> LoopConfig:
+        """Read :meth:`recorded`, of whatever version of toolreel.
 
-        >>> LoopConfig(stream="final").digested()
+        >>> LoopConfig.of_record({}).text_dialects
+        ()
+        """
+        return cls.of({**changed_defaults(cls), **settings})
+
+    def recorded(self) -> dict[str, Json]:
+        """The settings as records and digests have them: without those at the default that they had first.
+
+        A final stream is under its older name.
+
+        >>> LoopConfig(text_dialects=(), stream="final").recorded()
         {'final_stream': True}
         """
         # In its place: the order of the keys counts too.
         older = {"stream": ("final_stream", True)} if self.stream == "final" else {}
-        return dict(older.get(key, (key, value)) for key, value in self.changes().items())
+        return dict(older.get(key, (key, value)) for key, value in recorded(self).items())
+
+    def dialects(self, *, offered: bool) -> tuple[str, ...]:
+        """The dialects to read. The default holds only where tools are offered; named dialects always do.
+
+        >>> LoopConfig().dialects(offered=False), LoopConfig(text_dialects=("react",)).dialects(offered=False)
+        ((), ('react',))
+        """
+        return () if self.text_dialects == MARKED and not offered else self.text_dialects
 
 
 _MINIMA: Final = {

@@ -1,8 +1,8 @@
 """Parse the tool calls that a model writes as text.
 
-Weak models, and servers without a tool parser, leave calls in the assistant's text. Reading them
-is opt-in per dialect: the marked ones (:data:`~toolreel_core._text_calls.dialects.MARKED`) are safe
-to enable all at once, the bare ones (:data:`~toolreel_core._text_calls.dialects.BARE`) are for models that
+Weak models, and servers without a tool parser, leave calls in the assistant's text. The marked dialects
+(:data:`~toolreel_core._text_calls.dialects.MARKED`) are safe to enable all at once, and a run reads them by
+default; the bare ones (:data:`~toolreel_core._text_calls.dialects.BARE`) are for models that
 are known to write so.
 
 Text also holds quotations. Therefore nothing inside a code fence, inline code, an HTML comment, a quoted
@@ -34,9 +34,9 @@ from toolreel_core._text_calls.whole_message import (
     python_list,
     react,
     tool_code,
-    tool_tags,
     without_tokens,
 )
+from toolreel_core._text_calls.whole_tags import tool_tags
 
 # A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024

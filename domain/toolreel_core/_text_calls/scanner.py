@@ -21,7 +21,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Source,
 )
 from toolreel_core._text_calls.formats.harmony import glued, titled
-from toolreel_core._text_calls.formats.tool_call_tag import headless
+from toolreel_core._text_calls.formats.without_openers import HEADLESS
 from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
 from toolreel_core._text_calls.quotations import Quotations, was_said
 from toolreel_core._text_calls.quoting.code import Region
@@ -72,13 +72,12 @@ class Scan:
 
     def head(self) -> int:
         """Read a call whose opener the server removed; returns where to continue."""
-        reading = (
-            None if self.source.enabled.isdisjoint(OPENERS["tool_call"].dialects) else headless(self.source)
-        )
-        if reading is None:
-            return 0
-        self._take_calls(0, reading)
-        return reading.end
+        for key, read in HEADLESS.items():
+            enabled = not self.source.enabled.isdisjoint(OPENERS[key].dialects)
+            if enabled and (reading := read(self.source)):
+                self._take_calls(0, reading)
+                return reading.end
+        return 0
 
     def step(self, start: int) -> int:
         """Read the marker at a place, if there is one; returns where to continue."""

@@ -41,10 +41,10 @@ _WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 """First characters of messages that may be one call as a whole."""
 
 
-def may_hide_something(text: str, known: Collection[str], *, has_calls: bool) -> bool:
+def may_hide_something(text: str, known: Collection[str], *, has_calls: bool, is_read: bool = False) -> bool:
     """Whether a text may hold tagged reasoning or, if there are no structured calls, a call.
 
-    A quick answer, which errs on the side of doubt.
+    A quick answer, which errs on the side of doubt: where calls in text are read, any sign of markup counts.
 
     >>> may_hide_something("How many pins?", [], has_calls=False)
     False
@@ -53,7 +53,7 @@ def may_hide_something(text: str, known: Collection[str], *, has_calls: bool) ->
     """
     return not _is_plain(text) and (
         has_think_tags(text)
-        or (not has_calls and (names_a_tool(text, known) or looks_like_a_call(text, known)))
+        or (not has_calls and (is_read or names_a_tool(text, known) or looks_like_a_call(text, known)))
     )
 
 

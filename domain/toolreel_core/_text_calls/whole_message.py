@@ -1,4 +1,4 @@
-"""Messages that are a tool call as a whole: JSON, Python, tags, or a name in a line of its own.
+"""Messages that are a tool call as a whole: JSON, Python, or a name in a line of its own.
 
 The bare dialects. A message is one of them only if nothing is around the call but a paragraph before it, and
 only for tools that exist.
@@ -14,12 +14,9 @@ from typing import Final, TypeAlias
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import BLANK, Flaw, end_of, value_at
 from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source, found
-from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions, lines
 from toolreel_core._text_calls.json_payload import bare_calls, skip_blanks, wrapped_calls
 from toolreel_core._text_calls.markers import SPECIAL
-from toolreel_core._text_calls.unbalanced_tags import mentions
-from toolreel_core._text_calls.untyped_text import typed
 
 _HEAD: Final = re.compile(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 _LAST: Final = re.compile(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
@@ -212,72 +209,6 @@ def _printed(outer: Source, text: str) -> tuple[Found, ...]:
 def _known(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:
     """The message if all of its calls name known tools."""
     return Whole(calls, lead) if calls and all(call.name in source.offered.names for call in calls) else None
-
-
-# Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
-_TAG: Final = re.compile(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
-
-
-@dataclass(frozen=True, slots=True)
-class _TagCall:
-    call: Found
-    end: int
-
-
-def tool_tags(source: Source) -> Whole | None:
-    """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
-    first = next((tag for tag in _TAG.finditer(source.text) if tag["name"] in source.offered.names), None)
-    if first is None or not is_paragraph(lead := source.text[: first.start()]):
-        return None
-    calls: list[Found] = []
-    at = first.start()
-    while at < len(source.text):
-        block = _tag_call(source, at)
-        if block is None:
-            return None
-        calls.append(block.call)
-        at = skip_blanks(source.text, block.end)
-    return Whole(tuple(calls), lead.strip())
-
-
-def _tag_call(source: Source, at: int) -> _TagCall | None:
-    tag = _TAG.match(source.text, at)
-    if tag is None or tag["name"] not in source.offered.names:
-        return None
-    name = tag["name"]
-    closing = f"</{name}>"
-    given: Mapping[str, Json] | None
-    if tag["void"]:
-        given, end = {}, tag.end()
-    else:
-        given, at = _tag_arguments(source, tag.end(), name)
-        end = at + len(closing) if source.text.startswith(closing, at) else -1
-    if given is None or end < 0 or not source.offered.satisfied(name, given):
-        return None
-    call = found(name, given, "tool_tag_xml")
-    return _TagCall(call, end) if call else None
-
-
-def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Json] | None, int]:
-    """The parameters of a tool, as tags or as one object, and their end."""
-    at = skip_blanks(source.text, at)
-    schemas = source.offered.parameters(name)
-    if source.text.startswith("{", at):
-        value = value_at(source, at)
-        if isinstance(value, Flaw) or not isinstance(value.tree, Mapping):
-            return None, at
-        return value.tree, skip_blanks(source.text, value.end)
-    given: dict[str, Json] = {}
-    while (tag := _TAG.match(source.text, at)) and tag["name"] in schemas:
-        end = source.find(f"</{tag['name']}>", tag.end())
-        if tag["void"] or end < 0:
-            return None, at
-        text = one_line_break_less(source.text[tag.end() : end])
-        if (again := text.find(tag[0])) >= 0 and not mentions(text[:again]):
-            return None, at
-        given[tag["name"]] = typed(text, source.offered.parameter(name, tag["name"]))
-        at = skip_blanks(source.text, end + len(tag["name"]) + 3)
-    return given, at
 
 
 # GLM-4-9B: the name, a line break, the object.

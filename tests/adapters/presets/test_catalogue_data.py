@@ -233,7 +233,7 @@ def test_the_production_default_is_one_call_a_turn_said_only_where_it_is_taken()
 def test_raw_undoes_what_mends_and_keeps_the_guardrails() -> None:
     raw = SHIPPED.for_("openrouter", "qwen/qwen3-235b-a22b-2507").merged(SHIPPED.get("raw"))
     config = raw.plan(model="m", messages="hi").config
-    bare = {"argument_repairs": "strict", "accept_suspected_calls": True}
+    bare = {"argument_repairs": "strict", "accept_suspected_calls": True, "text_dialects": ()}
     assert config.changes() == {"max_tool_calls_per_turn": 1, **bare}
     alone = SHIPPED.get("raw").plan(model="m", messages="hi").config
     assert alone.changes() == bare

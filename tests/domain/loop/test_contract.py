@@ -59,6 +59,7 @@ from toolreel_core._protocol.notes import (
     RequestSent,
     RetryPlanned,
     RunSettled,
+    TextCallsOff,
     ToolsDropped,
 )
 from toolreel_core._protocol.outcome import (
@@ -637,17 +638,35 @@ def test_a_text_that_looks_like_a_call_in_no_dialect_that_is_read_never_complete
         replies(text),
         asks(AssistantMessage(text), ASKED_WHETHER_IT_IS_A_CALL),
     )
-    played = book(tool_use_mode=mode).play(*asked, replies(text), unread)
+    played = book(tool_use_mode=mode, text_dialects=[]).play(*asked, replies(text), unread)
     assert noted(played, ModelNudged) == [ModelNudged(1, "text_call_rejected")]
-    book().play(*asked, *DONE)
-    book(accept_suspected_calls=True).play(asks(), replies(text), finishes(Completed(text)))
+    assert noted(played, TextCallsOff) == [TextCallsOff()]
+    book(text_dialects=[]).play(*asked, *DONE)
+    taken = book(text_dialects=[], accept_suspected_calls=True)
+    taken.play(asks(), replies(text), finishes(Completed(text)))
+
+
+def test_a_call_in_text_with_a_marker_runs_by_default() -> None:
+    text = '<tool_call>{"name": "look", "arguments": {}}</tool_call>'
+    played = book().play_up_to(asks(), replies(text), runs("call_1_0", "look", {}))
+    assert noted(played, TextCallsOff) == []
+
+
+@pytest.mark.parametrize("plan", [replace(PLAN, tools=ToolSurface()), None])
+def test_where_no_tool_is_offered_the_default_leaves_a_text_as_it_is(plan: Plan | None) -> None:
+    text = 'Look: <tool_call>{"name": "look", "arguments": {}}</tool_call>'
+    mode = "relaxed" if plan else "disabled"
+    played = book(plan, tool_use_mode=mode).play(asks(tools=False), replies(text), finishes(Completed(text)))
+    assert noted(played, TextCallsOff, CallsIgnored) == []
 
 
 def test_a_call_in_the_text_after_an_empty_final_is_no_answer_either() -> None:
     text = '<tool_call>{"name": "look", "arguments": {}}</tool_call>'
     silent: tuple[Turn, ...] = (asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), replies(""))
     unread = finishes(InvalidReply("MALFORMED_FUNCTION_CALL", text))
-    book().play(*silent, asks(SAY_IT, tools=False), replies(text), unread)
+    book(text_dialects=[]).play(*silent, asks(SAY_IT, tools=False), replies(text), unread)
+    read = book().play(*silent, asks(SAY_IT, tools=False), replies(text), finishes(EmptyFinal()))
+    assert noted(read, CallsIgnored) == [CallsIgnored(3, ("look",), "tools_off")]
 
 
 def test_a_call_that_stands_in_a_tool_result_is_a_quotation() -> None:

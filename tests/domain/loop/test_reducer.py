@@ -495,6 +495,8 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
         presets=["a"],
     )
     yield Playbook(odd).play(asks(), replies("Hello."), done)
+    silent = replace(PLAN, config=LoopConfig(text_dialects=()))
+    yield ending_of(silent, replies("Hello."), done)
     yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)

@@ -83,6 +83,7 @@ from toolreel_core._protocol.notes import (
     RequestSent,
     RetryPlanned,
     RunSettled,
+    TextCallsOff,
     ToolsDropped,
     UpstreamPinned,
     UserMessageKept,
@@ -126,6 +127,7 @@ from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._tools.result_envelope import Envelope
 from toolreel_core._tools.surface import ToolSurface
 
@@ -144,7 +146,8 @@ SEND_FORMED = SendRequest(1, Request("m", FORMED, RequestOptions(canonical({})))
 RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
 ASKED = AwaitingReply(1)
 REMEMBERED = Memory(1, True, True, 2, ("echo",), pmap({"echo": True}), pmap({"ab": Streak("cd", 2)}))
-WAITING = State(Plan("m", (UserMessage("hi"),)), ASKED, HI, Tally(turns=1), Memory(), 2)
+UNREAD = LoopConfig(text_dialects=())
+WAITING = State(Plan("m", (UserMessage("hi"),), config=UNREAD), ASKED, HI, Tally(turns=1), Memory(), 2)
 RUNNING = AwaitingTools(
     (InFlight(2, CALL), InFlight(0, CUT, Envelope(False, "echo", canonical({}), untrusted=True))), (CUT,)
 )
@@ -204,6 +207,7 @@ GOLDEN: list[tuple[object, str]] = [
     (Wait(3, 700), '{"type":"wait","ref":3,"ms":700}'),
     (Finish(EmptyFinal()), '{"type":"finish","outcome":{"type":"empty_final"}}'),
     (PresetsApplied(("a", "b")), '{"type":"presets_applied","names":["a","b"]}'),
+    (TextCallsOff(), '{"type":"text_calls_off"}'),
     (OptionIgnored("n", "reserved"), '{"type":"option_ignored","key":"n","why":"reserved"}'),
     (QuirkApplied(1, "id_style", 2), '{"type":"quirk_applied","turn":1,"name":"id_style","times":2}'),
     (
@@ -339,17 +343,22 @@ GOLDEN: list[tuple[object, str]] = [
         '"tally":{"type":"tally","turns":1},"memory":{"type":"memory"},"next_ref":2}',
     ),
     (
-        Plan("m", (UserMessage("hi"),), canonical({"n": 1}), config=LoopConfig(max_turns=3), seed=7),
+        Plan("m", (UserMessage("hi"),), canonical({"n": 1}), config=replace(UNREAD, max_turns=3), seed=7),
         '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],'
         '"options":"{\\"n\\":1}","config":{"type":"loop_config","max_turns":3},"seed":7}',
     ),
     (
-        Plan("m", (UserMessage("hi"),), provider=Provider(name="x"), overrides=canonical({"n": 1})),
+        Plan(
+            *("m", (UserMessage("hi"),)),
+            config=UNREAD,
+            provider=Provider(name="x"),
+            overrides=canonical({"n": 1}),
+        ),
         '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],'
         '"provider":{"type":"provider","name":"x"},"overrides":"{\\"n\\":1}"}',
     ),
     (
-        Plan("m", (UserMessage("hi"),), presets=("a", "b")),
+        Plan("m", (UserMessage("hi"),), config=UNREAD, presets=("a", "b")),
         '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],"presets":["a","b"]}',
     ),
     (
@@ -688,3 +697,20 @@ def test_a_damaged_event_inside_a_larger_record_is_refused(tree: Mapping[str, Js
 
 def test_a_damaged_plan_inside_a_larger_record_is_refused() -> None:
     assert complaint(CodecError, lambda: decode_plan({})) == "plan: expected an object of type plan, got {}"
+
+
+def test_a_plan_that_says_nothing_of_text_dialects_reads_none_as_it_did_when_it_was_written() -> None:
+    messages = '[{"type":"user_message","content":"hi"}]'
+    written = f'{{"toolreel":1,"value":{{"type":"plan","model":"m","messages":{messages}%s}}}}'
+    settings = ',"config":{"type":"loop_config","max_turns":3}'
+    assert load_plan(written % "").config == UNREAD
+    assert load_plan(written % settings).config == replace(UNREAD, max_turns=3)
+    for text in (written % "", written % settings):
+        assert dump(load_plan(text)) == text
+
+
+def test_the_default_of_today_is_spelled_out_so_that_a_later_one_does_not_change_it() -> None:
+    plan = Plan("m", (UserMessage("hi"),))
+    stored = canonical({"text_dialects": [*MARKED]})[1:-1]
+    assert dump(plan).endswith(f'"config":{{"type":"loop_config",{stored}}}}}}}')
+    assert load_plan(dump(plan)) == plan

@@ -15,6 +15,7 @@ from toolreel_core._protocol.notes import (
     OptionIgnored,
     PresetsApplied,
     RunSettled,
+    TextCallsOff,
 )
 from toolreel_core._protocol.state import Settled, Step
 
@@ -27,7 +28,7 @@ def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
 
 def test_every_note_says_in_which_turn_unless_it_is_about_the_whole_run() -> None:
     without = {kind for kind in KINDS if "turn" not in {item.name for item in fields(kind)}}
-    assert without == {PresetsApplied, OptionIgnored, LateAnswer, RunSettled}
+    assert without == {PresetsApplied, OptionIgnored, TextCallsOff, LateAnswer, RunSettled}
 
 
 def test_notes_are_compared_by_content() -> None:

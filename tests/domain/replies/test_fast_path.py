@@ -116,9 +116,16 @@ def test_calls_are_found() -> None:
     ],
 )
 def test_what_servers_add_without_saying_anything_changes_nothing(tree: dict[str, Any]) -> None:
-    found = ordinary(tree)
+    found = ordinary(tree, LoopConfig(text_dialects=()))
     assert found is not None
     assert found == read_with_care(json.dumps(tree), LoopConfig())
+
+
+def test_where_dialects_are_read_only_a_text_without_signs_of_markup_takes_the_fast_path() -> None:
+    bare = LoopConfig(text_dialects=("marked", "react"))
+    assert ordinary(body("Hello.")) is not None
+    assert ordinary(body("See [1].")) is None
+    assert ordinary(body("Hello."), bare) is None
 
 
 @pytest.mark.parametrize(

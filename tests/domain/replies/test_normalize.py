@@ -31,6 +31,8 @@ TOOLS = ToolSurface((ToolDefinition.of("add"), ToolDefinition.of("ping")))
 PING = ("call_a", "ping", "{}")
 TAGGED = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 READS_TAGS = LoopConfig(text_dialects=("hermes_json",))
+UNREAD = LoopConfig(text_dialects=())
+"""What the worked cases were written for: their texts are read in no dialect."""
 STRICT = LoopConfig(argument_repairs="strict")
 LENIENT = LoopConfig(argument_repairs="lenient")
 CONFIGS = (LoopConfig(), STRICT, LENIENT, LoopConfig(text_dialects=("hermes_json", "json_fenced")))
@@ -58,7 +60,7 @@ def seen(call: ToolCall, expected: dict[str, Any]) -> dict[str, Any]:
 def test_worked_case(case: dict[str, Any]) -> None:
     tools = ToolSurface(tuple(map(ToolDefinition.of, case["tools"])))
     body = case["raw"] if "raw" in case else json.dumps(case["body"])
-    reply = normalize_reply(body, tools=tools, config=LoopConfig())
+    reply = normalize_reply(body, tools=tools, config=UNREAD)
     assert_means(reply, case["expect"])
 
 
@@ -67,7 +69,7 @@ def test_a_rule_holds_beside_the_worked_cases(case: dict[str, Any]) -> None:
     choice: Json = {"message": case.get("message"), "finish_reason": case.get("finish")}
     body = unstreamed(case["raw"])[0] if "raw" in case else case.get("body", {"choices": [choice]})
     tools = ToolSurface(tuple(map(ToolDefinition.of, PARTS)))
-    reply = normalize_reply(body, tools=tools, config=LoopConfig())
+    reply = normalize_reply(body, tools=tools, config=UNREAD)
     assert_means(reply, case["expect"])
     assert {*reply.warnings} == {*case["expect"]["warnings"]}
 
@@ -317,12 +319,20 @@ def test_strictly_a_reply_is_what_openai_documents(body: Json, problem: str) -> 
 
 
 def test_text_calls_are_read_only_where_a_dialect_is_enabled() -> None:
-    suspected = normalized(body_of(TAGGED))
+    suspected = normalized(body_of(TAGGED), UNREAD)
     assert (suspected.content, suspected.warnings) == (TAGGED, ("TEXT_CALL_SUSPECTED",))
     reply = normalized(body_of(f"One moment. {TAGGED}"), READS_TAGS)
     assert reply.calls == (ToolCall("call_2_0", "ping", JsonText("{}"), TAGGED, "text:hermes_json"),)
     assert (reply.content, reply.finish) == ("One moment.", "tool_calls")
     assert reply.warnings == ("TEXT_CALL_READ",)
+    assert normalized(body_of(f"One moment. {TAGGED}")) == reply
+
+
+def test_without_tools_a_text_is_left_alone_unless_its_dialect_is_named() -> None:
+    body = body_of(f"One moment. {TAGGED}")
+    nothing = ToolSurface()
+    assert normalize_reply(body, tools=nothing, config=LoopConfig()).content == f"One moment. {TAGGED}"
+    assert normalize_reply(body, tools=nothing, config=READS_TAGS).calls[0].name == "ping"
 
 
 def test_text_is_not_read_for_calls_where_there_are_structured_ones() -> None:
@@ -332,7 +342,7 @@ def test_text_is_not_read_for_calls_where_there_are_structured_ones() -> None:
 
 
 def test_reasoning_that_was_left_in_the_text_is_reported() -> None:
-    reply = normalized(body_of("<think>why</think>Hello."))
+    reply = normalized(body_of("<think>why</think>Hello."), UNREAD)
     assert (reply.content, reply.warnings) == ("<think>why</think>Hello.", ("THINK_TAGS_IN_CONTENT",))
     assert normalized(body_of("<think>why</think>Hello."), READS_TAGS).reasoning == "why"
 

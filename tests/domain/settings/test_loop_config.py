@@ -81,8 +81,8 @@ def test_every_setting_is_tried_here() -> None:
     assert {item.name for item in fields(LoopConfig)} == {*COUNTS, *OPTIONAL, *SWITCHES, *NAMES, *OTHERS}
 
 
-def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
-    assert asdict(LoopConfig()) == {
+def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
+    assert asdict(LoopConfig.of_record({})) == {
         "tool_use_mode": "relaxed",
         "tool_failure_policy": "fatal",
         "max_turns": 12,
@@ -133,6 +133,26 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
     }
 
 
+def test_today_the_marked_dialects_are_read_by_default_and_records_say_so() -> None:
+    assert LoopConfig() == LoopConfig.of_record({"text_dialects": MARKED})
+    assert LoopConfig().recorded() == {"text_dialects": MARKED}
+    assert LoopConfig(text_dialects=()).recorded() == {}
+    assert LoopConfig(text_dialects=()).changes() == {"text_dialects": ()}
+
+
+@pytest.mark.parametrize("names", [(), MARKED, ("json_fenced",), ("marked", "json_fenced")])
+def test_what_a_record_has_makes_the_configuration_again(names: tuple[str, ...]) -> None:
+    config = LoopConfig(max_turns=3, text_dialects=names)
+    assert LoopConfig.of_record(config.recorded()) == config
+
+
+def test_the_default_dialects_are_read_only_where_tools_are_offered() -> None:
+    assert LoopConfig().dialects(offered=True) == MARKED
+    assert LoopConfig().dialects(offered=False) == ()
+    named = LoopConfig(text_dialects=("hermes_json",))
+    assert named.dialects(offered=True) == named.dialects(offered=False) == ("hermes_json",)
+
+
 def test_changes_leave_all_else_as_it_is() -> None:
     changed = LoopConfig.of({"max_turns": 1, "text_dialects": ["json_fenced", "hermes_json"]})
     assert changed == LoopConfig(max_turns=1, text_dialects=("json_fenced", "hermes_json"))
@@ -164,22 +184,22 @@ def test_both_names_of_a_stream_may_not_contradict_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "digested"),
+    ("config", "expected"),
     [
-        (LoopConfig(), {}),
-        (LoopConfig(stream="always", max_turns=3), {"max_turns": 3, "stream": "always"}),
+        (LoopConfig(text_dialects=()), {}),
+        (LoopConfig(text_dialects=(), stream="always", max_turns=3), {"max_turns": 3, "stream": "always"}),
         (
-            LoopConfig(fix_empty_final=False, stream="final", max_tries=1),
+            LoopConfig(text_dialects=(), fix_empty_final=False, stream="final", max_tries=1),
             {"fix_empty_final": False, "final_stream": True, "max_tries": 1},
         ),
     ],
 )
-def test_digests_cover_a_final_stream_as_they_always_did(
-    config: LoopConfig, digested: Mapping[str, Any]
+def test_records_and_digests_have_a_final_stream_as_they_always_did(
+    config: LoopConfig, expected: Mapping[str, Any]
 ) -> None:
-    assert config.digested() == digested
-    assert [*config.digested()] == [*digested]  # a digest covers the order too
-    assert LoopConfig.of(digested) == config
+    assert config.recorded() == expected
+    assert [*config.recorded()] == [*expected]  # a digest covers the order too
+    assert LoopConfig.of_record(expected) == config
 
 
 @pytest.mark.parametrize("key", COUNTS)

@@ -28,11 +28,6 @@ def test_a_message_of_python_calls_is_read_if_all_tools_exist(row: Row) -> None:
     row.holds()
 
 
-@each("bare_tags", "tools_and_parameters_may_be_tags")
-def test_tools_and_parameters_may_be_tags(row: Row) -> None:
-    row.holds()
-
-
 @each("bare_text", "a_line_of_its_own_names_the_tool")
 def test_a_line_of_its_own_names_the_tool(row: Row) -> None:
     row.holds()

@@ -105,7 +105,7 @@ _FLAGS: Final = (
     ),
     _Flag("eval", "--fix-empty-final", "Ask once more when the final text is empty.", _SWITCH),
     _Flag("eval", "--tool-allowlist", "Tools that may be called.", "WORDS"),
-    _Flag("eval", "--content-tag-fallback", "Read calls from text with every model.", _SWITCH),
+    _Flag("eval", "--content-tag-fallback", "Read calls from text under every strategy but raw.", _SWITCH),
     _Flag("eval", "--fallback-matrix", "Run everything without and with reading calls from text.", _SWITCH),
     _Flag("eval", "--empty-response-retries", "Retries after an empty response.", int),
     _Flag("eval", "--void-retries", "Retries after the provider failed.", int),

@@ -78,7 +78,7 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
                 last = turns.get(note.turn - 1, TurnSummary(max(1, note.turn - 1)))
                 turns[last.number] = last if ended == Completed.name else last.remarked(f"ended as {ended}")
                 continue
-            case notes.PresetsApplied() | notes.OptionIgnored():
+            case notes.PresetsApplied() | notes.OptionIgnored() | notes.TextCallsOff():
                 number = 1
             case _:
                 number = note.turn
@@ -104,6 +104,8 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return turn.remarked(f"presets: {', '.join(note.names)}")
         case notes.OptionIgnored():
             return turn.remarked(f"not sent: {note.key} ({_WHY[note.why]})")
+        case notes.TextCallsOff():
+            return turn.remarked("calls written as text are not read (text_dialects is empty)")
         case notes.RequestSent():
             is_retry = bool(turn.digest)
             return turn if is_retry else replace(turn, messages=note.messages, digest=note.digest)

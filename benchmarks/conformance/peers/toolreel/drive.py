@@ -1,7 +1,8 @@
 """toolreel in three configurations, each the same for all shapes; all of them retry soon.
 
-``defaults`` sets nothing else. ``marked`` reads calls that a server left in the text, in every dialect that
-is marked by tags or tokens of its own, and nudges once. ``raw`` repairs nothing, and any text is an answer.
+``defaults`` sets nothing else: calls that a server left in the text are read in every dialect that is marked
+by tags or tokens of its own. ``marked`` says so and nudges once. ``raw`` repairs nothing, and any text is an
+answer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ SOON = {"retry_base_ms": 20}
 CONFIGS = {
     "defaults": LoopConfig.of(SOON),
     "marked": LoopConfig.of({**SOON, "text_dialects": ["marked"], "nudge_no_tool_calls": 1}),
-    "raw": LoopConfig.of({**SOON, "argument_repairs": "strict", "accept_suspected_calls": True}),
+    "raw": LoopConfig.of(
+        {**SOON, "argument_repairs": "strict", "accept_suspected_calls": True, "text_dialects": []}
+    ),
 }
 TOOLS = PythonTools(FUNCTIONS)
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

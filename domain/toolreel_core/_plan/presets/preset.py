@@ -1,7 +1,7 @@
 """A preset: a named, sparse patch of the settings, options and overrides of a plan.
 
-Merging presets joins lists of names in order (an empty list clears), merges options and overrides deeply, and
-replaces everything else. Merging is associative, and ``Preset()`` changes nothing.
+Merging presets joins lists of names in order, the defaults first (an empty list clears), merges options and
+overrides deeply, and replaces everything else. Merging is associative, and ``Preset()`` changes nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from toolreel_core._jsontext.tree_access import as_tree, merged
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 
@@ -28,6 +29,7 @@ LISTS: Final = tuple(setting.name for setting in fields(LoopConfig) if isinstanc
 """Settings that are lists of names, which presets add to."""
 _CAN_BE_OFF: Final = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
 
+_LOOP: Final = LoopConfig()
 _TOOL_OPTIONS: Final = ("parallel_tool_calls", "tool_choice")
 _SECTIONS: Final = ("config", "provider", "request", "request_overrides")
 
@@ -224,8 +226,34 @@ def _over(base: Tree, patch: Tree) -> Tree:
 
 
 def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with patches of lists turned into lists."""
-    return {key: [*names_of(value)] if key in LISTS else value for key, value in config.items()}
+    """Settings with patches of lists turned into the lists that they make of the defaults."""
+    return {key: [*_resulting(key, value)] if key in LISTS else value for key, value in config.items()}
+
+
+def _resulting(key: str, patch: NamesPatch) -> tuple[str, ...]:
+    names = names_of(patch)
+    return names if _clears(patch) else _union(_short(getattr(_LOOP, key)), names)
+
+
+def exact_config(config: LoopConfig) -> JsonText:
+    """Settings as a patch that gives exactly them, whatever the defaults add to lists.
+
+    >>> exact_config(LoopConfig.of({"text_dialects": ["react"]}))
+    '{"text_dialects":{"only":["react"]}}'
+    """
+    return canonical(
+        {key: _only(value) if key in LISTS else value for key, value in config.changes().items()}
+    )
+
+
+def _only(names: Json) -> NamesPatch:
+    kept = [*_short(names_of(names))]
+    return {"only": kept} if kept else []
+
+
+def _short(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of dialects with one word for those that are marked."""
+    return ("marked", *names[len(MARKED) :]) if names[: len(MARKED)] == MARKED else names
 
 
 def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
@@ -237,7 +265,8 @@ def _tree(text: JsonText) -> Tree:
 
 
 NamesPatch: TypeAlias = Json
-"""A list of names to add (an empty one clears), or ``{"only": names}``, which clears and adds."""
+"""A list of names to add, at first to the default (an empty one clears), or ``{"only": names}``, which
+clears and adds."""
 
 
 def joined(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
@@ -262,8 +291,12 @@ def _clears(patch: NamesPatch) -> bool:
     return isinstance(patch, Mapping) or not patch
 
 
+def _shown(value: Json) -> Json:
+    return [*_short(names_of(value))] if isinstance(value, tuple) else value
+
+
 _DEFAULTS: Final[Mapping[str, JsonText]] = {
-    f"{section}.{setting.name}": canonical(getattr(defaults, setting.name))
+    f"{section}.{setting.name}": canonical(_shown(getattr(defaults, setting.name)))
     for section, defaults in (("config", LoopConfig()), ("provider", Provider()))
     for setting in fields(defaults)
 }

@@ -38,6 +38,27 @@ _TOKENS: Final = re.compile(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\
 _STRUCTURE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL)
 
 
+# Qwen3-Coder's own notation, which a server passed on; without markup in the values.
+_ELEMENT: Final = re.compile(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)</parameter>")
+_END_OF_ELEMENTS: Final = re.compile(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
+
+
+def in_elements(text: str) -> dict[str, Json] | None:
+    """The arguments in a text of nothing but whole ``<parameter=…>`` elements, each as text; else ``None``.
+
+    >>> in_elements("<parameter=path>a</parameter>"), in_elements("<parameter=path>a")
+    ({'path': 'a'}, None)
+    """
+    given: dict[str, Json] = {}
+    at = 0
+    while element := _ELEMENT.match(text, at):
+        if element["key"] in given:
+            return None
+        given[element["key"]] = element["text"].removeprefix("\n").removesuffix("\n")
+        at = element.end()
+    return given if given and _END_OF_ELEMENTS.fullmatch(text, at) else None
+
+
 def without_fence(text: str) -> str:
     """The content of a code fence around the whole text; else the text.
 
@@ -167,6 +188,8 @@ def _stepwise(
 ) -> Result[Reading, Unreadable]:
     """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
     codes: tuple[WarningCode, ...] = ()
+    if text.startswith("<") and (given := in_elements(text)):
+        return Success(Reading(given, ("ARGUMENTS_REPAIRED",)))
     for code, unwrap in _UNWRAPPINGS:
         changed = unwrap(text)
         if changed == text:

@@ -73,7 +73,7 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
     name = source.offered.named(raw)
     given: dict[str, Json] = {}
     repeated = lax = False
-    while begin := _key(source, at):
+    while begin := _key(source, at, name):
         pair = _pair(source, begin, name, given)
         if isinstance(pair, Broken):
             return pair
@@ -103,13 +103,19 @@ def _ended(
     return Calls((call,), end) if call else Broken("malformed", end)
 
 
-def _key(source: Source, at: int) -> int:
-    """The start of the next key; 0 if there is none."""
+def _key(source: Source, at: int, name: str) -> int:
+    """The start of the next key; 0 if there is none.
+
+    GLM sometimes opens a key with a second ``<tool_call>``: it is one if the tool has that parameter.
+    """
     opening = _KEY.match(source.text, at)
     if opening:
         return opening.end()
-    plain = _PLAIN_KEY.match(source.text, at)
-    return plain.start("key") if plain else 0
+    again = _OPEN.match(source.text, end_of(_BLANKS, source.text, at))
+    plain = _PLAIN_KEY.match(source.text, again.end() if again else at)
+    if plain is None or (again and plain["key"] not in source.offered.parameters(name)):
+        return 0
+    return plain.start("key")
 
 
 def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pair | Broken:
@@ -219,9 +225,8 @@ def tool_call(source: Source, start: int, end: int) -> Reading:
     return arg_keys(source, end, owner or source.prefer(likely, "hunyuan_xml", "glm_xml", "hermes_json"))
 
 
-def headless(source: Source) -> Calls | None:
-    """The calls of a message that begins inside a block, because the server removed the opener."""
-    at = skip_blanks(source.text, 0)
+def closed_envelopes(source: Source, at: int) -> Calls | None:
+    """The calls of envelopes that begin here, without an opening tag but with the closing one."""
     if not source.text.startswith("{", at) or source.search(_BLOCK.closing, at) is None:
         return None
     reading = enveloped(source, at, _BLOCK)

@@ -14,9 +14,11 @@ from typing import Final, Protocol, TypeVar
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
+from toolreel_core._plan.presets.preset import Preset, exact_config
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import (
@@ -29,7 +31,7 @@ from toolreel_core.evals._plan.filters import (
     select_profiles,
 )
 from toolreel_core.evals._plan.options import Budget, Options
-from toolreel_core.evals._plan.run_configuration import Configuration
+from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,
@@ -42,6 +44,7 @@ from toolreel_core.evals._scenarios.scenario import Scenario
 
 _BEST_EFFORT: Final = "best_effort"
 _OFF: Final = "off"
+_DEFAULTS: Final = canonical(LoopConfig().recorded())
 
 _Found = TypeVar("_Found")
 
@@ -82,6 +85,8 @@ class EvalPlan:
     scenarios: tuple[Scenario, ...]
     """In catalogue order; where tools are disabled, only controls are left of them."""
     languages: tuple[str, ...] = (_OFF,)
+    defaults: JsonText = _DEFAULTS
+    """The defaults of the loop, as a record has them: of another version of toolreel in stored results."""
     models: tuple[str, ...] = field(init=False)
     """In the order in which they are run."""
     profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
@@ -129,6 +134,7 @@ class EvalPlan:
             options.content_tag_fallback,
             options.tool_allowlist,
             options.seeds,
+            Preset(config=exact_config(LoopConfig.of_record(object_of(self.defaults)))),
         )
 
     @property
@@ -255,6 +261,7 @@ class EvalPlan:
             "languages": [*self.languages],
             "scenarios": {each.name: each.version for each in self.scenarios},
             "count": self.count,
+            **({} if self.defaults == NOTHING else {"defaults": parse(self.defaults)}),
         }
 
     @classmethod
@@ -274,6 +281,7 @@ class EvalPlan:
             presets.extended(Presets.of(parse(options.catalogue))),
             tuple(_named("scenario", name, tuple(known.values())) for name in names),
             tuple(map(str, languages)) if isinstance(languages, list | tuple) else (_OFF,),
+            canonical(tree.get("defaults", {})),
         )
 
 

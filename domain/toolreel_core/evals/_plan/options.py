@@ -140,7 +140,7 @@ class Options:
     enforce_applicability: bool = True
     """Whether a profile is run only with models that it is for."""
     content_tag_fallback: bool = False
-    """Whether calls are read from text with every model."""
+    """Whether calls are read from text under every strategy but ``raw``."""
     fallback_matrix: bool = False
     """Whether that is an axis: off and on."""
     trials: int = 1

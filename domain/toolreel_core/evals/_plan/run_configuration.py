@@ -14,7 +14,7 @@ from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.masking import masked
@@ -40,10 +40,10 @@ class Configuration:
 
     @property
     def text(self) -> JsonText:
-        """The settings that differ from their defaults, as a JSON object; :meth:`of` reads it."""
+        """The settings that differ from their first defaults, as a JSON object; :meth:`of` reads it."""
         return canonical(
             {
-                "config": self.config.digested(),
+                "config": self.config.recorded(),
                 "provider": self.provider.changes(),
                 "options": parse(self.options),
                 "overrides": parse(self.overrides),
@@ -61,7 +61,7 @@ class Configuration:
         """
         table = Table.of(parse(text)).only(*cls.__dataclass_fields__)
         return cls(
-            LoopConfig.of(table.table("config").values),
+            LoopConfig.of_record(table.table("config").values),
             Provider.of(table.table("provider").values),
             table.table("options").json(),
             table.table("overrides").json(),
@@ -75,7 +75,7 @@ class Configuration:
         """The configuration as a preset, so that two can be compared key by key."""
         return Preset(
             self.presets,
-            config=canonical(self.config.changes()),
+            config=exact_config(self.config),
             provider=canonical(self.provider.changes()),
             request=self.options,
             request_overrides=self.overrides,

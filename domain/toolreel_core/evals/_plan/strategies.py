@@ -24,7 +24,7 @@ from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 
 Fallback: TypeAlias = Literal["best_effort", "fallback_off", "fallback_on"]
-"""Whether calls are read from text: ``best_effort``, where the model or the user asks for it;
+"""Whether calls are read from text: ``best_effort``, as the strategy, the model and the user say;
 ``fallback_off``, nowhere; ``fallback_on``, with every model."""
 
 FALLBACKS: Final[tuple[Fallback, ...]] = ("fallback_off", "fallback_on")
@@ -133,6 +133,8 @@ class Layers:
     """Whether ``best_effort`` reads calls from text with every model."""
     allowed_tools: tuple[str, ...] = ()
     seeded: bool = False
+    defaults: Preset = field(default_factory=Preset)
+    """The defaults of the loop where they are other than today's: of an evaluation that was begun before."""
 
 
 def configuration_for(
@@ -163,6 +165,7 @@ def configuration_for(
 
 def _help(layers: Layers, strategy: Strategy, model: str, fallback: str) -> Iterable[Preset]:
     collection = layers.presets
+    yield layers.defaults
     yield collection.base if strategy.infrastructure else Preset()
     yield collection.defaults(layers.provider) if strategy.provider_defaults else Preset()
     yield collection.merged(strategy.presets)

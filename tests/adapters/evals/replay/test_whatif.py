@@ -75,7 +75,7 @@ def test_a_strategy_beside_itself_changes_nothing(written: Path) -> None:
 
 
 def test_a_nudge_is_a_divergence(written: Path) -> None:
-    assert tally(written, "reads", "production").divergences == {(2, "nudge"): 3}
+    assert tally(written, "reads", "deaf").divergences == {(2, "nudge"): 3}
 
 
 def test_options_and_the_way_that_calls_are_written_are_none(tmp_path: Path) -> None:

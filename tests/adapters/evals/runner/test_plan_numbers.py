@@ -88,13 +88,11 @@ def test_strategies_differ_in_what_they_know_and_models_that_need_the_same_stand
     assert [each[:3] for each in told] == [
         ("raw", "baseline", 8),
         ("baseline", "production", 1),
-        ("baseline", "production", 4),
-        ("baseline", "production", 3),
+        ("baseline", "production", 7),
     ]
     assert "request.parallel_tool_calls" in told[0][3]
-    asking = ["config.accept_suspected_calls", "config.nudge_no_tool_calls"]
+    asking = ["config.accept_suspected_calls", "config.text_dialects", "config.nudge_no_tool_calls"]
     assert told[2][3] == asking
-    assert told[3][3] == [*asking, "config.text_dialects"]
 
 
 def test_a_local_model_that_writes_calls_as_text_is_understood_in_production_alone() -> None:
@@ -148,7 +146,7 @@ def test_raw_has_no_transforms_and_no_provider() -> None:
     plan = EvalPlan(Options.of({"eval": {"models": "all", "strategies": "raw"}}), shipped(), EIGHT)
     found = {plan.configuration(sample.cell) for sample in plan.samples() if sample.cell.scenario == "a"}
     [only] = found
-    bare = {"argument_repairs": "strict", "accept_suspected_calls": True}
+    bare = {"argument_repairs": "strict", "accept_suspected_calls": True, "text_dialects": ()}
     assert only.config.changes() == {"tool_use_mode": "enforced", **bare}
     assert only.provider.changes() == {}
     assert (only.options, only.overrides) == ("{}", "{}")

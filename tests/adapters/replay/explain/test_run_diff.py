@@ -103,7 +103,7 @@ def ping() -> str:
         (Changes(options={"temperature": 1}).plan(ADDING), "options.temperature"),
         (Changes(overrides={"top_k": 1}).plan(ADDING), "overrides.top_k"),
         (adding(max_turns=3), "config.max_turns"),
-        (adding(text_dialects=["hermes_json"]), "config.text_dialects[0]"),
+        (adding(text_dialects=["longcat_json"]), "config.text_dialects[0]"),
         (replace(ADDING, provider=Provider(id_style="kimi")), "provider.id_style"),
         (replace(ADDING, tools=ToolSurface((*ADDING.tools.definitions, PING))), "tools.ping"),
         (replace(ADDING, tools=ToolSurface(ADDING.tools.definitions, ("ping",))), "masked[0]"),

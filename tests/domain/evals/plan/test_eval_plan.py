@@ -167,7 +167,7 @@ def test_a_plan_is_told_and_made_again() -> None:
     assert [*again.samples()] == [*plan.samples()]
     one = next(plan.samples())
     assert plan.configuration(one.cell).config == LoopConfig(
-        max_turns=3, argument_repairs="strict", tool_use_mode="enforced", max_tries=1
+        max_turns=3, argument_repairs="strict", text_dialects=(), tool_use_mode="enforced", max_tries=1
     )
 
 

@@ -82,5 +82,5 @@ def test_two_configurations_are_compared_key_by_key() -> None:
     [*changes] = differences(WHOLE.preset, replace(WHOLE, config=LoopConfig(max_turns=5)).preset)
     assert [(change.key, change.before, change.after) for change in changes] == [
         ("config.max_turns", "4", "5"),
-        ("config.text_dialects", '["hermes_json"]', "[]"),
+        ("config.text_dialects", '["hermes_json"]', '["marked"]'),
     ]

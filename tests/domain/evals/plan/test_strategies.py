@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
@@ -11,9 +13,10 @@ from tests.samples import complaint
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._jsontext.canonical import JsonText, canonical, parse
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core._plan.presets.preset import LISTS, Preset
+from toolreel_core._plan.presets.preset import LISTS, Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import (
@@ -43,7 +46,8 @@ def of(
 
 
 def test_raw_knows_nothing_mends_nothing_and_sends_nothing() -> None:
-    assert of(RAW) == Configuration(LoopConfig(argument_repairs="strict"), presets=("raw", "default"))
+    bare = LoopConfig(argument_repairs="strict", text_dialects=())
+    assert of(RAW) == Configuration(bare, presets=("raw", "default"))
 
 
 def test_baseline_mends_and_knows_the_provider() -> None:
@@ -54,10 +58,19 @@ def test_baseline_mends_and_knows_the_provider() -> None:
     assert found.presets == ("default_tool_calling", "router", "baseline", "default")
 
 
+def test_an_evaluation_that_was_begun_over_other_defaults_keeps_them() -> None:
+    before = replace(LAYERS, defaults=Preset(config=exact_config(LoopConfig.of_record({}))))
+    assert of(PRODUCTION, "b/three", layers=before).config.text_dialects == ()
+    assert of(PRODUCTION, layers=before).config.text_dialects == ("react",)
+    assert of(PRODUCTION, layers=replace(LAYERS, defaults=Preset(config=exact_config(LoopConfig())))) == of(
+        PRODUCTION
+    )
+
+
 def test_production_knows_the_model_too() -> None:
     found = of(PRODUCTION)
     assert found.config == LoopConfig(
-        nudge_no_tool_calls=1, text_dialects=("hermes_json",), response_transforms=(MENDING,)
+        nudge_no_tool_calls=1, text_dialects=("marked", "react"), response_transforms=(MENDING,)
     )
     assert of(PRODUCTION, "a/two").config.tool_use_mode == "disabled"
     assert of(BASELINE, "a/two").config.tool_use_mode == "relaxed"
@@ -102,12 +115,12 @@ def test_overrides_are_merged_into_every_body() -> None:
 @pytest.mark.parametrize(
     ("strategy", "model", "fallback", "tags", "dialects"),
     [
-        ("production", "b/three", "best_effort", False, ()),
-        ("production", "b/three", "best_effort", True, ("hermes_json",)),
-        ("production", "b/three", "fallback_on", False, ("hermes_json",)),
-        ("production", "a/one:fast", "best_effort", False, ("hermes_json",)),
+        ("production", "b/three", "best_effort", False, MARKED),
+        ("production", "b/three", "best_effort", True, (*MARKED, "react")),
+        ("production", "b/three", "fallback_on", False, (*MARKED, "react")),
+        ("production", "a/one:fast", "best_effort", False, (*MARKED, "react")),
         ("production", "a/one:fast", "fallback_off", False, ()),
-        ("baseline", "a/one:fast", "fallback_on", False, ("hermes_json",)),
+        ("baseline", "a/one:fast", "fallback_on", False, (*MARKED, "react")),
         ("raw", "a/one:fast", "fallback_on", True, ()),
     ],
 )

@@ -29,7 +29,7 @@ CATALOGUE: dict[str, Any] = {
             "provider": {"supports_required": "yes"},
         },
         "cloud": {"defaults_for": ["cloud"]},
-        "tags": {"config": {"text_dialects": ["hermes_json"]}},
+        "tags": {"config": {"text_dialects": ["llama_json"]}},
         "fences": {"config": {"text_dialects": ["json_fenced"]}},
     },
     "model": {
@@ -63,7 +63,7 @@ def test_what_does_not_exist_is_refused_with_a_hint() -> None:
 
 
 def test_presets_are_merged_in_the_order_in_which_they_are_named() -> None:
-    assert dialects(PRESETS.merged(["fences", "tags"])) == ["json_fenced", "hermes_json"]
+    assert dialects(PRESETS.merged(["fences", "tags"])) == ["marked", "json_fenced", "llama_json"]
     assert PRESETS.merged([]) == Preset()
 
 
@@ -73,7 +73,7 @@ def test_a_model_gets_the_base_then_its_provider_then_its_own_presets() -> None:
     assert composed.changes()["provider"] == {"supports_required": "yes"}
     assert composed.changes()["config"] == {
         "max_tool_calls_per_turn": 1,
-        "text_dialects": ["hermes_json", "json_fenced"],
+        "text_dialects": ["marked", "llama_json", "json_fenced"],
     }
 
 
@@ -105,8 +105,8 @@ def test_without_a_base_there_is_none() -> None:
 
 
 def test_the_most_exact_pattern_wins() -> None:
-    assert dialects(PRESETS.workaround("", "a/model-1:free")) == ["hermes_json", "json_fenced"]
-    assert dialects(PRESETS.workaround("", "a/model-2")) == ["json_fenced"]
+    assert dialects(PRESETS.workaround("", "a/model-1:free")) == ["marked", "llama_json", "json_fenced"]
+    assert dialects(PRESETS.workaround("", "a/model-2")) == ["marked", "json_fenced"]
 
 
 def test_of_two_equal_patterns_the_later_wins() -> None:
@@ -117,7 +117,7 @@ def test_of_two_equal_patterns_the_later_wins() -> None:
 
 
 def test_a_workaround_for_one_provider_is_not_used_elsewhere() -> None:
-    assert dialects(PRESETS.for_("Cloud", "cloudy")) == ["hermes_json"]
+    assert dialects(PRESETS.for_("Cloud", "cloudy")) == ["marked", "llama_json"]
     assert dialects(PRESETS.for_("llama_cpp", "cloudy")) == []
     assert dialects(PRESETS.for_("", "cloudy")) == []
 

@@ -21,6 +21,7 @@ from toolreel_core._plan.presets.preset import (
     Preset,
     changes,
     differences,
+    exact_config,
     joined,
     names_of,
 )
@@ -29,7 +30,7 @@ from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.surface import ToolSurface
 
-CAREFUL = preset("careful", config={"max_turns": 4, "text_dialects": ["hermes_json"]})
+CAREFUL = preset("careful", config={"max_turns": 4, "text_dialects": ["react"]})
 SEQUENTIAL = preset("sequential", request={"parallel_tool_calls": False})
 KNOWN = preset("known", provider={"supports_parallel_tool_calls": "yes"})
 
@@ -63,13 +64,13 @@ def test_a_preset_is_read_as_it_stands() -> None:
 
 def test_merging_changes_only_what_is_declared() -> None:
     merged = CAREFUL.merged(preset("patient", config={"max_turns": 40}))
-    assert merged.changes()["config"] == {"max_turns": 40, "text_dialects": ["hermes_json"]}
+    assert merged.changes()["config"] == {"max_turns": 40, "text_dialects": ["marked", "react"]}
     assert merged.name == "careful + patient"
 
 
 def test_lists_of_names_are_joined_in_order_and_say_nothing_twice() -> None:
-    merged = CAREFUL.merged(preset(config={"text_dialects": ["json_fenced", "hermes_json"]}))
-    assert merged.changes()["config"]["text_dialects"] == ["hermes_json", "json_fenced"]
+    merged = CAREFUL.merged(preset(config={"text_dialects": ["json_fenced", "react"]}))
+    assert merged.changes()["config"]["text_dialects"] == ["marked", "react", "json_fenced"]
 
 
 def test_an_empty_list_clears_what_was_there() -> None:
@@ -167,7 +168,7 @@ def test_an_empty_preset_makes_the_plan_that_would_be_made_without() -> None:
 def test_a_plan_has_what_the_preset_declares_and_its_name() -> None:
     ready = CAREFUL.merged(preset("kimi", provider={"id_style": "kimi"}, request={"temperature": 0.3}))
     plan = ready.plan(model="m", messages="hi")
-    assert plan.config == LoopConfig(max_turns=4, text_dialects=("hermes_json",))
+    assert plan.config == LoopConfig(max_turns=4, text_dialects=("marked", "react"))
     assert plan.provider == Provider(id_style="kimi")
     assert plan.options == canonical({"temperature": 0.3})
     assert plan.presets == ("careful", "kimi")
@@ -349,14 +350,14 @@ def test_what_is_no_patch_has_no_names() -> None:
 def test_each_declared_key_stands_against_its_default_with_the_reason() -> None:
     found = changes(
         preset(
-            config={"max_turns": 4, "text_dialects": ["hermes_json"]},
+            config={"max_turns": 4, "text_dialects": ["react"]},
             provider={"id_style": "kimi"},
             because={"max_turns": "enough"},
         )
     )
     assert found == (
         Change("config.max_turns", canonical(12), canonical(4), "enough"),
-        Change("config.text_dialects", canonical([]), canonical(["hermes_json"])),
+        Change("config.text_dialects", canonical(["marked"]), canonical(["marked", "react"])),
         Change("provider.id_style", canonical("keep"), canonical("kimi")),
     )
 
@@ -411,3 +412,12 @@ def test_differences_run_backwards_from_the_other_side(one: Preset, other: Prese
     there = {(change.key, change.before, change.after) for change in differences(one, other)}
     back = {(change.key, change.after, change.before) for change in differences(other, one)}
     assert there == back
+
+
+def test_a_patch_for_exactly_a_configuration_takes_what_is_on_by_default_away() -> None:
+    for names in ((), ("react",), ("marked",), ("marked", "react"), ("react", "marked")):
+        config = LoopConfig(max_turns=4, text_dialects=names)
+        exact = Preset(config=exact_config(config))
+        assert LoopConfig.of(exact.changes()["config"]) == config
+        more = exact.merged(preset(config={"text_dialects": ["json_fenced"]}))
+        assert LoopConfig.of(more.changes()["config"]).text_dialects == (*config.text_dialects, "json_fenced")

@@ -245,3 +245,33 @@ def test_no_text_takes_longer_than_its_length_explains(part: str) -> None:
     """A minute of backtracking would be noticed here."""
     for step in (without_fence, without_tokens, without_tokens_behind_fence, is_cut):
         step(part * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("<parameter=path>a</parameter>", {"path": "a"}),
+        ("<parameter=path>\na\n</parameter>\n<parameter=n>1</parameter>", {"path": "a", "n": "1"}),
+        ("<parameter=path>a</parameter>\n</function>\n</tool_call>", {"path": "a"}),
+    ],
+)
+def test_arguments_in_whole_elements_are_read_as_texts(text: str, given: dict[str, str]) -> None:
+    found = either(read_text(text, max_depth=64, repairs="safe"))
+    assert found == Reading(given, ("ARGUMENTS_REPAIRED",))
+    assert isinstance(either(read_text(text, max_depth=64, repairs="strict")), Unreadable)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<parameter=path>a",
+        "<parameter=path>a</parameter",
+        "<parameter=path>a</parameter> and more",
+        "<parameter=path>a</parameter><parameter=path>b</parameter>",
+        "<parameter=path>a</parameter> b</parameter>",
+        "<parameter=path><b>a</b></parameter>",
+        "<parameter=path>a</parameter><parameter=n>",
+    ],
+)
+def test_elements_that_are_not_whole_or_hold_markup_are_no_arguments(text: str) -> None:
+    assert isinstance(either(read_text(text, max_depth=64, repairs="lenient")), Unreadable)

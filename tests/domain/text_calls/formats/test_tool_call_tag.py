@@ -21,3 +21,8 @@ def test_pairs_of_keys_and_values_are_read_even_where_a_tag_is_lost(row: Row) ->
 @each("arg_keys", "what_was_cut_within_a_pair_is_not_run")
 def test_what_was_cut_within_a_pair_is_not_run(row: Row) -> None:
     row.holds()
+
+
+@each("arg_keys", "a_key_may_be_opened_with_a_second_tool_call")
+def test_a_key_may_be_opened_with_a_second_tool_call(row: Row) -> None:
+    row.holds()
