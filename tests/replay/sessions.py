@@ -24,6 +24,7 @@ from toolreel.demo._workspace import workspace
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import ToolLike
+from toolreel_core._plan.plan import Plan
 
 __all__ = [
     "ADOPTED",
@@ -68,6 +69,11 @@ def cassette(scenario: str) -> Path:
     return path
 
 
+def tools_of(plan: Plan) -> Iterable[ToolLike]:
+    """The tools of a session that offers any; ports with tools for a plan without draw a warning."""
+    return workspace() if plan.tools.names else ()
+
+
 def held(path: Path, tools: Iterable[ToolLike] | None = None) -> Held:
     """Hold a session on the sync driver; only its plan is taken from the journal."""
     plan = read_journal(companion(path)).plan
@@ -76,7 +82,7 @@ def held(path: Path, tools: Iterable[ToolLike] | None = None) -> Held:
         replaying(path) as tape,
         HttpEndpoint(_NOWHERE, transport=ReplayTransport(tape)) as endpoint,
     ):
-        ports = Ports(endpoint, PythonTools(tools or workspace()))
+        ports = Ports(endpoint, PythonTools(tools or tools_of(plan)))
         return Held(run(plan, ports, journal=journal), journal.text.encode())
 
 
@@ -89,7 +95,7 @@ async def aheld(
     with replaying(path) as tape:
         transport = through(AsyncReplayTransport(tape))
         async with AsyncHttpEndpoint(_NOWHERE, transport=transport) as endpoint:
-            ports = AsyncPorts(endpoint, AsyncPythonTools(workspace()))
+            ports = AsyncPorts(endpoint, AsyncPythonTools(tools_of(plan)))
             return Held(await arun(plan, ports, journal=journal), journal.text.encode())
 
 

@@ -30,6 +30,7 @@ from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.restored_calls import check_phase
 from toolreel_core._protocol.state import State
+from toolreel_core._settings.loop_config import LoopConfig
 
 VERSION: Final = 1
 """Raised when a stored form changes in a way that older readers would misread."""
@@ -106,6 +107,8 @@ def encode(value: object) -> Json:
             return value
         case Transcript():
             return _encoded_transcript(value)
+        case LoopConfig():
+            return {"type": tag(LoopConfig), **value.recorded()}
         case tuple():
             return [encode(item) for item in value]
         case PMap():  # sorted, since its own order depends on the hash seed

@@ -109,8 +109,8 @@ def test_a_final_stream_is_asked_for_where_no_tools_are_sent() -> None:
 
 
 def test_a_plan_with_a_final_stream_keeps_its_digest_under_both_names() -> None:
-    older = LoopConfig(fix_empty_final=False, final_stream=True, max_tries=1)
-    newer = LoopConfig(fix_empty_final=False, stream="final", max_tries=1)
+    older = LoopConfig(text_dialects=(), fix_empty_final=False, final_stream=True, max_tries=1)
+    newer = LoopConfig(text_dialects=(), fix_empty_final=False, stream="final", max_tries=1)
     digests = {Plan.of(model="m", messages="hi", config=config).digest for config in (older, newer)}
     assert digests == {
         "6080173bc61a6d9621cf736aa4530d782936c1de54a9d4b7ea38b30d81329cd1"
