@@ -37,6 +37,7 @@ from toolreel._internal.errors import (
     SkillError,
     TokenizerError,
     ToolModuleError,
+    VaryError,
 )
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
@@ -198,6 +199,7 @@ __all__ = [
     "ToolreelError",
     "Tree",
     "UserMessage",
+    "VaryError",
     "Wait",
     "WaitElapsed",
     "ago_on",

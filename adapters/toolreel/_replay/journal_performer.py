@@ -33,6 +33,7 @@ from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, W
 from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
 
 if TYPE_CHECKING:
+    from toolreel._replay.allowed_differences import AllowedDifferences
     from toolreel.cassette._open_cassette import Recording
 
 Breaks: TypeAlias = Callable[[SendRequest], bool]
@@ -68,8 +69,9 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         breaks: Breaks = NO_BREAKS,
         tools: _ToolHost | None = None,
         live: _Performer | None = None,
+        allowed: AllowedDifferences | None = None,
     ) -> None:
-        self._script = _Script(recorded)
+        self._script = _Script(recorded, allowed)
         self._endpoint = endpoint
         self._breaks = breaks
         self._tools = tools
@@ -96,6 +98,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
         failures, so the journal answers for them
     :param tools: runs tools instead of the journal
     :param live: performs the effects after the last line of the journal
+    :param allowed: requests that count as the recorded ones though they differ
     """
 
     def perform(self, effect: Wanted) -> Event | None:
@@ -178,14 +181,15 @@ class _Reached(NamedTuple):
 
     record: Record
     wanted: str
-    """The effect's fingerprint."""
+    """The effect's fingerprint, or the recorded one where the effect counts as that."""
 
 
 class _Script:
     """The lines of a journal; each is used once. Thread-safe, since effects run concurrently."""
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: Recorded, allowed: AllowedDifferences | None) -> None:
         self._recorded = recorded
+        self._allowed = allowed
         self._left = OrderedDict(enumerate(recorded.records))
         self._lock = Lock()
 
@@ -206,7 +210,11 @@ class _Script:
             first = place = next(iter(self._left), None)
             if place is not None and self._left[place].fp != wanted:
                 places = (place for place, record in self._left.items() if record.fp == wanted)
-                place = next(places, first)
+                place = next(places, None)
+            if place is None and first is not None:
+                allowed = self._allowed_at(effect)
+                place = first if allowed is None else allowed
+                wanted = wanted if allowed is None else self._left[place].fp or wanted
             if place is not None:
                 return _Reached(self._left.pop(place), wanted)
         if isinstance(effect, AskApproval):
@@ -215,6 +223,13 @@ class _Script:
             f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}; "
             "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
         )
+
+    def _allowed_at(self, effect: Wanted) -> int | None:
+        """The first unused line whose effect counts as this one."""
+        if self._allowed is None:
+            return None
+        same = self._allowed.same_effect
+        return next((place for place, record in self._left.items() if same(record, effect)), None)
 
     def answer(
         self, effect: Wanted, reached: _Reached, reply: ReplyReceived | RequestFailed | None = None
