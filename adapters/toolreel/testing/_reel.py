@@ -140,6 +140,11 @@ class Reel:
         self._vary = distinct(self._vary, rules)
 
     @property
+    def given(self) -> Sequence[Vary]:
+        """The rules that the test gave."""
+        return self._vary
+
+    @property
     def now(self) -> datetime:
         """The time of the recording, in UTC and whole seconds; the same in each replay.
 
