@@ -73,7 +73,7 @@ def test_a_prompt_with_the_time_replays_at_another_time(
     assert b"Now: 2026-11-22 14:03" in before["test_agent/test_pins.yaml"]
     later(monkeypatch)
     result = project.run()
-    result.assert_outcomes(passed=1)
+    result.assert_outcomes(passed=times)
     result.stdout.fnmatch_lines(
         ["*= what may vary in recordings =*", f"test_agent.py::test_pins*: {USED}: 2 *"]
     )

@@ -18,7 +18,7 @@ from toolreel._driver.ports import Wanted
 from toolreel._journal.format import Record, Recorded
 from toolreel._replay.retrace import retrace
 from toolreel.cassette._varying.rule import Vary, put_through, varied
-from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.effects import RunTool, SendRequest, fingerprint
 from toolreel_core._protocol.events import Event, ToolReturned
@@ -74,7 +74,7 @@ class AllowedDifferences:
         """The index of the message with a result in the next recorded request."""
         for effect in self._effects[n:]:
             if isinstance(effect, SendRequest):
-                body = parse(effect.request.body)
+                body = parse(JsonText(effect.request.body))
                 messages = body.get("messages") if isinstance(body, Mapping) else None
                 for index, message in enumerate(messages if isinstance(messages, list) else []):
                     if isinstance(message, Mapping) and message.get("tool_call_id") == call_id:

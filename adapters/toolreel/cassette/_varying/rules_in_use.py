@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Final
 
@@ -40,6 +40,11 @@ class RulesInUse:
         """For each rule, the number of requests of the session that it fits."""
         with self._lock:
             return {rule: self._fits[rule] for rule in self.all}
+
+    def fits_in(self, bodies: Iterable[bytes]) -> Mapping[Vary, int]:
+        """For each rule, the number of these bodies that it fits."""
+        found = Counter(rule for body in bodies for rule in self.compared(body).used)
+        return {rule: found[rule] for rule in self.all}
 
     def check(self, place: object) -> None:
         """Check that the session's own rules were used.

@@ -147,11 +147,13 @@ def test_a_recording_carries_its_own_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["record", "replay"])
 def test_a_rule_that_fits_nothing_is_an_error(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "a.yaml"
-    act = partial(recorded, path, by_httpx, asked("2026-11-22 14:03"), vary=(NOW, TRACE))
     if mode == "replay":
         recorded(path, by_httpx, asked("2026-11-22 14:03"))
 
-        def act() -> None:
+    def act() -> None:
+        if mode == "record":
+            recorded(path, by_httpx, asked("2026-11-22 14:03"), vary=(NOW, TRACE))
+        else:
             with use_cassette(path, vary=[NOW, TRACE]) as session:
                 by_httpx(session, NOWHERE, [asked("2027-01-01 00:00")])
 
