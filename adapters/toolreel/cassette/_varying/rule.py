@@ -8,7 +8,7 @@
 ======================  ===================================================================================
 
 A rule must leave something to compare. Whether it does is tried, not guessed from its form: a rule under
-which two requests that ask for different things become the same is an error (``_PAIRS``).
+which two requests that ask for different things become the same is an error (``PAIRS``).
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def check_rest(rules: Sequence[Vary]) -> None:
 
     :raises VaryError: names the rules
     """
-    for one, other in _PAIRS:
+    for one, other in PAIRS:
         if varied(one, rules)[0] == varied(other, rules)[0]:
             which = "; ".join(rule.text for rule in rules)
             raise VaryError(
@@ -298,5 +298,5 @@ def _bodies(texts: Sequence[str]) -> tuple[Json, ...]:
     )
 
 
-_PAIRS: Final = tuple(zip(*map(_bodies, _ASKED), strict=True))
+PAIRS: Final = tuple(zip(*map(_bodies, _ASKED), strict=True))
 """Pairs of requests that ask for different things."""

@@ -183,7 +183,8 @@ def same_request(one: Request, other: Request, vary: Sequence[Vary] = ()) -> boo
 
     :raises AssertionError: if they are not; vcrpy shows its text
     """
-    asked, recorded = ((read_body(request) or b"") for request in (one, other))
+    bodies: list[Any] = [read_body(request) or b"" for request in (one, other)]
+    asked, recorded = bodies
     (was, _), (now, _) = request_key(other.method, other.uri), request_key(one.method, one.uri)
     if was != now:
         raise AssertionError(f"{now} != {was}")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel._internal.errors import VaryError
-from toolreel.cassette._varying.rule import _PAIRS, Vary, put_through, rule_of, stored, varied
+from toolreel.cassette._varying.rule import PAIRS, Vary, put_through, rule_of, stored, varied
 from toolreel_core._jsontext.canonical import Json
 
 TIME = r"Now: \d{4}-\d\d-\d\d \d\d:\d\d"
@@ -75,7 +75,7 @@ def test_rules_change_only_what_they_fit_and_are_done_at_once(tree: Json, rules:
 
 @given(rule=RULE)
 def test_a_rule_that_is_taken_leaves_different_requests_different(rule: Vary) -> None:
-    for one, other in _PAIRS:
+    for one, other in PAIRS:
         assert varied(one, [rule])[0] != varied(other, [rule])[0]
 
 
