@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from typing import Final
 
 from toolreel._driver.ports import Wanted
@@ -33,6 +34,8 @@ class AllowedDifferences:
     def __init__(self, recorded: Recorded, rules: Sequence[Vary]) -> None:
         self._recorded: Final = recorded
         self._rules: Final = rules
+        self._known: Final[dict[str, bytes]] = {}
+        """Digests of requests after the rules, by their own digest: each is compared more than once."""
 
     def same(self, record: Record, effect: Wanted | None, event: Event) -> bool:
         """Whether an effect of the replay and its answer count as those of a recorded line."""
@@ -53,7 +56,12 @@ class AllowedDifferences:
         )
 
     def _compared(self, request: Request) -> bytes:
-        return put_through(b"".join(request.pieces()), self._rules).body
+        """The digest of a request after the rules."""
+        known = self._known.get(request.digest)
+        if known is None:
+            body = put_through(b"".join(request.pieces()), self._rules).body
+            known = self._known[request.digest] = sha256(body).digest()
+        return known
 
     def _same_result(self, record: Record, effect: Wanted, event: Event) -> bool:
         was = record.event
