@@ -381,6 +381,19 @@ def test_a_frozen_clock_and_seeded_ids_replay_without_a_rule(project: Project) -
     project.here().assert_outcomes(failed=1)
 
 
+def test_a_test_that_only_asks_for_the_time_has_a_recording(project: Project) -> None:
+    project.tests("""
+def test_time(reel):
+    with open("times", "a") as times:
+        print(reel.now.isoformat(), reel.new_id(), file=times)
+""")
+    project.record(script=()).assert_outcomes(passed=1)
+    project.here().assert_outcomes(passed=1)
+    assert project.files() == ["test_agent/test_time.yaml"]
+    first, second = (project.path / "times").read_text().splitlines()
+    assert first == second
+
+
 def test_a_time_that_was_not_recorded_is_an_error(project: Project, recorded: Callable[[str], None]) -> None:
     recorded(PROMPT + PLAIN)
     project.tests(PROMPT + PLAIN.replace("timed()", "asking(str(reel.now))"))

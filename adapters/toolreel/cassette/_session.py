@@ -100,6 +100,11 @@ class Session:
         return cls(opened[way](path, vary, shared), way)
 
     @property
+    def fits(self) -> Mapping[Vary, int]:
+        """For each rule about what may vary, the number of requests so far that it fits."""
+        return self.recording.rules.fits
+
+    @property
     def now(self) -> datetime:
         """The time of the recording, in UTC and whole seconds; the same in each replay.
 

@@ -172,7 +172,7 @@ class Reel:
     @property
     def fits(self) -> Mapping[Vary, int]:
         """For each rule, the number of requests of this test that it fits."""
-        return self._session.recording.rules.fits if self._session else dict.fromkeys(self._shared, 0)
+        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
 
     @property
     def transport(self) -> httpx.BaseTransport:

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, cast
 
 import anyio
 import httpx
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
 from toolreel._internal.errors import VaryError
+from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._session import Session, use_cassette
-from toolreel.cassette._varying.rule import Vary
+from toolreel.cassette._varying.rule import Vary, put_through
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import canonical
 
 NOW: Final = Vary(pattern=r"Now: [0-9-]{10} [0-9:]{5}", becomes="Now: <time>")
 TRACE: Final = Vary(at="/metadata/trace")
@@ -93,7 +98,7 @@ def test_what_may_vary_is_no_difference_and_the_file_stays(tmp_path: Path, send:
             "reply 0",
             "reply 1",
         ]
-        assert session.recording.rules.fits == {NOW: 2}
+        assert session.fits == {NOW: 2}
     assert path.read_bytes() == before
 
 
@@ -142,7 +147,7 @@ def test_a_recording_carries_its_own_rules(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("version: 1\n", f"version: 1\n{rules}"))
     with use_cassette(path) as session:
         assert by_httpx(session, NOWHERE, [asked("2027-01-01 00:00", metadata={})]) == ["reply 0"]
-        assert session.recording.rules.fits == {NOW: 1, TRACE: 0}
+        assert session.fits == {NOW: 1, TRACE: 0}
         session.recording.rules.count(session.recording.rules.compared(b'{"metadata": {"trace": 1}}'))
 
 
@@ -178,6 +183,47 @@ def test_rules_that_leave_nothing_together_are_refused(tmp_path: Path) -> None:
         f"{path}: at /messages/0/content is ignored; at /messages/1/content is ignored: leaves nothing of "
         "the messages of this request to compare"
     )
+
+
+WORDS: Final = st.lists(st.sampled_from(["Now: 1", "Now: 22", "Hi", "id-7"]), min_size=1, max_size=3)
+RULES: Final = st.lists(
+    st.sampled_from(
+        [
+            Vary(pattern=r"Now: \d+", becomes="Now: <time>"),
+            Vary(at="/messages/0/content", pattern=r"\d+"),
+            Vary(at="/messages/1", becomes="<any>"),
+            Vary(at="/messages/2"),
+        ]
+    ),
+    max_size=3,
+    unique=True,
+)
+
+
+@given(was=WORDS, now=WORDS, rules=RULES)
+def test_a_request_is_played_if_both_are_the_same_after_the_rules_and_only_then(
+    was: list[str], now: list[str], rules: list[Vary]
+) -> None:
+    def body(words: list[str]) -> bytes:
+        messages = [{"role": "user", "content": word} for word in [*words, "end"]]
+        return canonical({"messages": messages}).encode()
+
+    url = f"{NOWHERE}/v1/chat/completions"
+    with TemporaryDirectory() as folder:
+        tape = Recording.blank(path := Path(folder) / "a.yaml")
+        tape.append("POST", url, {}, body(was), StoredResponse(200, "OK", (), b"{}"))
+        tape.save({})
+        tape = Recording.load(path, shared=rules)
+        if put_through(body(was), rules).body == put_through(body(now), rules).body:
+            tape.play("POST", url, body(now))
+            tape.finish()
+            assert {rule for rule, count in tape.rules.fits.items() if count} == {
+                *put_through(body(now), rules).used
+            }
+        else:
+            assert "is not in the recording" in complaint(
+                ReplayMismatch, lambda: tape.play("POST", url, body(now))
+            )
 
 
 @each_client
