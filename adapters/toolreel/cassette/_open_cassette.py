@@ -344,7 +344,10 @@ class Recording:
 
 
 def _rules_in(path: str | os.PathLike[str]) -> tuple[Vary, ...]:
-    """The rules in a file that is about to be replaced; none if there is none, or it cannot be read."""
+    """The rules in a file that is about to be replaced; none if there is none, or it cannot be read.
+
+    :raises VaryError: if a rule cannot be used, which must not be lost in silence
+    """
     file = CassetteFile()
     with suppress(CassetteError):
         file.load_cassette(os.fspath(path), cassette_format)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound, VaryError
 from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.scanned_texts import interaction_texts, leaks_at
@@ -77,6 +77,7 @@ class CassetteFile:
         """The requests and responses in a file.
 
         :raises CassetteError: if it cannot be read or is invalid
+        :raises VaryError: if it has a rule that cannot be used
         """
         try:
             text = read_file(Path(cassette_path))
@@ -85,6 +86,8 @@ class CassetteFile:
             self.header, requests, responses, keys = read(text, cast("Any", serializer))
         except (CassetteError, UnicodeEncodeError) as error:
             raise CassetteError(f"{cassette_path}: {error}") from error
+        except VaryError as error:
+            raise VaryError(f"{cassette_path}: {error}") from error
         self.keys = [*keys]
         return [*requests], [*responses]
 

@@ -50,18 +50,16 @@ class Header:
 def header_of(tree: Mapping[str, Any]) -> Header:
     """The header in the top mapping of a file.
 
-    :raises CassetteError: names the key
+    :raises VaryError: if a rule cannot be used; names its place
+    :raises CassetteError: if the time or the seed cannot
     """
     return Header(_vary(tree.get("vary", [])), _now(tree), _seed(tree))
 
 
 def _vary(entries: object) -> tuple[Vary, ...]:
     if not isinstance(entries, list):
-        raise CassetteError("vary: expected a list of rules, each with at, pattern or becomes")
-    try:
-        return tuple(rule_of(entry, f"vary[{n}]") for n, entry in enumerate(entries))
-    except VaryError as error:
-        raise CassetteError(str(error)) from None
+        raise VaryError("vary: expected a list of rules, each with at, pattern or becomes")
+    return tuple(rule_of(entry, f"vary[{n}]") for n, entry in enumerate(entries))
 
 
 def _now(tree: Mapping[str, Any]) -> datetime | None:

@@ -27,7 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra, VaryError
 from toolreel._secrets.project_rules import SecretRules
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import read_file, replace_file
@@ -136,8 +136,8 @@ class Persister:
             if rules := _header(text).vary:
                 for request in loaded[0]:
                     setattr(request, _RULES, rules)
-        except CassetteError as error:
-            raise CassetteError(f"{os.fspath(cassette_path)}: {error}") from error
+        except (CassetteError, VaryError) as error:
+            raise type(error)(f"{os.fspath(cassette_path)}: {error}") from error
         return loaded
 
     @staticmethod
@@ -159,7 +159,7 @@ class Persister:
                 )
             header = _header(read_file(Path(cassette_path))) if os.path.lexists(cassette_path) else Header()
             text = serializer.serialize({**cassette_dict, "interactions": entries, "header": header})
-        except CassetteError as error:
+        except (CassetteError, VaryError) as error:
             raise type(error)(f"{os.fspath(cassette_path)}: {error}") from error
         replace_file(Path(cassette_path), text.encode())
 
