@@ -50,6 +50,7 @@ from toolreel._internal.errors import (
     SkillError,
     TokenizerError,
     ToolModuleError,
+    VaryError,
 )
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
@@ -226,6 +227,7 @@ __all__ = [
     "Tree",
     "UserMessage",
     "UserSpoke",
+    "VaryError",
     "Wait",
     "WaitElapsed",
     "ago_on",

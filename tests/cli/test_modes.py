@@ -46,6 +46,31 @@ def test_a_replay_that_asks_for_something_else_is_drift(tmp_path: Path) -> None:
     assert kept(tmp_path) == before
 
 
+def test_rules_in_a_recording_say_what_may_vary_and_are_listed(tmp_path: Path) -> None:
+    with serving(LOOK, ANSWER) as server:
+        said_by_each([command(server.url, "--record", "kept")], tmp_path)
+    cassette = tmp_path / "kept.yaml"
+    rule = "vary: [{pattern: 'Which [a-z]+', becomes: 'Which <what>'}]"
+    cassette.write_text(cassette.read_text().replace("version: 1\n", f"version: 1\n{rule}\n"))
+    before = kept(tmp_path)
+    replay = command(DOWN, "--record", "kept", "--mode", "replay")
+    other = [word.replace("status", "state") for word in replay]
+    another = [word.replace("Which", "Whose") for word in replay]
+    asked, drifted, listed, shown = said_by_each(
+        [other, another, ("replay", "kept", "--json"), ("replay", "kept")], tmp_path
+    )
+    assert asked.code == 0
+    assert_mistake(drifted, "first change: messages[0].content", code=3)
+    text = "pattern 'Which [a-z]+' becomes 'Which <what>'"
+    assert listed.data["replay"] == {"driver": "sync", "identical": True, "vary": {text: 2}}
+    assert f"may vary    {text}: 2 requests" in shown.stdout
+    assert kept(tmp_path) == before
+    cassette.write_text(cassette.read_text().replace("Which [a-z]+", "What [a-z]+"))
+    (unused,) = said_by_each([("replay", "kept")], tmp_path)
+    assert "fits no request of this session: correct or remove it" in unused.stderr
+    assert unused.code != 0
+
+
 def test_a_recording_is_made_anew_only_by_a_run_that_completes(tmp_path: Path) -> None:
     answers = (ANSWER, Answer(b"", 401), replying(saying("Another.")))
     with serving(*answers) as server:

@@ -9,6 +9,7 @@
         ├── CassetteError         a cassette cannot be read, trusted or written
         │   └── SecretFound       a cassette was not written because it would hold a secret
         ├── SecretRulesError      a project's own rules about secrets cannot be used
+        ├── VaryError             a rule about what may vary in a recording cannot be used, or was not used
         ├── JournalError          a journal cannot be read, trusted or written
         ├── CatalogueError        a catalogue of presets cannot be read or used
         ├── EvalPlanError         the plan of an evaluation cannot be read or used
@@ -63,6 +64,10 @@ class SecretFound(CassetteError):
 
 class SecretRulesError(AdapterError, ValueError):
     """A file of rules about secrets that cannot be read or used; names the file and the key."""
+
+
+class VaryError(AdapterError, ValueError):
+    """A rule about what may vary in a recording that cannot be used, or fits nothing; names the rule."""
 
 
 class JournalError(AdapterError):

@@ -46,6 +46,7 @@ from toolreel_core._protocol.events import (
 )
 
 if TYPE_CHECKING:
+    from toolreel._replay.allowed_differences import AllowedDifferences
     from toolreel.cassette._open_cassette import Recording
 
 Breaks: TypeAlias = Callable[[SendRequest], bool]
@@ -81,8 +82,9 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         breaks: Breaks = NO_BREAKS,
         tools: _ToolHost | None = None,
         live: _Performer | None = None,
+        allowed: AllowedDifferences | None = None,
     ) -> None:
-        self._script = _Script(recorded)
+        self._script = _Script(recorded, allowed)
         self._endpoint = endpoint
         self._breaks = breaks
         self._tools = tools
@@ -113,6 +115,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
         failures, so the journal answers for them
     :param tools: runs tools instead of the journal
     :param live: performs the effects after the last line of the journal
+    :param allowed: requests that count as the recorded ones though they differ
     """
 
     def play(self, plan: Plan, *, journal: Journal | None = None, observe: Observer | None = None) -> Run:
@@ -213,7 +216,7 @@ class _Reached(NamedTuple):
 
     record: Record
     wanted: str
-    """The effect's fingerprint."""
+    """The effect's fingerprint, or the recorded one where the effect counts as that."""
 
 
 class _Script:
@@ -223,7 +226,7 @@ class _Script:
     run comes to its place.
     """
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: Recorded, allowed: AllowedDifferences | None) -> None:
         self._recorded = recorded
         lines = list(enumerate(recorded.records))
         self._left = OrderedDict((at, one) for at, one in lines if not isinstance(one.event, UserSpoke))
@@ -231,6 +234,7 @@ class _Script:
         """What the user said and the run has not taken yet, by line."""
         self._places: dict[int, int] = {}
         """The line that answered each effect, by its ``ref``."""
+        self._allowed = allowed
         self._lock = Lock()
 
     @property
@@ -250,7 +254,11 @@ class _Script:
             first = place = next(iter(self._left), None)
             if place is not None and self._left[place].fp != wanted:
                 places = (place for place, record in self._left.items() if record.fp == wanted)
-                place = next(places, first)
+                place = next(places, None)
+            if place is None and first is not None:
+                allowed = self._allowed_at(effect)
+                place = first if allowed is None else allowed
+                wanted = wanted if allowed is None else self._left[place].fp or wanted
             if place is not None:
                 self._places[effect.ref] = place
                 return _Reached(self._left.pop(place), wanted)
@@ -273,6 +281,13 @@ class _Script:
         with self._lock:
             first, at = next(iter(self._left), None), next(iter(self._said), None)
             return self._said.pop(at) if at is not None and (first is None or at < first) else None
+
+    def _allowed_at(self, effect: Wanted) -> int | None:
+        """The first unused line whose effect counts as this one."""
+        if self._allowed is None:
+            return None
+        same = self._allowed.same_effect
+        return next((place for place, record in self._left.items() if same(record, effect)), None)
 
     def answer(
         self, effect: Wanted, reached: _Reached, reply: ReplyReceived | RequestFailed | None = None

@@ -2,7 +2,8 @@
 
 Two requests are the same if method, endpoint with query, and body agree. JSON bodies are compared as
 canonical text: white space does not matter, the order of keys does. Scheme, host, port and the path above the
-endpoint do not matter, so that a session replays under another base URL.
+endpoint do not matter, so that a session replays under another base URL. Where rules say what may vary
+(:mod:`toolreel.cassette._varying`), both bodies are put through them first.
 
 Most sessions send requests in the recorded order, so the first unplayed interaction is tried first, without
 hashing a body. The bodies of a run come in pieces (``_conversation/blocks.py``) that the requests of a
@@ -14,14 +15,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._request_diff import difference, drift
+from toolreel.cassette._varying.rule import Compared, Vary, put_through
 from toolreel_core._jsontext.canonical import canonical, read
 
 if TYPE_CHECKING:
@@ -76,6 +79,22 @@ def request_key(method: str, url: str, *body: bytes) -> RequestKey:
     :param body: canonical, in one or more pieces
     """
     return f"{method.upper()} {endpoint(url)}", body
+
+
+def ruled_key(name: str, compared: Compared) -> RequestKey:
+    """The key of a request that was put through rules.
+
+    It has the digest of the body: a ruled body shares no pieces with others, and those of a long conversation
+    would take quadratic memory.
+    """
+    return name, (sha256(compared.body).digest(),)
+
+
+def ruled_keys(keys: Sequence[RequestKey], rules: Sequence[Vary]) -> list[RequestKey]:
+    """The keys of recorded requests after rules; without rules, unchanged."""
+    if not rules:
+        return [*keys]
+    return [ruled_key(name, put_through(b"".join(body), rules)) for name, body in keys]
 
 
 _SHORT: Final = 3
@@ -199,12 +218,18 @@ def named(request: Request) -> str:
 
 
 def mismatch_text(
-    asked: SentRequest, interactions: Interactions, left: Sequence[int], *, repeated: bool
+    asked: SentRequest,
+    interactions: Interactions,
+    left: Sequence[int],
+    *,
+    repeated: bool,
+    compared: Callable[[bytes], bytes] = canonical_body,
 ) -> str:
     """The message that says why a request has no answer.
 
     :param left: numbers of the interactions that are still unplayed
     :param repeated: whether the recording has this request, but all its answers were used
+    :param compared: gives a recorded body in the form in which ``asked`` is
     """
     text = f"{asked.name} is not in the recording"
     if repeated:
@@ -212,24 +237,29 @@ def mismatch_text(
     total = len(interactions)
     if not left:
         return f"{text}; all {total} interactions have been played. {RERECORD}."
-    index = _nearest(asked, interactions, left[:_COMPARED])
+    index = _nearest(asked, interactions, left[:_COMPARED], compared)
     text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
-    return f"{text}{_comparison(asked, interactions[index][0])}\n{RERECORD}."
+    return f"{text}{_comparison(asked, interactions[index][0], compared)}\n{RERECORD}."
 
 
-def _nearest(asked: SentRequest, interactions: Interactions, candidates: Sequence[int]) -> int:
+def _nearest(
+    asked: SentRequest,
+    interactions: Interactions,
+    candidates: Sequence[int],
+    compared: Callable[[bytes], bytes],
+) -> int:
     # Same endpoint first, then the smallest difference of the bodies.
     def likeness(index: int) -> tuple[bool, int]:
         request = interactions[index][0]
-        return named(request) == asked.name, -difference(canonical_body(_body(request)), asked.body)
+        return named(request) == asked.name, -difference(compared(_body(request)), asked.body)
 
     return max(candidates, key=likeness)
 
 
-def _comparison(asked: SentRequest, request: Request) -> str:
+def _comparison(asked: SentRequest, request: Request, compared: Callable[[bytes], bytes]) -> str:
     if named(request) != asked.name:
         return f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
-    return drift(canonical_body(_body(request)), asked.body)
+    return drift(compared(_body(request)), asked.body)
 
 
 def _body(request: Request) -> bytes:

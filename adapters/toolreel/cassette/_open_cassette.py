@@ -6,13 +6,14 @@ vcrpy's ``Cassette`` stores the interactions. A lookup takes constant time, and 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra, VaryError
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.project_rules import SecretRules
@@ -27,8 +28,14 @@ from toolreel.cassette._lookup import (
     mismatch_text,
     named,
     request_key,
+    ruled_key,
+    ruled_keys,
 )
 from toolreel.cassette._recorded_failures import Break, is_unanswered, unanswered
+from toolreel.cassette._varying.frozen_values import FrozenValues
+from toolreel.cassette._varying.header import Header
+from toolreel.cassette._varying.rule import Compared, Vary, distinct
+from toolreel.cassette._varying.rules_in_use import RulesInUse
 from toolreel_core._errors import ReplayMismatch
 
 try:
@@ -79,21 +86,38 @@ class Exchange:
 class Recording:
     """A cassette that is being replayed, recorded, or first replayed and then extended.
 
-    Made by :meth:`load`, :meth:`blank` or :meth:`extended`.
+    Made by :meth:`load`, :meth:`blank` or :meth:`extended`. All three take ``vary``, rules for this session
+    besides those in the file, which have to fit a request of it, and ``shared``, rules that need not.
     """
 
-    def __init__(self, cassette: Cassette, file: CassetteFile, path: Path) -> None:
+    def __init__(
+        self,
+        cassette: Cassette,
+        file: CassetteFile,
+        path: Path,
+        vary: Sequence[Vary] = (),
+        shared: Sequence[Vary] = (),
+    ) -> None:
         self.path: Final = path
         self._cassette: Final[Any] = cassette
         self._file: Final = file
         self._lock: Final = Lock()
-        self._unplayed: Final = Unplayed(file.keys)
+        self.rules: Final = RulesInUse(distinct(file.header.vary, vary), shared)
+        """What may vary in requests."""
+        try:
+            self._unplayed: Final = Unplayed(ruled_keys(file.keys, self.rules.all))
+        except VaryError as error:
+            raise VaryError(f"{path}: {error}") from None
+        self.frozen: Final = FrozenValues(file.header, draws=not self.replays, name=str(path))
+        """Time, ids and random numbers of the session, the same in each replay."""
         self._misses: list[ReplayMismatch] = []
         self._recorded: Final = len(file.keys)
         self._sent: dict[str, str] = {}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Recording:
+    def load(
+        cls, path: str | os.PathLike[str], vary: Sequence[Vary] = (), shared: Sequence[Vary] = ()
+    ) -> Recording:
         """The recording in a file, for a replay.
 
         :raises CassetteError: if the file is missing, unreadable or invalid
@@ -104,26 +128,32 @@ class Recording:
         cassette.data.extend(
             zip(requests, responses, strict=True)
         )  # not Cassette._load(), which copies every response
-        return cls(cassette, file, Path(path))
+        return cls(cassette, file, Path(path), vary, shared)
 
     @classmethod
-    def blank(cls, path: str | os.PathLike[str]) -> Recording:
-        """An empty recording; the file is not touched before :meth:`save`."""
+    def blank(
+        cls, path: str | os.PathLike[str], vary: Sequence[Vary] = (), shared: Sequence[Vary] = ()
+    ) -> Recording:
+        """An empty recording; the file is not touched before :meth:`save`, and its rules are kept."""
         file = CassetteFile()
-        return cls(Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(file)), file, Path(path))
+        file.header = Header(vary=_rules_in(path))
+        cassette = Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(file))
+        return cls(cassette, file, Path(path), vary, shared)
 
     @classmethod
-    def extended(cls, path: str | os.PathLike[str]) -> Recording:
+    def extended(
+        cls, path: str | os.PathLike[str], vary: Sequence[Vary] = (), shared: Sequence[Vary] = ()
+    ) -> Recording:
         """The recording in a file, to be replayed and then extended; empty if there is no file.
 
         :raises CassetteError: if the file exists, and is unreadable or invalid
         """
         if not os.path.lexists(path):
-            return cls.blank(path)
+            return cls.blank(path, vary, shared)
         loaded = cls.load(path)
         cassette = Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(loaded._file))
         cassette.data.extend(loaded._cassette.data)
-        return cls(cassette, loaded._file, Path(path))
+        return cls(cassette, loaded._file, Path(path), vary, shared)
 
     @property
     def total(self) -> int:
@@ -145,8 +175,8 @@ class Recording:
 
     @property
     def grown(self) -> bool:
-        """Whether interactions were added."""
-        return self.total > self._recorded
+        """Whether interactions were added, or values drawn that have to be the same in each replay."""
+        return self.total > self._recorded or self.frozen.header != self._file.header
 
     @property
     def unplayed(self) -> tuple[int, ...]:
@@ -206,6 +236,7 @@ class Recording:
 
         :raises ReplayMismatch: if interactions are left (lists all of them), or if a request was not in the
             recording, since the client may have caught that exception
+        :raises VaryError: if a rule of the file or of this session fits no request
         """
         with self._lock:
             left, misses, total = self._unplayed.left, [*self._misses], self._recorded
@@ -218,6 +249,7 @@ class Recording:
                 + "\n".join(lines)
                 + f"\n{RERECORD}."
             )
+        self.rules.check(self.path)
 
     def save(
         self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
@@ -249,6 +281,7 @@ class Recording:
 
     def _set_secrets(self, known: Mapping[str, str] | None, rules: SecretRules | None) -> None:
         known = known_secrets_of(os.environ) if known is None else known
+        self._file.header = self.frozen.header
         self._file.known_secrets = {**known, **self._sent}
         self._file.secret_rules = rules
 
@@ -262,10 +295,14 @@ class Recording:
         with self._lock:
             self._sent |= secrets_sent(url, headers)
             self._cassette.append(request, stored)
+            if self.rules.all:
+                self.rules.count(self.rules.compared(body))
 
     def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
         """The index of the interaction for a request; ``take`` marks it as played in the same locked step."""
         with self._lock:
+            if self.rules.all:
+                return self._found_by_rules(method, url, self.rules.compared(b"".join(body)), take=take)
             index = self._unplayed.find(request_key(method, url, *body))
             if index is None:  # most bodies are canonical already, so parsing is the fallback
                 index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
@@ -273,19 +310,48 @@ class Recording:
                 self._unplayed.play(index)
             return index
 
+    def _found_by_rules(self, method: str, url: str, compared: Compared, *, take: bool) -> int | None:
+        index = self._unplayed.find(ruled_key(request_key(method, url)[0], compared))
+        if index is not None and take:
+            self._unplayed.play(index)
+            self.rules.count(compared)
+        return index
+
     def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
         """The answer to a request, which counts as played."""
         index = self._found(method, url, *body, take=True)
         return None if index is None else _stored(self._cassette.data[index][1])
 
     def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
-        asked = SentRequest(method, url, canonical_body(b"".join(body)))
-        repeated = self._unplayed.holds(request_key(asked.method, asked.url, asked.body))
-        why = mismatch_text(asked, self._cassette.data, self.unplayed, repeated=repeated)
+        asked = SentRequest(method, url, self._compared(b"".join(body)))
+        key = request_key(asked.method, asked.url, asked.body)
+        if self.rules.all:
+            key = ruled_key(key[0], Compared(asked.body, ()))
+        why = mismatch_text(
+            asked,
+            self._cassette.data,
+            self.unplayed,
+            repeated=self._unplayed.holds(key),
+            compared=self._compared,
+        )
         mismatch = ReplayMismatch(f"{self.path}: {why}")
         with self._lock:
             self._misses.append(mismatch)
         return mismatch
+
+    def _compared(self, body: bytes) -> bytes:
+        return self.rules.compared(body).body if self.rules.all else canonical_body(body)
+
+
+def _rules_in(path: str | os.PathLike[str]) -> tuple[Vary, ...]:
+    """The rules in a file that is about to be replaced; none if there is none, or it cannot be read.
+
+    :raises VaryError: if a rule cannot be used, which must not be lost in silence
+    """
+    file = CassetteFile()
+    with suppress(CassetteError):
+        file.load_cassette(os.fspath(path), cassette_format)
+    return file.header.vary
 
 
 def _parts(file: CassetteFile) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from toolreel.cassette._transports import (
     recording,
     replaying,
 )
+from toolreel.cassette._varying.rule import Vary
 
 __all__ = [
     "AsyncExtendTransport",
@@ -21,6 +22,7 @@ __all__ = [
     "RecordTransport",
     "ReplayTransport",
     "Session",
+    "Vary",
     "recording",
     "replaying",
     "use_cassette",

@@ -21,8 +21,10 @@ and tasks do not affect each other, and any number of clients may share a sessio
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+import random
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from toolreel._internal.errors import MissingExtra
@@ -35,6 +37,7 @@ from toolreel.cassette._transports import (
     RecordTransport,
     ReplayTransport,
 )
+from toolreel.cassette._varying.rule import Vary
 from toolreel_core._internal.config_checks import check_choice
 
 try:
@@ -76,16 +79,55 @@ class Session:
         self.way: Final = way
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], mode: Mode = "replay") -> Session:
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        mode: Mode = "replay",
+        *,
+        vary: Sequence[Vary] = (),
+        shared: Sequence[Vary] = (),
+    ) -> Session:
         """Open a session on a file without a ``with`` block; nothing is written before :meth:`save`.
 
+        :param vary: what may differ in requests; :meth:`finish` fails if a rule fits none
+        :param shared: more such rules, which need not fit a request of this session
         :raises CassetteError: if the file is to be replayed, and is missing, unreadable or invalid
         :raises ConfigError: if there is no such mode
         """
         check_choice("mode", mode, MODES)
         way = way_of(mode, there=os.path.lexists(path))
         opened = {"replay": Recording.load, "record": Recording.blank, "extend": Recording.extended}
-        return cls(opened[way](path), way)
+        return cls(opened[way](path, vary, shared), way)
+
+    @property
+    def fits(self) -> Mapping[Vary, int]:
+        """For each rule about what may vary, the number of requests so far that it fits."""
+        return self.recording.rules.fits
+
+    @property
+    def now(self) -> datetime:
+        """The time of the recording, in UTC and whole seconds; the same in each replay.
+
+        :raises CassetteError: in a replay of a session that didn't ask for it
+        """
+        return self.recording.frozen.now
+
+    def new_id(self, name: str = "") -> str:
+        """A new id, a UUID; a replay makes the same ids again.
+
+        :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
+            once, each with a name of its own, get the same ids in any order
+        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
+        """
+        return self.recording.frozen.new_id(name)
+
+    @property
+    def random(self) -> random.Random:
+        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
+
+        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
+        """
+        return self.recording.frozen.random
 
     def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``.
@@ -136,7 +178,11 @@ class Session:
 
 @contextmanager
 def use_cassette(
-    path: str | os.PathLike[str], mode: Mode = "replay", *, known_secrets: Mapping[str, str] | None = None
+    path: str | os.PathLike[str],
+    mode: Mode = "replay",
+    *,
+    vary: Sequence[Vary] = (),
+    known_secrets: Mapping[str, str] | None = None,
 ) -> Generator[Session]:
     """Record or replay the HTTP traffic of a ``with`` block.
 
@@ -147,15 +193,17 @@ def use_cassette(
     :param mode: ``replay`` (the default) answers from the file alone; ``record`` records over the network and
         replaces the file; ``auto`` replays if the file exists, else records; ``extend`` replays the file,
         then records what follows
+    :param vary: what may differ between recorded and new requests, besides the rules in the file
     :param known_secrets: secret values by name, which must not be written; by default, those in the
         environment variables of this process
     :raises CassetteError: if the file is missing, unreadable, invalid or not writable
     :raises toolreel.ConfigError: if there is no such mode
+    :raises VaryError: at the end of the block, if a rule fits no request
     :raises SecretFound: at the end of the block, if the recording contains a secret; nothing is written
     :raises toolreel.ReplayMismatch: in the block, for a request that is not in the recording; at its end, if
         there was such a request or an interaction was not requested
     """
-    session = Session.of(path, mode)
+    session = Session.of(path, mode, vary=vary)
     yield session
     session.finish()
     session.save(known_secrets)

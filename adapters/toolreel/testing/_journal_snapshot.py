@@ -9,6 +9,7 @@ from pathlib import Path
 from toolreel._driver.ports import Wanted
 from toolreel._journal.file import FileJournal
 from toolreel._journal.format import MemoryJournal, Recorded
+from toolreel._replay.allowed_differences import AllowedDifferences
 from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel.cassette._request_diff import first_change
 from toolreel_core._errors import ReplayMismatch
@@ -18,11 +19,17 @@ from toolreel_core._protocol.events import Event
 
 
 class ReelJournal:
-    """Collects the events of a run."""
+    """Collects the events of a run.
 
-    def __init__(self, plan: Plan, path: Path, recorded: Recorded | None) -> None:
+    :param allowed: what may differ from the recorded events
+    """
+
+    def __init__(
+        self, plan: Plan, path: Path, recorded: Recorded | None, allowed: AllowedDifferences | None = None
+    ) -> None:
         self.path = path
         self.recorded = recorded
+        self.allowed = allowed
         self._plan = plan
         self._kept: list[tuple[Wanted | None, Event]] = []
         self._memory = MemoryJournal(plan)
@@ -48,8 +55,17 @@ class ReelJournal:
             return
         was, now = self.recorded.text.splitlines()[1:], self._memory.lines[1:]
         for number, (old, new) in enumerate(zip_longest(was, now), 1):
-            if old != new:
+            if old != new and not self._allows(number):
                 raise ReplayMismatch(f"{self.path}: {_difference(number, old, new)}")
+
+    def _allows(self, number: int) -> bool:
+        """Whether the rules explain why this event differs."""
+        if self.allowed is None or self.recorded is None:
+            return False
+        records = self.recorded.records
+        if number > min(len(records), len(self._kept)):
+            return False
+        return self.allowed.same(records[number - 1], *self._kept[number - 1])
 
     def refuse_secrets(self, known: Mapping[str, str]) -> None:
         """Fail if it contains a secret.

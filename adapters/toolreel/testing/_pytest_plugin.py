@@ -21,6 +21,9 @@ pytest loads it by itself if toolreel is installed with the extra ``pytest``::
 ``reel_allowed_hosts``        (ini) hosts that a replaying test may reach; default: ``loopback``
 ============================  =======================================================================
 
+``pyproject.toml`` may say what may vary in requests: see :mod:`toolreel.testing._project_rules`. Tests say it
+by the marker, ``@pytest.mark.reel(vary=[Vary(...)])``, or ``reel.vary(Vary(...))``.
+
 Tests can share a recording by name: the first that passes records it, the others replay it.
 
 Every pytest session loads this module, so the rest is imported when the first test uses a reel.
@@ -29,18 +32,22 @@ Every pytest session loads this module, so the rest is imported when the first t
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 if TYPE_CHECKING:
     from toolreel.testing._reel import Reel
+    from toolreel.testing._rule_report import RuleReport
 
 _GIVEN: Final = pytest.StashKey[bool]()
 """Whether a test uses a reel, directly or through a fixture."""
 
-_MARK: Final = "reel(name): use a recording with this name instead of the name of the test"
+_MARK: Final = (
+    "reel(name, vary=[Vary(...)]): use a recording with this name instead of the name of the test; "
+    "requests may differ from the recorded ones where the rules say so"
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,8 +81,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker, and what collects the rules of all tests."""
     config.addinivalue_line("markers", _MARK)
+    if not hasattr(config, "workerinput"):  # the main process hears of the tests of all workers of xdist
+        config.pluginmanager.register(_Rules(config))
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -137,6 +146,56 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         item.stash[reel_session.PASSED] = report.passed
         reel_session.withhold(item, report)
     return report
+
+
+class _Rules:
+    """Collects what tests say about their rules, and fails a session with a rule that fits nothing."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._told: list[str] = []
+        self._unused: Sequence[str] = ()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a test says."""
+        if report.when == "teardown":
+            self._told += [str(value) for name, value in report.user_properties if name == "reel_rules"]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail the session if a rule that tests share fits nothing."""
+        if not self._told:
+            return
+        from toolreel.testing._rule_report import reel_folders
+
+        named = self._config.getini("reel_dir")
+        root = self._config.inipath.parent if self._config.inipath else self._config.rootpath
+        skipped = [*self._config.getini("norecursedirs"), "venv", "site-packages"]
+        folders = [root / named] if named else reel_folders(self._config.rootpath, skipped)
+        self._unused = self._report().unused(folders)
+        if self._unused and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """List the rules that were used, and those that were not."""
+        if not self._told:
+            return
+        if used := self._report().used:
+            terminalreporter.section("what may vary in recordings")
+            for line in used:
+                terminalreporter.line(line)
+        if self._unused:
+            terminalreporter.section("rules that fit nothing", red=True)
+            for line in self._unused:
+                terminalreporter.line(f"ERROR {line}", red=True)
+
+    def _report(self) -> RuleReport:
+        from toolreel.testing._rule_report import RuleReport
+
+        report = RuleReport()
+        for value in self._told:
+            report.add(value)
+        return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

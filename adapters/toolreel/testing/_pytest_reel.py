@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import traceback
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from toolreel._internal.errors import AdapterError, CassetteError
+from toolreel._internal.errors import AdapterError, CassetteError, VaryError
 from toolreel._internal.visible_text import printable
 from toolreel._secrets.scrubbing import scrubbed, searched_for
+from toolreel.cassette._varying.rule import Vary
 from toolreel.testing._network_block import NetworkBlocked, network_blocked
+from toolreel.testing._project_rules import FILE, project_rules
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
 from toolreel.testing._reel import LiveSide, Reel
+from toolreel.testing._rule_report import RULES, GivenRule, told
 from toolreel_core._errors import ReplayMismatch
 
 PASSED: Final = pytest.StashKey[bool]()
@@ -41,7 +44,9 @@ def reel_of(item: pytest.Item) -> Generator[Reel]:
     recorded = item.config.stash.setdefault(_RECORDED, set())
     missing = not files.exist if mode == "auto" else files.cassette not in recorded
     recording = mode != "replay" and missing
-    item.stash[_REEL] = reel = Reel(files, live, recording=recording)
+    given = _rules(item)
+    own, shared = ([one.rule for one in given if one.shared == which] for which in (False, True))
+    item.stash[_REEL] = reel = Reel(files, live, recording=recording, vary=own, shared=shared)
     item.stash[PASSED] = item.stash[_FINISHED] = False
     hosts = item.config.getini("reel_allowed_hosts")
     with ExitStack() as stack:
@@ -51,6 +56,8 @@ def reel_of(item: pytest.Item) -> Generator[Reel]:
     reel.close()
     if item.stash[PASSED] and not item.stash[_FINISHED]:  # getfixturevalue("reel") inside the test
         _check_finished(item)
+    if item.stash[PASSED]:
+        _tell_rules(item, reel, given)
     if item.stash[PASSED] and recording:
         written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
         recorded.add(files.cassette)
@@ -114,17 +121,45 @@ def _live(config: pytest.Config) -> LiveSide:
 
 def _files(item: pytest.Item) -> ReelFiles:
     folder, module = _folder(item)
-    mark = item.get_closest_marker("reel")
-    name = _marked(*mark.args, **mark.kwargs) if mark else None
-    if name:
-        return files_by_name(folder, name)
+    for mark in item.iter_markers("reel"):
+        name, vary = _marked(*mark.args, **mark.kwargs)
+        if name:
+            return files_by_name(folder, name)
+        if not vary:  # says nothing: the name of the test, whatever a class or module says
+            break
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     return files_of_test(folder / module, [*classes, item.name])
 
 
-def _marked(name: str | None = None) -> str | None:
-    """The name in a marker; Python rejects other arguments."""
-    return name
+def _marked(name: str | None = None, *, vary: Sequence[Vary] = ()) -> tuple[str | None, Sequence[Vary]]:
+    """The name and the rules in a marker; Python rejects other arguments."""
+    rules = [vary] if isinstance(vary, Vary) else [*vary]
+    for rule in rules:
+        if not isinstance(rule, Vary):
+            raise VaryError(f"the marker reel: vary has {rule!r}, which is no toolreel.cassette.Vary(...)")
+    return name, rules
+
+
+def _rules(item: pytest.Item) -> list[GivenRule]:
+    """The rules for a test: its own, those of its classes and its module, and the project's."""
+    given: list[GivenRule] = []
+    for node, mark in item.iter_markers_with_node("reel"):
+        shared = node is not item
+        given += [GivenRule(node.nodeid, shared, rule) for rule in _marked(*mark.args, **mark.kwargs)[1]]
+    given += [GivenRule(FILE, True, rule) for rule in project_rules(item.config.rootpath)]
+    return given
+
+
+def _tell_rules(item: pytest.Item, reel: Reel, given: Sequence[GivenRule]) -> None:
+    """Put the rules of a test that passed into its report."""
+    fits = reel.fits
+    known = {one.rule for one in given}
+    further = [GivenRule(item.nodeid, False, rule) for rule in reel.given if rule not in known]
+    known |= {one.rule for one in further}
+    place = os.path.relpath(reel.files.cassette, item.config.invocation_params.dir)
+    further += [GivenRule(place, False, rule) for rule in fits if rule not in known]
+    if rules := [(one, fits.get(one.rule, 0)) for one in (*given, *further)]:
+        item.user_properties.append((RULES, told(reel.files.cassette, rules)))
 
 
 def _folder(item: pytest.Item) -> tuple[Path, Path]:

@@ -8,8 +8,10 @@ HTTP client.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,14 +23,16 @@ from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndp
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
-from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra
-from toolreel._journal.format import read_journal
+from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra, VaryError
+from toolreel._journal.format import Recorded, read_journal
+from toolreel._replay.allowed_differences import AllowedDifferences
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.replay import Driver, run_on
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._session import Session
+from toolreel.cassette._varying.rule import Vary, distinct
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._journal_snapshot import ReelJournal
 from toolreel.testing._recording_paths import ReelFiles
@@ -84,12 +88,25 @@ class Reel:
     """The recording of one test: a cassette, and a journal per run.
 
     :param recording: whether to record; otherwise the recording is replayed
+    :param vary: what may differ between recorded and new requests, besides the rules in the recording; each
+        rule has to fit a request of the test
+    :param shared: rules for other tests too, which need not fit a request of this one
     """
 
-    def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
+    def __init__(
+        self,
+        files: ReelFiles,
+        live: LiveSide | None = None,
+        *,
+        recording: bool = False,
+        vary: Sequence[Vary] = (),
+        shared: Sequence[Vary] = (),
+    ) -> None:
         self.files: Final = files
         self.recording: Final = recording
         self.live: Final = live or LiveSide()
+        self._vary = distinct(vary)
+        self._shared = distinct(shared)
         self._session: Session | None = None
         self._journals: list[ReelJournal] = []
         self._endpoint: HttpEndpoint | None = None
@@ -112,6 +129,50 @@ class Reel:
     def api_key(self) -> str:
         """API key for a client: the live server's, or a placeholder while replaying; never recorded."""
         return (self.live.api_key if self.recording else "") or "none"
+
+    def vary(self, *rules: Vary) -> None:
+        """Say what may differ between recorded and new requests; before the first use of the reel.
+
+        :raises VaryError: if the reel has been used
+        """
+        if self._session or self._journals:
+            raise VaryError("reel.vary: the reel has been used already; give the rules before its first use")
+        self._vary = distinct(self._vary, rules)
+
+    @property
+    def given(self) -> Sequence[Vary]:
+        """The rules that the test gave."""
+        return self._vary
+
+    @property
+    def now(self) -> datetime:
+        """The time of the recording, in UTC and whole seconds; the same in each replay.
+
+        :raises CassetteError: in a replay of a test that didn't ask for it
+        """
+        return self._opened().now
+
+    def new_id(self, name: str = "") -> str:
+        """A new id, a UUID; a replay makes the same ids again.
+
+        :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
+            once, each with a name of its own, get the same ids in any order
+        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
+        """
+        return self._opened().new_id(name)
+
+    @property
+    def random(self) -> random.Random:
+        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
+
+        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
+        """
+        return self._opened().random
+
+    @property
+    def fits(self) -> Mapping[Vary, int]:
+        """For each rule, the number of requests of this test that it fits."""
+        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
 
     @property
     def transport(self) -> httpx.BaseTransport:
@@ -151,7 +212,7 @@ class Reel:
         path = self.files.journal(len(self._journals) + 1)
         self._check_exists()
         recorded = read_journal(path) if not self.recording and path.exists() else None
-        self._journals.append(ReelJournal(plan, path, recorded))
+        self._journals.append(ReelJournal(plan, path, recorded, self._allowed(recorded)))
         return self._journals[-1]
 
     def run(
@@ -183,6 +244,7 @@ class Reel:
             endpoint=TapedEndpoint(tape) if tape else None,
             breaks=breaks_in(tape),
             tools=host if tools_in_replay else None,
+            allowed=journal.allowed,
         )
         done = run(plan, rehearsal, journal=journal, observe=observe)
         rehearsal.finish()
@@ -213,6 +275,7 @@ class Reel:
             endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
             breaks=breaks_in(tape),
             tools=host if tools_in_replay else None,
+            allowed=journal.allowed,
         )
         done = await arun(plan, rehearsal, journal=journal, observe=observe)
         rehearsal.finish()
@@ -223,11 +286,16 @@ class Reel:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
 
         :raises toolreel.ReplayMismatch: while replaying; names the first difference
+        :raises VaryError: if a rule of the recording or of this test fits no request
         """
         for journal in self._journals:
             journal.check()
-        if not self.recording and (self._session or self.files.cassette.exists()):
+        if self._session or (not self.recording and self.files.cassette.exists()):
             self._opened().finish()
+        elif self._vary:
+            raise VaryError(
+                f"the test made no request, so the rule ({self._vary[0].text}) fits none: remove it"
+            )
         over = self.files.journals[len(self._journals) :]
         if self._journals and over and not self.recording:
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
@@ -260,7 +328,7 @@ class Reel:
             self._endpoint.close()
 
     def _save_cassette(self) -> tuple[Path, ...]:
-        if self._session is None or not self._session.recording.total:
+        if self._session is None or not self._session.recording.grown:
             self.files.cassette.unlink(missing_ok=True)
             return ()
         self._session.save(self.live.secrets)
@@ -273,8 +341,21 @@ class Reel:
     def _opened(self) -> Session:
         if self._session is None:
             self._check_exists()
-            self._session = Session.of(self.files.cassette, "record" if self.recording else "replay")
+            self._session = Session.of(
+                self.files.cassette,
+                "record" if self.recording else "replay",
+                vary=self._vary,
+                shared=self._shared,
+            )
         return self._session
+
+    def _allowed(self, recorded: Recorded | None) -> AllowedDifferences | None:
+        """What may differ from a recorded run; ``None`` without rules."""
+        if recorded is None:
+            return None
+        tape = self._replayed_tape()
+        rules = tape.rules.all if tape else distinct(self._vary, self._shared)
+        return AllowedDifferences(recorded, rules) if rules else None
 
     def _replayed_tape(self) -> Recording | None:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""

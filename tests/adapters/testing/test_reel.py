@@ -13,6 +13,8 @@ from toolreel._driver.approvers import Always
 from toolreel._driver.performer import ImmediateApprover
 from toolreel._driver.run_result import Run
 from toolreel._internal.errors import CassetteError, EndpointConfigError
+from toolreel._journal.format import MemoryJournal
+from toolreel.cassette._varying.rule import Vary
 from toolreel.testing._assertions import assert_reel
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reel import LiveSide, Reel
@@ -134,6 +136,80 @@ def test_a_result_that_no_later_request_shows_is_compared_with_the_journal(files
         f"{files.journal(1)}: event 2 is not the recorded one; first change: event.output\n"
         '  recorded: "4"\n  now:      "3"'
     )
+
+
+def timed(now: str, tool: Tool | Callable[..., object] = stock, config: LoopConfig | None = None) -> Plan:
+    question = f"Now: {now}. How many pins are in stock?"
+    surface = PythonTools([tool]).surface
+    return Plan.of(model="m", messages=question, tools=surface, config=config or LoopConfig())
+
+
+NOW = Vary(pattern=r"Now: [0-9:]+", becomes="Now: <time>")
+
+
+@each_colour
+def test_a_run_whose_requests_may_vary_replays_with_its_approvals_and_its_journal(
+    files: ReelFiles, runs: str
+) -> None:
+    with serving(*SESSION) as server:
+        reel = Reel(files, LiveSide(server.url), recording=True, vary=[NOW])
+        held(reel, runs, timed("14:03", GUARDED), [GUARDED])
+        reel.finish()
+        reel.close()
+        reel.save()
+    before = [path.read_bytes() for path in (files.cassette, files.journal(1))]
+    for shared in (False, True):
+        reel = Reel(files, vary=() if shared else [NOW], shared=[NOW] if shared else ())
+        done = held(reel, runs, timed("15:04", GUARDED), [GUARDED])
+        reel.finish()
+        assert reel.fits == {NOW: 2}
+        assert_reel(done).noted("approval_asked").calls("stock").completed("There are 4.")
+    assert [path.read_bytes() for path in (files.cassette, files.journal(1))] == before
+
+
+def test_the_journal_alone_decides_what_is_the_recorded_request(files: ReelFiles) -> None:
+    with serving(*SESSION) as server:
+        reel = Reel(files, LiveSide(server.url), recording=True)
+        reel.run(timed("14:03"), [stock])
+        reel.close()
+        reel.save()
+    recorded = files.journal(1).read_text().splitlines()
+    # Another plan, under which the fingerprints of the requests are no longer those of the journal.
+    header = MemoryJournal(timed("99:99")).lines[0]
+    files.journal(1).write_text("\n".join([header, *recorded[1:-1], ""]))
+    said = complaint(ReplayMismatch, lambda: Reel(files, vary=[NOW]).run(timed("15:04"), [stock]))
+    assert "this send_request is not what the run wants there; the record was edited" in said
+
+
+@pytest.mark.parametrize(
+    ("rule", "fits"),
+    [
+        (Vary(pattern="[0-9]"), True),
+        (Vary(at="/messages/*/content", pattern="[0-9]"), True),
+        (Vary(at="/messages/2/content"), False),
+        (Vary(at="/messages/*/content", pattern="x"), False),
+    ],
+)
+def test_a_result_that_no_request_shows_may_vary_where_any_message_may(
+    files: ReelFiles, rule: Vary, fits: bool
+) -> None:
+    with serving(SESSION[0]) as server:
+        reel = Reel(files, LiveSide(server.url), recording=True)
+        reel.run(timed("14:03", config=LAST), [stock])
+        reel.close()
+        reel.save()
+
+    def other(part: str) -> int:
+        """How many of a part are in stock."""
+        return len(part)
+
+    reel = Reel(files, shared=[rule])
+    tools = [Tool.of(other, name="stock")]
+    if fits:
+        assert_reel(reel.run(timed("14:03", config=LAST), tools)).ended("max_turns")
+    else:
+        said = complaint(ReplayMismatch, lambda: reel.run(timed("14:03", config=LAST), tools))
+        assert "event 2 is not the recorded one; first change: event.output" in said
 
 
 def test_runs_that_are_missing_are_named(files: ReelFiles) -> None:

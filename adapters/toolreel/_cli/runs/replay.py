@@ -10,11 +10,12 @@ import click
 
 from toolreel._cli.options.driver_and_approval import driver_option
 from toolreel._cli.options.tools import tools_option
-from toolreel._cli.output.console import out
+from toolreel._cli.output.console import counted, labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.whole_run import show_run
 from toolreel._replay.replay import Driver, replay
 from toolreel.tools._python.tool import load_tools
+from toolreel_core._jsontext.canonical import Json
 
 
 @click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")
@@ -30,6 +31,9 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     then also supplies the model's replies. If a request or an event differs from the recording, the
     command prints the first difference and exits with 3.
 
+    A replay of a record asks exactly what was recorded, so it needs no rules about what may vary; it lists
+    those that the cassette has.
+
     \b
     toolreel run "Hello" --model m --base-url http://127.0.0.1:8080 --record hello
     toolreel replay hello
@@ -37,7 +41,20 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     tools = load_tools(tool_names)
     with redirect_stdout(sys.stderr):
         replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
-    show_run(replayed.run, as_machine=as_machine, extra={"replay": {"driver": driver, "identical": True}})
+    vary = _rules_in(replayed.cassette) if replayed.cassette else {}
+    extra: dict[str, Json] = {"driver": driver, "identical": True, **({"vary": vary} if vary else {})}
+    show_run(replayed.run, as_machine=as_machine, extra={"replay": extra})
     if not as_machine:
+        for rule, count in vary.items():
+            labelled(out, "may vary", f"{rule}: {counted(count, 'request')}")
         out.print(f"replay      {replayed.proof}", style="green")
     return 0
+
+
+def _rules_in(cassette: Path) -> dict[str, int]:
+    """The rules in a cassette, each with the number of requests that it fits."""
+    from toolreel.cassette._open_cassette import Recording
+
+    tape = Recording.load(cassette)
+    fits = tape.rules.fits_in(exchange.body for exchange in tape.exchanges)
+    return {rule.text: count for rule, count in fits.items()}

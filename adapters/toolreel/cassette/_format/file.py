@@ -14,13 +14,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound, VaryError
 from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.scanned_texts import interaction_texts, leaks_at
 from toolreel.cassette._format.bodies import Body
 from toolreel.cassette._format.yaml import TEXT_LIMIT
 from toolreel.cassette._lookup import RequestKey, canonical_body, request_key
+from toolreel.cassette._varying.header import Header
+from toolreel.cassette._varying.rule import stored
 from toolreel_core._jsontext.canonical import JsonText
 
 try:
@@ -41,7 +43,7 @@ class _Writer(Protocol):
 class _Reader(Protocol):
     """The reading half, as this persister uses it."""
 
-    def interactions(self, cassette_string: str, /) -> list[dict[str, Any]]: ...
+    def document(self, cassette_string: str, /) -> tuple[Header, list[dict[str, Any]]]: ...
 
 
 class _InPieces(Request):  # type: ignore[misc]
@@ -62,6 +64,8 @@ class CassetteFile:
     def __init__(self) -> None:
         self.keys: list[RequestKey] = []
         """After loading: the lookup key of each request."""
+        self.header = Header()
+        """After loading: what the file says; before saving: what it will say."""
         self.known_secrets: Mapping[str, str] = {}
         """Before saving: secret values by name, which must not be written."""
         self.secret_rules: SecretRules | None = None
@@ -73,14 +77,17 @@ class CassetteFile:
         """The requests and responses in a file.
 
         :raises CassetteError: if it cannot be read or is invalid
+        :raises VaryError: if it has a rule that cannot be used
         """
         try:
             text = read_file(Path(cassette_path))
             read = _read if len(text) > _WORTH_KEEPING else KEPT
             # A module is hashable, which not every checker knows.
-            requests, responses, keys = read(text, cast("Any", serializer))
+            self.header, requests, responses, keys = read(text, cast("Any", serializer))
         except (CassetteError, UnicodeEncodeError) as error:
             raise CassetteError(f"{cassette_path}: {error}") from error
+        except VaryError as error:
+            raise VaryError(f"{cassette_path}: {error}") from error
         self.keys = [*keys]
         return [*requests], [*responses]
 
@@ -105,11 +112,14 @@ class CassetteFile:
         """
         interactions = interaction_dicts(cassette_dict["requests"], cassette_dict["responses"])
         self._refuse_secrets(interactions)
-        return serializer.serialize({"version": 1, "interactions": interactions})
+        return serializer.serialize({"version": 1, "interactions": interactions, "header": self.header})
 
     def _refuse_secrets(self, interactions: list[dict[str, Any]]) -> None:
         seen: set[str] = set()
         beginnings = SharedBeginnings()
+        said = (("vary", text) for rule in self.header.vary for text in stored(rule).values())
+        for _, leak in leaks_at(said, self.known_secrets, self.secret_rules):
+            raise SecretFound(f"vary: a rule holds a secret ({leak.kind}); nothing was written")
         for number, entry in enumerate(interactions, 1):
             texts = interaction_texts(entry, beginnings)
             for place, leak in leaks_at(texts, self.known_secrets, self.secret_rules, seen):
@@ -121,12 +131,12 @@ class CassetteFile:
                 )
 
 
-def _read(text: str, serializer: _Reader) -> tuple[list[Any], list[dict[str, Any]], list[RequestKey]]:
-    """The requests and responses in a text, and the key of each request."""
-    interactions = serializer.interactions(text)
+def _read(text: str, serializer: _Reader) -> tuple[Header, list[Any], list[dict[str, Any]], list[RequestKey]]:
+    """The header of a text, its requests and responses, and the key of each request."""
+    header, interactions = serializer.document(text)
     requests = [_request(entry["request"]) for entry in interactions]
     responses = [_response(entry["response"]) for entry in interactions]
-    return [one for one, _ in requests], responses, [key for _, key in requests]
+    return header, [one for one, _ in requests], responses, [key for _, key in requests]
 
 
 KEPT: Final = lru_cache(maxsize=64)(_read)

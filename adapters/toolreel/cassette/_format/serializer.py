@@ -3,7 +3,8 @@
 In the file, bodies are trees and each message of a conversation is written once
 (:mod:`~toolreel.cassette._format.bodies`); repeated values such as ``tools`` are aliases. ``toolreel: 1`` is
 the version of this format, ``version: 1`` that of vcrpy's, and ``...`` at the end marks a complete file. A
-failed exchange has an ``error`` (:mod:`~toolreel.cassette._recorded_failures`).
+failed exchange has an ``error`` (:mod:`~toolreel.cassette._recorded_failures`). Rules and frozen values are
+in the header (:mod:`~toolreel.cassette._varying.header`).
 
 Files are untrusted: their structure is checked, and each error names the interaction and the key.
 """
@@ -18,6 +19,7 @@ from toolreel._journal.migrations import Versions
 from toolreel.cassette._format.bodies import Body, BodyReader, BodyWriter
 from toolreel.cassette._format.yaml import dump_yaml, load_yaml
 from toolreel.cassette._recorded_failures import KINDS, is_unanswered, unanswered
+from toolreel.cassette._varying.header import KEYS, Header, header_of
 from toolreel_core._jsontext.canonical import JsonText
 
 VERSIONS: Final[Versions[Mapping[str, Any]]] = Versions("cassette", CassetteError)
@@ -27,6 +29,7 @@ _VCR_VERSION: Final = 1
 _Kind = TypeVar("_Kind")
 _Form = TypeVar("_Form", bound=Body)
 _RERECORD: Final = "record the session again"
+_NO_HEADER: Final = Header()
 
 
 def serialize(cassette_dict: Mapping[str, Any]) -> str:
@@ -34,9 +37,11 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
 
     ``None`` equals an empty body, and a text equals the bytes of its UTF-8.
 
+    :param cassette_dict: vcrpy's dictionary; ours also has the :class:`Header` under ``header``
     :raises CassetteError: if the cassette has another form, or would not read back the same
     """
-    cassette = _mapping(cassette_dict, "the cassette", {"version", "interactions"})
+    cassette = _mapping(cassette_dict, "the cassette", {"version", "interactions"}, {"header"})
+    header: Header = cassette.get("header", _NO_HEADER)
     plain = [_plain(entry, n) for n, entry in enumerate(cassette["interactions"], 1)]
     writer = BodyWriter()
     for interaction in plain:
@@ -44,10 +49,14 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
     tree = {
         "toolreel": VERSIONS.newest,
         "version": _VCR_VERSION,
+        **header.stored,
         "interactions": [_written(entry, writer, n) for n, entry in enumerate(plain)],
     }
     text = dump_yaml(tree, writer.anchors())
-    back = [_plain(entry, n) for n, entry in enumerate(deserialize(text)["interactions"], 1)]
+    header_read, read = _deserialized(text, VERSIONS)
+    if header_read != header:
+        raise CassetteError("the header does not come back from YAML as it was; nothing was written")
+    back = [_plain(entry, n) for n, entry in enumerate(read, 1)]
     for n, (before, after) in enumerate(zip(plain, back, strict=True), 1):
         if before != after:
             raise CassetteError(
@@ -62,21 +71,35 @@ def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VE
 
     :raises CassetteError: if the text is not one that :func:`serialize` can write
     """
-    read = interactions(cassette_string, versions)
+    return {"version": _VCR_VERSION, "interactions": _deserialized(cassette_string, versions)[1]}
+
+
+def _deserialized(text: str, versions: Versions[Mapping[str, Any]]) -> tuple[Header, list[dict[str, Any]]]:
+    """The header and the interactions, with each body in one piece."""
+    header, read = document(text, versions)
     for entry in read:
         request = entry["request"]
         if isinstance(request["body"], tuple):
             request["body"] = JsonText(b"".join(request["body"]).decode())
-    return {"version": _VCR_VERSION, "interactions": read}
+    return header, read
 
 
-def interactions(
+def document(
     cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS
-) -> list[dict[str, Any]]:
-    """The interactions in a text, in vcrpy's form, with bodies of conversations in pieces.
+) -> tuple[Header, list[dict[str, Any]]]:
+    """The header and the interactions in a text, in vcrpy's form, with bodies of conversations in pieces.
 
     :raises CassetteError: as :func:`deserialize` does
     """
+    tree = _tree(cassette_string, versions)
+    reader = BodyReader()
+    entries = _typed(tree["interactions"], list, "interactions")
+    read = [_read(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
+    return header_of(tree), read
+
+
+def _tree(cassette_string: str, versions: Versions[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The top of a file, checked."""
     tree: Mapping[str, Any] = _typed(load_yaml(cassette_string), dict, "the top of the file")
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
@@ -84,10 +107,7 @@ def interactions(
     if tree.get("version") != _VCR_VERSION:
         known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
         raise CassetteError(f"version: {known}: {_RERECORD}")
-    _mapping(tree, "the cassette", {"toolreel", "version", "interactions"})
-    reader = BodyReader()
-    entries = _typed(tree["interactions"], list, "interactions")
-    return [_read(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
+    return _mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, KEYS)
 
 
 def _plain(entry: object, number: int) -> dict[str, Any]:

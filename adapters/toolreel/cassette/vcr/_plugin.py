@@ -21,19 +21,21 @@ What vcrpy records through the plugin is what every cassette of toolreel holds: 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra, VaryError
 from toolreel._secrets.project_rules import SecretRules
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import read_file, replace_file
 from toolreel.cassette._lookup import canonical_body, request_key
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break, is_unanswered
+from toolreel.cassette._varying.header import Header
+from toolreel.cassette._varying.rule import Vary, distinct, put_through
 from toolreel.cassette.vcr._convert import decoded
 from toolreel.cassette.vcr._vcrpy_files import stock_interaction
 
@@ -55,16 +57,24 @@ def register(
     *,
     known_secrets: Mapping[str, str] | None = None,
     secret_rules: SecretRules | None = None,
+    vary: Sequence[Vary] = (),
 ) -> VCR:
     """The same ``vcr.VCR``, which reads and writes cassettes of toolreel from now on.
 
     Registers :class:`Serializer` under :data:`NAME` and makes it the default, :class:`Persister`, and
     :func:`same_request` as the matcher :data:`NAME`, which you choose by ``match_on=["toolreel"]``. The
-    parameters are those of :class:`Serializer`.
+    other parameters are those of :class:`Serializer`.
+
+    :param vary: what may differ between recorded and new requests, besides the rules in a cassette; vcrpy
+        does not say when a session ends, so a rule that fits nothing is not noticed
     """
+
+    def same(one: Request, other: Request) -> bool:
+        return same_request(one, other, vary)
+
     recorder.register_serializer(NAME, Serializer(known_secrets, secret_rules))
     recorder.register_persister(Persister)
-    recorder.register_matcher(NAME, same_request)
+    recorder.register_matcher(NAME, same)
     recorder.serializer = NAME
     return recorder
 
@@ -92,6 +102,7 @@ class Serializer:
         if cassette_dict.get("metadata"):
             raise CassetteError("holds metadata (Cassette.get_metadata), for which this format has no place")
         tape = Recording.blank("")
+        tape.frozen.header = cassette_dict.get("header", tape.frozen.header)
         for number, entry in enumerate(cassette_dict["interactions"], 1):
             _append(tape, entry, f"interaction {number}")
         return tape.text(self._known, self._rules)
@@ -120,9 +131,13 @@ class Persister:
         if not os.path.lexists(cassette_path):
             raise CassetteNotFoundError
         try:
-            loaded: tuple[Any, ...] = deserialize(read_file(Path(cassette_path)), serializer)
-        except CassetteError as error:
-            raise CassetteError(f"{os.fspath(cassette_path)}: {error}") from error
+            text = read_file(Path(cassette_path))
+            loaded: tuple[Any, ...] = deserialize(text, serializer)
+            if rules := _header(text).vary:
+                for request in loaded[0]:
+                    setattr(request, _RULES, rules)
+        except (CassetteError, VaryError) as error:
+            raise type(error)(f"{os.fspath(cassette_path)}: {error}") from error
         return loaded
 
     @staticmethod
@@ -142,24 +157,40 @@ class Persister:
                 raise CassetteError(
                     "register the serializer along with the persister: toolreel.cassette.vcr.register()"
                 )
-            text = serializer.serialize({**cassette_dict, "interactions": entries})
-        except CassetteError as error:
+            header = _header(read_file(Path(cassette_path))) if os.path.lexists(cassette_path) else Header()
+            text = serializer.serialize({**cassette_dict, "interactions": entries, "header": header})
+        except (CassetteError, VaryError) as error:
             raise type(error)(f"{os.fspath(cassette_path)}: {error}") from error
         replace_file(Path(cassette_path), text.encode())
 
 
-def same_request(one: Request, other: Request) -> bool:
+_RULES: Final = "toolreel_vary"
+"""The attribute of a recorded request with the rules of its cassette: a matcher gets nothing else."""
+
+
+def _header(text: str) -> Header:
+    """The header of a cassette; read only where there may be one."""
+    start = text.partition("\ninteractions:")[0]
+    return cassette_format.document(text)[0] if start.count("\n") > 1 else Header()
+
+
+def same_request(one: Request, other: Request, vary: Sequence[Vary] = ()) -> bool:
     """Whether two requests are the same to toolreel; for ``VCR.register_matcher``.
 
     Method, endpoint with query, and body have to agree, where white space in JSON is no difference; scheme,
-    host, and the path above the endpoint may differ, so that any base URL will do.
+    host, and the path above the endpoint may differ, so that any base URL will do. Both bodies are put
+    through ``vary`` and the rules of the cassette first.
 
     :raises AssertionError: if they are not; vcrpy shows its text
     """
-    asked, recorded = ((read_body(request) or b"") for request in (one, other))
+    bodies: list[Any] = [read_body(request) or b"" for request in (one, other)]
+    asked, recorded = bodies
     (was, _), (now, _) = request_key(other.method, other.uri), request_key(one.method, one.uri)
     if was != now:
         raise AssertionError(f"{now} != {was}")
+    rules = distinct(getattr(other, _RULES, ()), vary)
+    if rules and put_through(asked, rules).body == put_through(recorded, rules).body:
+        return True
     if asked != recorded and _canonical(asked) != _canonical(recorded):
         matchers.body(one, other)  # raises with a readable difference, unless it is in the order of keys
         raise AssertionError("the keys in the body are in another order")

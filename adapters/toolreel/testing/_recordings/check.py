@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from toolreel._internal.errors import VaryError
 from toolreel._journal.format import VERSIONS, Recorded, read_journal
 from toolreel._replay.journal_performer import Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
@@ -27,7 +28,7 @@ from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol.codec import VERSION
 
 Kind: TypeAlias = Literal[
-    "leak", "unreadable", "version", "drift", "orphan", "old", "alone", "unplayed", "remains"
+    "leak", "unreadable", "version", "drift", "rule", "orphan", "old", "alone", "unplayed", "remains"
 ]
 
 NOTES: Final[frozenset[Kind]] = frozenset({"alone", "unplayed", "remains"})
@@ -118,6 +119,8 @@ class _Checker:
     def check(self, group: Group) -> CheckedRecording:
         """Check one recording."""
         interactions = self._cassette(group.cassette) if group.has_cassette else []
+        if interactions:
+            self._rules(group.cassette)
         journals = [read for path in group.journals if (read := self._journal(path))]
         readable = interactions is not None and len(journals) == len(group.journals)
         if journals and readable:
@@ -165,6 +168,17 @@ class _Checker:
             self._note(path, "leak", leak)
         return interactions
 
+    def _rules(self, path: Path) -> None:
+        """Look for rules in a cassette that fit none of its requests."""
+        try:
+            tape = Recording.load(path)
+        except VaryError as error:
+            self._note(path, "rule", _without(path, str(error)))
+            return
+        for rule, count in tape.rules.fits_in(exchange.body for exchange in tape.exchanges).items():
+            if not count:
+                self._note(path, "rule", f"{rule.text}: fits no request: correct or remove it")
+
     def _journal(self, path: Path) -> Recorded | None:
         text = _raw(path)
         for number, line in enumerate(text.split("\n"), 1):
@@ -179,7 +193,10 @@ class _Checker:
 
     def _rehearse(self, group: Group, journals: Iterable[Recorded]) -> None:
         """Run each plan again, and compare its requests with the cassette and its events with the journal."""
-        tape = Recording.load(group.cassette) if group.has_cassette else None
+        try:
+            tape = Recording.load(group.cassette) if group.has_cassette else None
+        except VaryError:
+            return  # a finding already
         for path, recorded in zip(group.journals, journals, strict=True):
             try:
                 _rehearsed(path, recorded, tape)

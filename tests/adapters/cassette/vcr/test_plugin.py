@@ -28,6 +28,7 @@ from toolreel._secrets.project_rules import SecretRules
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._transports import ReplayTransport, replaying
+from toolreel.cassette._varying.rule import Vary
 from toolreel.cassette.vcr._plugin import NAME, Persister, Serializer, register, same_request
 from toolreel_core._jsontext.canonical import canonical
 
@@ -260,3 +261,34 @@ def test_without_vcrpy_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "vcr", None)
     with pytest.raises(MissingExtra, match="vcrpy is not installed: it comes with the extra 'record'"):
         found.loader.exec_module(importlib.util.module_from_spec(found))
+
+
+def test_what_may_vary_is_no_difference_to_stock_vcrpy(tmp_path: Path) -> None:
+    path, nowhere = tmp_path / "a.yaml", "http://nowhere.invalid/v1/chat/completions"
+    rule = Vary(pattern=r"Now: \d+", becomes="Now: <time>")
+
+    def body(now: int, question: str = "Hi") -> bytes:
+        return canonical({"messages": [{"role": "user", "content": f"Now: {now}. {question}"}]}).encode()
+
+    def played(recorder: vcr.VCR, sent: bytes, url: str = nowhere) -> int:
+        with recorder.use_cassette(str(path)):
+            return by_requests(url, sent)[0]
+
+    def recorder(mode: str, *rules: Vary) -> vcr.VCR:
+        return register(STOCK(record_mode=mode, match_on=[NAME]), vary=rules)
+
+    with serving(lambda _: Answer(b"{}", headers=JSON)) as server:
+        url = f"{server.url}/v1/chat/completions"
+        assert played(recorder("all", rule), body(1), url) == 200
+        assert "Now: 1" in path.read_text()
+        assert played(recorder("none", rule), body(2)) == 200
+        for sent, rules in ((body(2, "Ho"), [rule]), (body(2), [])):
+            with pytest.raises(CannotOverwriteExistingCassetteException):
+                played(recorder("none", *rules), sent)
+        header = "vary: [{pattern: 'Now: [0-9]+', becomes: 'Now: <time>'}]\nseed: 7\n"
+        path.write_text(path.read_text().replace("version: 1\n", f"version: 1\n{header}"))
+        assert played(recorder("none"), body(3)) == 200
+        before = Recording.load(path).frozen.header
+        assert played(recorder("all"), body(4), url) == 200
+    assert Recording.load(path).frozen.header == before
+    assert "Now: 4" in path.read_text()

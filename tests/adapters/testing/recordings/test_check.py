@@ -161,6 +161,24 @@ def test_a_cassette_that_was_edited_no_longer_matches_its_journal(
     assert text in finding.text
 
 
+def test_a_rule_in_a_cassette_has_to_fit_one_of_its_requests(tree: Path) -> None:
+    path = tree / "workspace" / f"{NAME}.yaml"
+    edited(path, "version: 1\n", "version: 1\nvary:\n- at: /temperature\n")
+    assert check(tree, now=NOW).findings == ()
+    edited(path, "- at: /temperature\n", "- at: /temperature\n- at: /metadata/trace\n")
+    finding = only(check(tree, now=NOW))
+    assert (finding.path, finding.kind) == (path, "rule")
+    assert finding.text == "at /metadata/trace is ignored: fits no request: correct or remove it"
+
+
+def test_rules_in_a_cassette_have_to_leave_something_to_compare(tree: Path) -> None:
+    path = tree / "chat" / f"{NAME}.yaml"
+    edited(path, "version: 1\n", "version: 1\nvary:\n- at: /messages/0/content\n- at: /messages/1/content\n")
+    finding = only(check(tree, now=NOW))
+    assert finding.kind == "rule"
+    assert "leaves nothing of the messages of this request to compare" in finding.text
+
+
 def test_a_journal_that_lost_its_end_no_longer_matches(tree: Path) -> None:
     path = companion(tree / "workspace" / f"{NAME}.yaml")
     lines = path.read_text("utf-8").splitlines(keepends=True)

@@ -1,0 +1,95 @@
+"""What may differ between a recorded run and its replay, by rules about requests.
+
+A journal has no requests, only fingerprints that cover them. A recorded request is known all the same:
+folding the journal makes it again, and its fingerprint proves that it is the one. So a new request counts as
+the recorded one if it has the same place in the run, and both are the same after the rules. A difference that
+no rule explains fails as it does without rules.
+
+A tool's result may differ where the rules allow it in the message that tells it to the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import Final
+
+from toolreel._driver.ports import Wanted
+from toolreel._journal.format import Record, Recorded
+from toolreel._replay.retrace import retrace
+from toolreel.cassette._varying.rule import Vary, put_through, varied
+from toolreel_core._jsontext.canonical import Json, JsonText, parse
+from toolreel_core._plan.request import Request
+from toolreel_core._protocol.effects import RunTool, SendRequest, fingerprint
+from toolreel_core._protocol.events import Event, ToolReturned
+
+_UNSENT: Final = "-"
+"""The place of a result that no request tells: no index of a rule names it, only ``*``."""
+
+
+class AllowedDifferences:
+    """The differences from one recorded run that some rules allow."""
+
+    def __init__(self, recorded: Recorded, rules: Sequence[Vary]) -> None:
+        self._recorded: Final = recorded
+        self._rules: Final = rules
+        self._known: Final[dict[str, bytes]] = {}
+        """Digests of requests after the rules, by their own digest: each is compared more than once."""
+
+    def same(self, record: Record, effect: Wanted | None, event: Event) -> bool:
+        """Whether an effect of the replay and its answer count as those of a recorded line."""
+        if record.fp is None or effect is None or not self.same_effect(record, effect):
+            return False
+        return record.event == event or self._same_result(record, effect, event)
+
+    def same_effect(self, record: Record, effect: Wanted) -> bool:
+        """Whether an effect of the replay counts as that of a recorded line."""
+        if record.fp == fingerprint(effect):
+            return True
+        was = self._effects[record.n - 1]
+        return (
+            isinstance(was, SendRequest)
+            and isinstance(effect, SendRequest)
+            and was.ref == effect.ref
+            and self._compared(was.request) == self._compared(effect.request)
+        )
+
+    def _compared(self, request: Request) -> bytes:
+        """The digest of a request after the rules."""
+        known = self._known.get(request.digest)
+        if known is None:
+            body = put_through(b"".join(request.pieces()), self._rules).body
+            known = self._known[request.digest] = sha256(body).digest()
+        return known
+
+    def _same_result(self, record: Record, effect: Wanted, event: Event) -> bool:
+        was = record.event
+        if not (isinstance(effect, RunTool) and isinstance(was, ToolReturned)):
+            return False
+        place = self._place_of_result(record.n, effect.call_id)
+
+        def told(output: str) -> Json:
+            return varied({"messages": {place: {"content": output}}}, self._rules)[0]
+
+        return (
+            isinstance(event, ToolReturned)
+            and (was.ref, was.at_ms) == (event.ref, event.at_ms)
+            and told(was.output) == told(event.output)
+        )
+
+    def _place_of_result(self, n: int, call_id: str) -> str:
+        """The index of the message with a result in the next recorded request."""
+        for effect in self._effects[n:]:
+            if isinstance(effect, SendRequest):
+                body = parse(JsonText(effect.request.body))
+                messages = body.get("messages") if isinstance(body, Mapping) else None
+                for index, message in enumerate(messages if isinstance(messages, list) else []):
+                    if isinstance(message, Mapping) and message.get("tool_call_id") == call_id:
+                        return str(index)
+        return _UNSENT
+
+    @cached_property
+    def _effects(self) -> Sequence[Wanted | None]:
+        """The effect of each recorded line."""
+        return tuple(traced.effect for traced in retrace(self._recorded).events)

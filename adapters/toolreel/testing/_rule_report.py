@@ -1,0 +1,136 @@
+"""What a pytest session says about rules: how often each was used, and which of them were not.
+
+Each test that passes says in its report which rules it had, how many of its requests each fits, and which
+recording it played; reports reach the main process from workers of xdist too. A rule that the test itself
+gave was checked by then. One that tests share (from ``pyproject.toml``, or the marker of a class or module)
+has to fit a request of one of them. If it fits none, that is an error, unless it fits a recording that was
+not played: if you run one test, you hear nothing about the rules of others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from toolreel._internal.errors import AdapterError
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._varying.rule import Vary, put_through, rule_of, stored
+
+RULES: Final = "reel_rules"
+"""The user property of a test's report that has its rules."""
+
+_FOLDER: Final = "reels"
+
+
+class GivenRule(NamedTuple):
+    """A rule, and who gave it."""
+
+    source: str
+    """``pyproject.toml``, the id of a class or module, the id of a test, or the path of a recording."""
+    shared: bool
+    """Whether it is for more tests than one."""
+    rule: Vary
+
+    @property
+    def text(self) -> str:
+        """The rule in a line of a report."""
+        return f"{self.source}: {self.rule.text}"
+
+
+def told(recording: Path, fits: Iterable[tuple[GivenRule, int]]) -> str:
+    """The value of :data:`RULES` for a test that passed."""
+    rules = [[given.source, given.shared, stored(given.rule), count] for given, count in fits]
+    return json.dumps({"recording": os.fspath(recording), "rules": rules})
+
+
+@dataclass(slots=True)
+class RuleReport:
+    """The rules of all tests of a session."""
+
+    _requests: Counter[GivenRule] = field(default_factory=Counter[GivenRule])
+    _tests: Counter[GivenRule] = field(default_factory=Counter[GivenRule])
+    _played: set[Path] = field(default_factory=set[Path])
+
+    def add(self, value: str) -> None:
+        """Take in what a test told."""
+        tree = json.loads(value)
+        self._played.add(Path(tree["recording"]))
+        for source, shared, rule, count in tree["rules"]:
+            given = GivenRule(source, shared, rule_of(rule))
+            self._requests[given] += count
+            self._tests[given] += count > 0
+
+    @property
+    def used(self) -> Sequence[str]:
+        """A line for each rule that was used."""
+        return [
+            f"{given.text}: {_counted(count, 'request')} in {_counted(self._tests[given], 'test')}"
+            for given, count in sorted(self._requests.items(), key=lambda one: one[0].text)
+            if count
+        ]
+
+    def unused(self, folders: Iterable[Path]) -> Sequence[str]:
+        """A line for each shared rule that fits nothing.
+
+        :param folders: where recordings are that may not have been played
+        """
+        left = [given for given, count in self._requests.items() if given.shared and not count]
+        if not left:
+            return []
+        others = [path for path in _recordings(folders) if path not in self._played]
+        fitting = {rule for path in others for rule in _fitting(path, [given.rule for given in left])}
+        return [
+            f"{given.text}: fits no request of any recording: correct or remove it"
+            for given in sorted(left, key=lambda one: one.text)
+            if given.rule not in fitting
+        ]
+
+
+def reel_folders(root: Path, skipped: Sequence[str]) -> Iterator[Path]:
+    """The folders of recordings next to tests.
+
+    :param skipped: patterns of folders that pytest does not enter
+    """
+    for folder, names, _ in os.walk(root):
+        names[:] = [name for name in names if not any(fnmatchcase(name, one) for one in skipped)]
+        if _FOLDER in names:
+            names.remove(_FOLDER)
+            yield Path(folder) / _FOLDER
+
+
+def _recordings(folders: Iterable[Path]) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted(folder.rglob("*.yaml"))
+
+
+def _fitting(path: Path, rules: Sequence[Vary]) -> Iterator[Vary]:
+    """The rules that fit a request of a recording; none if it cannot be read."""
+    try:
+        exchanges = Recording.load(path).exchanges
+    except AdapterError:
+        return
+    for rule in rules:
+        if any(_fits(rule, exchange.body) for exchange in exchanges):
+            yield rule
+
+
+def _fits(rule: Vary, body: bytes) -> bool:
+    try:
+        return bool(put_through(body, [rule]).used)
+    except AdapterError:
+        return True
+
+
+def _counted(number: int, name: str) -> str:
+    """A number with its noun.
+
+    >>> _counted(1, "test"), _counted(2, "test")
+    ('1 test', '2 tests')
+    """
+    return f"{number} {name}{'' if number == 1 else 's'}"

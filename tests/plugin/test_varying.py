@@ -1,0 +1,404 @@
+"""Tests whose prompts have a time, an id or a path in them, in real sessions of pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.plugin.project import SESSION, Project
+from tests.servers.chat_server import replying, serving
+from toolreel.testing import calling, saying
+
+PROMPT = """
+import itertools, os
+from toolreel.cassette import Vary
+
+NOW = Vary(pattern=r"Now: [0-9-]{10} [0-9:]{5}", becomes="Now: <time>")
+TIME = os.environ.get("THE_TIME", "2026-11-22 14:03")
+
+def timed():
+    return asking(f"Now: {TIME}. How many pins are in stock?")
+"""
+
+GIVEN = {
+    "in the test": """
+def test_pins(reel):
+    reel.vary(NOW)
+    assert_reel(reel.run(timed(), TOOLS)).called("stock").completed("There are 4.")
+""",
+    "by the marker": """
+@pytest.mark.reel(vary=[NOW])
+def test_pins(reel):
+    assert_reel(reel.run(timed(), TOOLS)).called("stock").completed("There are 4.")
+""",
+    "async": """
+@pytest.mark.anyio
+@pytest.mark.reel("test_agent/test_pins", vary=[NOW])
+async def test_pins(reel):
+    assert_reel(await reel.arun(timed(), [stock])).called("stock").completed("There are 4.")
+""",
+}
+
+PLAIN = """
+def test_pins(reel):
+    assert_reel(reel.run(timed(), TOOLS)).called("stock").completed("There are 4.")
+"""
+
+TABLE = """
+[[tool.toolreel.vary]]
+pattern = "Now: [0-9-]{10} [0-9:]{5}"
+becomes = "Now: <time>"
+"""
+USED = "pattern 'Now: [[]0-9-]{10} [[]0-9:]{5}' becomes 'Now: <time>'"
+"""As ``fnmatch_lines`` wants it."""
+
+
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THE_TIME", "2027-01-01 00:00")
+
+
+def recordings(project: Project) -> dict[str, bytes]:
+    return {name: (project.path / "reels" / name).read_bytes() for name in project.files()}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_a_prompt_with_the_time_replays_at_another_time(
+    project: Project, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    project.tests(PROMPT + GIVEN[given])
+    times = 2 if given == "async" else 1  # asyncio and trio share the recording
+    project.record().assert_outcomes(passed=times)
+    before = recordings(project)
+    assert b"Now: 2026-11-22 14:03" in before["test_agent/test_pins.yaml"]
+    later(monkeypatch)
+    result = project.run()
+    result.assert_outcomes(passed=times)
+    result.stdout.fnmatch_lines(
+        ["*= what may vary in recordings =*", f"test_agent.py::test_pins*: {USED}: 2 *"]
+    )
+    assert recordings(project) == before
+    assert result.ret == 0
+
+
+def test_without_a_rule_it_is_a_drift(
+    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(PROMPT + PLAIN)
+    later(monkeypatch)
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["first change: messages?0?.content", "  request: *Now: 2027-01-01 00:00*"])
+
+
+def test_what_differs_elsewhere_is_a_drift_under_a_rule(
+    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(PROMPT + GIVEN["in the test"])
+    later(monkeypatch)
+    project.edit("test_agent.py", "How many pins", "How many pens")
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["first change: messages?0?.content", "  request:*Now: <time>. How many pens*"]
+    )
+
+
+def test_a_tool_that_gives_another_result_is_a_drift_under_a_rule(
+    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(PROMPT + GIVEN["in the test"])
+    later(monkeypatch)
+    project.edit("agent.py", '{"pin": 4}', '{"pin": 5}')
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["first change: messages?2?.content"])
+
+
+TICKET = """
+import itertools
+from toolreel.cassette import Vary
+
+NUMBERS = itertools.count(int(__import__("os").environ.get("FIRST", "100")))
+
+def ticket(part: str) -> str:
+    \"\"\"A ticket for a part.\"\"\"
+    return f"ticket {next(NUMBERS)} for {part}"
+
+def test_ticket(reel):
+    reel.vary(RULE)
+    plan = Plan.of(model="m", messages="A ticket for a pin, please.", tools=[PythonTools([ticket]).surface])
+    assert_reel(reel.run(plan, [ticket])).called("ticket").completed()
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "passes"),
+    [
+        ('Vary(pattern="ticket [0-9]+", becomes="ticket <n>")', True),
+        ('Vary(at="/messages/*/content", pattern="ticket [0-9]+")', True),
+        ('Vary(at="/messages/2/content")', True),
+        ('Vary(at="/messages/0/content", pattern="ticket")', False),
+        ('Vary(at="/messages/2/content", pattern="for pin")', False),
+    ],
+)
+def test_a_result_may_vary_where_the_rules_allow_it_in_the_request(
+    project: Project, monkeypatch: pytest.MonkeyPatch, rule: str, passes: bool
+) -> None:
+    source = TICKET.replace("RULE", rule).replace("tools=[PythonTools([ticket]).surface]", "tools=SURFACE")
+    source = source.replace(
+        "def test_ticket",
+        "from toolreel import PythonTools\nSURFACE = PythonTools([ticket]).surface\n\ndef test_ticket",
+    )
+    project.tests(source)
+    script = (replying(calling(("ticket", {"part": "pin"}))), replying(saying("Done.")))
+    project.record(script=script)
+    monkeypatch.setenv("FIRST", "7")
+    result = project.here()
+    result.assert_outcomes(passed=1) if passes else result.assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize("mode", ["record", "replay"])
+def test_a_rule_of_a_test_that_fits_nothing_fails_the_test(project: Project, mode: str) -> None:
+    used, unused = GIVEN["in the test"], GIVEN["in the test"].replace("NOW", 'NOW, Vary(at="/user")')
+    project.tests(PROMPT + (unused if mode == "record" else used))
+    result = project.record()
+    if mode == "replay":
+        result.assert_outcomes(passed=1)
+        project.tests(PROMPT + unused)
+        result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*the rule (at /user is ignored) fits no request of this session: correct or *"]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_rule_of_a_test_without_requests_fails_it(project: Project) -> None:
+    project.tests(PROMPT + "\ndef test_none(reel):\n    reel.vary(NOW)\n")
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the test made no request, so the rule (*) fits none: remove it"])
+
+
+def test_a_rule_comes_before_the_first_use(project: Project, recorded: Callable[[str], None]) -> None:
+    recorded(PROMPT + PLAIN)
+    project.tests(PROMPT + PLAIN + "    reel.vary(NOW)\n")
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*reel.vary: the reel has been used already; give the rules before its first use"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ('vary=[Vary(at="user")]', "*at: 'user' is no JSON Pointer: it begins with '/'*"),
+        ('vary=["/user"]', "*the marker reel: vary has '/user', which is no toolreel.cassette.Vary(...)"),
+    ],
+)
+def test_a_rule_that_is_none_is_named(project: Project, marker: str, said: str) -> None:
+    project.tests(PROMPT + f"\n@pytest.mark.reel({marker})\ndef test_pins(reel):\n    pass\n")
+    result = project.here()
+    result.stdout.fnmatch_lines([said])
+    assert result.ret != 0
+
+
+def test_rules_of_the_project_are_for_all_tests(
+    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(PROMPT + PLAIN)
+    (project.path / "pyproject.toml").write_text(TABLE)
+    project.tests(
+        PROMPT
+        + PLAIN
+        + '\ndef test_other(reel):\n    assert_reel(reel.run(Plan.of(model="m", messages="?")))\n'
+    )
+    project.record("-k", "other", script=[replying(saying("Yes."))]).assert_outcomes(passed=1, deselected=1)
+    later(monkeypatch)
+    result = project.run()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 2 requests in 1 test"])
+    assert result.ret == 0
+
+
+MANY = """
+@pytest.mark.parametrize("number", range(4))
+def test_box(reel, number):
+    plan = Plan.of(model="m", messages=f"Now: {TIME}. How many pins are in box {number}?")
+    assert_reel(reel.run(plan)).completed("There are 4.")
+
+def test_other(reel):
+    assert_reel(reel.run(Plan.of(model="m", messages="And shims?"))).completed("There are 4.")
+"""
+UNUSED = '\n[[tool.toolreel.vary]]\nat = "/metadata/trace"\n'
+SAID = "ERROR pyproject.toml: at /metadata/trace is ignored: fits no request of any recording: correct or *"
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_rule_of_the_project_that_fits_nothing_fails_the_session(
+    project: Project, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
+    project.tests(PROMPT + MANY)
+    with serving(*[replying(saying("There are 4."))] * 5) as server:
+        project.run(*workers, "--reel=record", "--reel-live-url", server.url).assert_outcomes(passed=5)
+    (project.path / "pyproject.toml").write_text(TABLE)
+    later(monkeypatch)
+    result = project.run(*workers)
+    result.assert_outcomes(passed=5)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 4 requests in 4 tests"])
+    (project.path / "pyproject.toml").write_text(TABLE + UNUSED)
+    result = project.run(*workers)
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["*= rules that fit nothing =*", SAID])
+    assert result.ret == 1
+
+
+def test_a_rule_of_the_project_is_not_missed_where_its_recordings_were_not_played(project: Project) -> None:
+    project.tests(PROMPT + MANY)
+    project.record(script=[replying(saying("There are 4."))] * 5).assert_outcomes(passed=5)
+    (project.path / "pyproject.toml").write_text(TABLE)
+    result = project.here("-k", "other")
+    result.assert_outcomes(passed=1, deselected=4)
+    assert result.ret == 0
+    project.tests(PROMPT + MANY.replace("There are 4.", "There are 5.", 1))  # four fail and were not played
+    result = project.here()
+    result.assert_outcomes(passed=1, failed=4)
+    result.stdout.no_fnmatch_line("*rules that fit nothing*")
+    (project.path / "pyproject.toml").write_text(UNUSED)
+    assert project.here("-k", "other").ret == 1, "no recording has such a request, played or not"
+
+
+def test_a_session_that_plays_no_recording_reads_no_rules(project: Project) -> None:
+    project.tests("def test_one():\n    pass\n")
+    (project.path / "pyproject.toml").write_text(UNUSED.replace("/metadata", "metadata"))
+    result = project.here()
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (
+            TABLE + UNUSED.replace('"/m', '"m'),
+            "*pyproject.toml, line 6: tool.toolreel.vary?1?: at: 'metadata/trace' *",
+        ),
+        (
+            UNUSED.replace("at =", "path ="),
+            "*line 2: tool.toolreel.vary?0?: 'path' is no part of a rule; there are at, *",
+        ),
+        ("[tool.toolreel]\nvery = 1\n", "*line 2: tool.toolreel.very: is no setting; there is vary"),
+        (
+            "[tool.toolreel]\nvary = 1\n",
+            "*line 2: tool.toolreel.vary: expected tables, ??tool.toolreel.vary??",
+        ),
+    ],
+)
+def test_a_rule_of_the_project_that_is_none_is_named_with_its_line(
+    project: Project, recorded: Callable[[str], None], table: str, said: str
+) -> None:
+    recorded(PROMPT + PLAIN)
+    (project.path / "pyproject.toml").write_text(table)
+    result = project.here()
+    assert result.ret != 0
+    result.stdout.fnmatch_lines([said])
+
+
+CLASS = """
+@pytest.mark.reel(vary=[NOW])
+class TestPins:
+    def test_timed(self, reel):
+        assert_reel(reel.run(timed(), TOOLS)).completed("There are 4.")
+
+    def test_plain(self, reel):
+        assert_reel(reel.run(Plan.of(model="m", messages="?"))).completed()
+"""
+
+
+def test_a_rule_of_a_class_has_to_fit_one_of_its_tests(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.tests(PROMPT + CLASS)
+    script = (*SESSION, replying(saying("Yes.")))
+    assert project.record(script=script).ret == 0
+    later(monkeypatch)
+    result = project.here()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines([f"test_agent.py::TestPins: {USED}: 2 requests in 1 test"])
+    assert project.here("-k", "plain").ret == 0
+    project.tests(PROMPT + CLASS.replace("vary=[NOW]", 'vary=[NOW, Vary(at="/user")]'))
+    result = project.here()
+    result.stdout.fnmatch_lines(["ERROR test_agent.py::TestPins: at /user is ignored: fits no request of *"])
+    assert result.ret == 1
+
+
+def test_a_recording_carries_its_own_rules(
+    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(PROMPT + PLAIN)
+    rule = "vary: [{pattern: 'Now: [0-9-]{10} [0-9:]{5}', becomes: 'Now: <time>'}]"
+    project.edit("reels/test_agent/test_pins.yaml", "version: 1\n", f"version: 1\n{rule}\n")
+    later(monkeypatch)
+    result = project.here()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"reels/test_agent/test_pins.yaml: {USED}: 2 requests in 1 test"])
+    project.record().assert_outcomes(passed=1)
+    assert "Now: <time>" in (project.path / "reels/test_agent/test_pins.yaml").read_text()
+    project.edit("reels/test_agent/test_pins.yaml", "Now: [0-9-]", "Then: [0-9-]")
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*test_pins.yaml: the rule (*Then: *) fits no request of this session*"])
+
+
+FROZEN = """
+from toolreel import PythonTools
+
+def test_order(reel):
+    def order(part: str) -> str:
+        \"\"\"Order a part.\"\"\"
+        return reel.new_id("order")
+
+    me = f"{reel.new_id()}, {reel.random.random()}"
+    question = f"Now: {reel.now:%Y-%m-%d %H:%M:%S}. I am {me}. A pin, please."
+    plan = Plan.of(model="m", messages=question, tools=PythonTools([order]).surface)
+    assert_reel(reel.run(plan, [order])).called("order").completed()
+"""
+
+
+def test_a_frozen_clock_and_seeded_ids_replay_without_a_rule(project: Project) -> None:
+    project.tests(FROZEN)
+    script = (replying(calling(("order", {"part": "pin"}))), replying(saying("Done.")))
+    project.record(script=script).assert_outcomes(passed=1)
+    result = project.run("-n", "2")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*what may vary*")
+    text = (project.path / "reels/test_agent/test_order.yaml").read_text()
+    assert "\nnow: '20" in text
+    project.edit("reels/test_agent/test_order.yaml", "\nnow: '20", "\nnow: '19")
+    project.here().assert_outcomes(failed=1)
+
+
+def test_a_test_that_only_asks_for_the_time_has_a_recording(project: Project) -> None:
+    project.tests("""
+def test_time(reel):
+    with open("times", "a") as times:
+        print(reel.now.isoformat(), reel.new_id(), file=times)
+""")
+    project.record(script=()).assert_outcomes(passed=1)
+    project.here().assert_outcomes(passed=1)
+    assert project.files() == ["test_agent/test_time.yaml"]
+    first, second = (project.path / "times").read_text().splitlines()
+    assert first == second
+
+
+def test_a_time_that_was_not_recorded_is_an_error(project: Project, recorded: Callable[[str], None]) -> None:
+    recorded(PROMPT + PLAIN)
+    project.tests(PROMPT + PLAIN.replace("timed()", "asking(str(reel.now))"))
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*test_pins.yaml: was recorded by a session that did not use now: record it again", "To record: *"]
+    )
