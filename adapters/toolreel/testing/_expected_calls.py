@@ -60,7 +60,7 @@ def _format_arguments(arguments: Json) -> str:
 
 
 def _calls(run: Run) -> Iterator[CallMade]:
-    messages = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
+    messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
     for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage):
             results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])

@@ -226,6 +226,17 @@ class ModelNudged:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputRejected:
+    """A final answer does not fit the plan's output."""
+
+    turn: int
+    error: str
+    """What is wrong with it, by JSON pointers."""
+    asked_again: bool
+    """Whether the model is asked again; otherwise the run ends."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecoveryTried:
     """The reply was empty, and the model is asked again."""
 
@@ -278,6 +289,7 @@ Note: TypeAlias = (
     | CallRepeated
     | RetryPlanned
     | ModelNudged
+    | OutputRejected
     | RecoveryTried
     | ToolsDropped
     | LateAnswer

@@ -53,6 +53,7 @@ from toolreel_core._protocol.outcome import (
     ContentFiltered,
     ContextOverflow,
     EmptyFinal,
+    InvalidOutput,
     InvalidReply,
     MaxTurns,
     NoToolCalls,
@@ -486,6 +487,11 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
         presets=["a"],
     )
     yield Playbook(odd).play(asks(), replies("Hello."), done)
+    typed = replace(
+        Plan.of(model="m", messages="hi", output={"type": "object"}), config=LoopConfig(output_retries=0)
+    )
+    not_json = "Your answer is not valid JSON: Expecting value at line 1, column 1."
+    yield Playbook(typed).play(asks(), replies("No."), finishes(InvalidOutput("No.", not_json)))
     yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)

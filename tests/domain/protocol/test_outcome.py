@@ -15,6 +15,7 @@ KINDS: tuple[type[Any], ...] = get_args(Outcome)
 def test_every_way_to_end_has_a_name_of_its_own() -> None:
     assert {kind.__name__: kind.name for kind in KINDS} == {
         "Completed": "completed",
+        "InvalidOutput": "invalid_output",
         "EmptyFinal": "empty_final",
         "MaxTurns": "max_turns",
         "NoToolCalls": "no_tool_calls",

@@ -17,6 +17,7 @@ COUNTS: dict[str, int] = {
     "max_tool_output_bytes": 1,
     "max_argument_depth": 1,
     "nudge_no_tool_calls": 0,
+    "output_retries": 0,
     "max_tries": 1,
     "retry_base_ms": 0,
     "retry_cap_ms": 0,
@@ -58,6 +59,7 @@ NAMES = [
 ]
 OTHERS = [
     "argument_repairs",
+    "output_mode",
     "text_calls_for",
     "tool_use_mode",
     "tool_failure_policy",
@@ -92,6 +94,8 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "repetition_warn": 3,
         "repetition_stop": 5,
         "nudge_no_tool_calls": 0,
+        "output_mode": "auto",
+        "output_retries": 2,
         "fix_empty_final": True,
         "fix_empty_final_disable_tools": True,
         "fix_empty_final_text": "Now answer in words: what is the result?",

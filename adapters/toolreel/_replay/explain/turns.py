@@ -121,6 +121,9 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             )
         case notes.ModelNudged():
             return turn.remarked(f"the model is asked to call a tool ({note.why})")
+        case notes.OutputRejected():
+            then = "the model is asked again" if note.asked_again else "the run ends"
+            return turn.remarked(f"the answer does not fit the output; {then}: {note.error}")
         case notes.RecoveryTried():
             return turn.remarked("an empty reply; the model is asked once more")
         case notes.ToolsDropped():
@@ -144,7 +147,7 @@ def _calling(recorded: Iterable[notes.Note]) -> tuple[int, ...]:
 def _calls(run: Run) -> Iterator[tuple[CallSummary, ...]]:
     """The calls of each assistant message that have a result."""
     provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
-    messages = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
+    messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
     for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage) and message.calls:
             results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])

@@ -13,6 +13,7 @@ from toolreel_core._protocol.outcome import (
     ContentFiltered,
     ContextOverflow,
     EmptyFinal,
+    InvalidOutput,
     InvalidReply,
     MaxTurns,
     NoToolCalls,
@@ -67,6 +68,8 @@ def _by_outcome(scenario: Scenario, seen: Evidence) -> Verdict:  # noqa: PLR0912
     match outcome:
         case Completed():
             return _by_checks(scenario, seen)
+        case InvalidOutput():
+            return _because("task.outcome:output", outcome.error)
         case EmptyFinal():
             return _because("wire.empty_response", "the last reply was empty")
         case MaxTurns():
