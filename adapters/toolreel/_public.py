@@ -31,6 +31,7 @@ from toolreel._internal.errors import (
     McpServerError,
     MissingExtra,
     OpenApiError,
+    OutputError,
     ResultsError,
     SecretFound,
     SecretRulesError,
@@ -53,6 +54,7 @@ from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
 from toolreel.tools._python.tool import Tool, tool
 from toolreel.tools._router import AsyncRouter, Router
+from toolreel.tools._typed_output import Output, output_of
 from toolreel_core import (
     ANSWERS,
     ApprovalGiven,
@@ -65,11 +67,13 @@ from toolreel_core import (
     Effect,
     Event,
     Finish,
+    InvalidOutput,
     Json,
     LoopConfig,
     Message,
     Note,
     Outcome,
+    OutputSpec,
     Plan,
     Preset,
     Presets,
@@ -139,6 +143,7 @@ __all__ = [
     "ForkError",
     "Forked",
     "InstantClock",
+    "InvalidOutput",
     "Isolation",
     "Journal",
     "JournalError",
@@ -154,6 +159,9 @@ __all__ = [
     "Note",
     "OpenApiError",
     "Outcome",
+    "Output",
+    "OutputError",
+    "OutputSpec",
     "Performer",
     "Plan",
     "Ports",
@@ -211,6 +219,7 @@ __all__ = [
     "fork",
     "go_on",
     "masked",
+    "output_of",
     "parse_journal",
     "read_journal",
     "register_transform",
