@@ -9,6 +9,7 @@ from typing import Final, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, sound
+from toolreel_core._jsontext.partial import partial_value
 from toolreel_core._jsontext.tree_access import json_text
 from toolreel_core._schema.validation import check_schema
 from toolreel_core._schema.walk import changed_within
@@ -88,6 +89,18 @@ class OutputSpec:
     def value_of(self, answer: JsonText) -> JsonText:
         """The value in an answer that fits :attr:`sent`."""
         return canonical(cast("Tree", parse(answer))[VALUE]) if self.wrapped else answer
+
+    def partial(self, text: str) -> Json:
+        """The value in an answer that is still being written, for showing; ``None`` if there is none yet.
+
+        >>> OutputSpec.of({"type": "array"}).partial('{"value": [1, 2')
+        [1]
+
+        :param text: what the model has written so far, as text or as arguments of the final tool
+        """
+        value = partial_value(text)
+        is_wrapper = self.wrapped and isinstance(value, Mapping) and value.keys() <= {VALUE}
+        return cast("Tree", value).get(VALUE) if is_wrapper else value
 
     @property
     def keys(self) -> frozenset[str]:

@@ -104,3 +104,17 @@ def test_a_model_gives_its_schema() -> None:
 def test_what_cannot_be_asked_for_is_refused(make: object, why: str) -> None:
     assert callable(make)
     assert complaint(ConfigError, make).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        (POINT, '{"x": 1, "y": 2', {"x": 1}),
+        ({}, '{"value": [1, {"a": "b', [1, {"a": "b"}]),
+        ({}, '{"value": ', None),
+        ({}, "[1, 2", [1]),
+        ({}, '{"a": 1, ', {"a": 1}),
+    ],
+)
+def test_the_value_is_shown_while_it_is_written(schema: dict[str, Json], text: str, value: Json) -> None:
+    assert OutputSpec.of(schema).partial(text) == value
