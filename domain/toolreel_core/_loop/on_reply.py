@@ -26,6 +26,7 @@ from toolreel_core._protocol.notes import (
     ContentStripped,
     IgnoreReason,
     Note,
+    OutputCalled,
     QuirkApplied,
     RepairApplied,
     ReplyRead,
@@ -237,6 +238,7 @@ def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, too
     state, spec = state.said(_assistant_message(calls, reply.carry)), state.plan.output
     if spec is None or not all(is_final(call, state.plan) for call in calls):
         return run_calls(state, calls, notes)
+    notes = (*notes, OutputCalled(state.tally.turns, len(calls)))
     nudge = final_call_too_early(state, spec, calls, notes) if tools_sent else None
     return nudge or answer_by_call(state, spec, calls, notes, tools_sent=tools_sent)
 

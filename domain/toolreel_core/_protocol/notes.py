@@ -226,6 +226,14 @@ class ModelNudged:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputCalled:
+    """The model gave its final answer as a call of the final tool, which is never run."""
+
+    turn: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
 class OutputRejected:
     """A final answer does not fit the plan's output."""
 
@@ -289,6 +297,7 @@ Note: TypeAlias = (
     | CallRepeated
     | RetryPlanned
     | ModelNudged
+    | OutputCalled
     | OutputRejected
     | RecoveryTried
     | ToolsDropped

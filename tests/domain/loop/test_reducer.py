@@ -492,6 +492,9 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
     )
     not_json = "Your answer is not valid JSON: Expecting value at line 1, column 1."
     yield Playbook(typed).play(asks(), replies("No."), finishes(InvalidOutput("No.", not_json)))
+    by_call = replace(typed, config=LoopConfig(output_mode="tool"))
+    answer = Completed("{}", JsonText("{}"))
+    yield Playbook(by_call).play(asks(), replies_calling(("call_a", "final_answer", "{}")), finishes(answer))
     yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)

@@ -132,7 +132,7 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return replace(turn, approvals=(*turn.approvals, note.name))
         case notes.CallRejected() | notes.CallStarted() | notes.CallEnded() | notes.CallAbandoned():
             return turn
-        case notes.LateAnswer() | notes.RunSettled():
+        case notes.LateAnswer() | notes.RunSettled() | notes.OutputCalled():
             return turn
         case _:
             assert_never(note)
@@ -140,7 +140,13 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
 
 def _calling(recorded: Iterable[notes.Note]) -> tuple[int, ...]:
     """The turns whose reply had calls that were not ignored, in order."""
-    kinds = (notes.CallRejected, notes.CallStarted, notes.CallAbandoned, notes.ApprovalAsked)
+    kinds = (
+        notes.CallRejected,
+        notes.CallStarted,
+        notes.CallAbandoned,
+        notes.ApprovalAsked,
+        notes.OutputCalled,
+    )
     return tuple(dict.fromkeys(note.turn for note in recorded if isinstance(note, kinds)))
 
 

@@ -422,7 +422,8 @@ def test_an_answer_as_a_call_in_text_is_read_by_its_dialect() -> None:
     unread = plan_of(output_mode="tool")
     nudge = (
         "Your reply looks like a tool call written as text, and nothing was run. "
-        "The tools are: final_answer. If you need one, make a tool call; if this was your answer, put such markup into a code block."
+        "The tools are: final_answer. If you need one, make a tool call; "
+        "if this was your answer, put such markup into a code block."
     )
     played(
         unread,
