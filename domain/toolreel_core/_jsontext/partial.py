@@ -6,7 +6,6 @@ It is for showing only. Nothing that runs or ends a run reads truncated text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, either, read
@@ -51,15 +50,15 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     return None if closed is None else read(closed, max_depth=max_depth).value_or(None)
 
 
-@dataclass(slots=True)
 class _Prefix:
     """The longest beginning of a text that closers make a JSON value."""
 
-    text: str
-    max_depth: int
-    expected: _Expected = "value"
-    stack: list[str] = field(default_factory=list)
-    best: str | None = None
+    def __init__(self, text: str, max_depth: int) -> None:
+        self.text = text
+        self.max_depth = max_depth
+        self.expected: _Expected = "value"
+        self.stack: list[str] = []
+        self.best: str | None = None
 
     def closed(self) -> str | None:
         """The beginning with its closers."""

@@ -79,16 +79,18 @@ def judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Faul
 def is_asked_for(plan: Plan, text: str) -> bool:
     """Whether a text is, as a whole, the JSON object that was asked for.
 
-    Its keys have to be declared: a schema that takes any object would also take the JSON of a call.
+    Its keys have to be declared: a schema that takes any object would also take the JSON of a call. A call of
+    the final tool, which is never run, is an answer in any notation.
     """
-    if plan.output is None:
+    spec = plan.output
+    if spec is None:
         return False
     found = _answers(plan, text)
-    if not found.whole:
+    tree = found.readings[0].tree if found.whole else None
+    if not isinstance(tree, Mapping) or not tree:
         return False
-    tree = found.readings[0].tree
-    declared = isinstance(tree, Mapping) and bool(tree) and tree.keys() <= plan.output.keys
-    return declared and isinstance(_fit(plan.output, plan.config, found.readings[0], bare=False), Accepted)
+    meant = tree.keys() <= spec.keys or (plan.asked_by == "tool" and tree.get("name") == spec.name)
+    return meant and isinstance(_fit(spec, plan.config, found.readings[0], bare=False), Accepted)
 
 
 def _answers(plan: Plan, text: str) -> Answers:

@@ -434,6 +434,14 @@ def test_an_answer_as_a_call_in_text_is_read_by_its_dialect() -> None:
     )
 
 
+def test_a_call_of_the_final_tool_is_an_answer_in_any_notation() -> None:
+    text = '{"name":"final_answer","arguments":{"n":1}}'
+    run = played(plan_of(PING), replies(text), finishes(Completed(text, JsonText('{"n":1}'))))
+    assert "ARGUMENTS_UNWRAPPED" in codes(run)
+    nothing = plan_of(PING, schema={"type": "object"})
+    played(nothing, replies("{}"), finishes(Completed("{}", JsonText("{}"))))
+
+
 def test_a_call_by_a_polluted_name_is_the_answer_too() -> None:
     odd = body_of(None, ("call_a", " functions.final_answer", '{"n":1}'))
     played(plan_of(PING), replies_with(odd), finishes(RIGHT))
