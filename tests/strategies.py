@@ -251,7 +251,7 @@ def _plan(tools: ToolSurface, config: LoopConfig, **rest: Any) -> Plan:  # noqa:
 
 outputs: Final[st.SearchStrategy[OutputSpec]] = st.builds(
     OutputSpec,
-    st.sampled_from([{}, {"type": "object"}, {"type": "array"}, {"enum": ["a", 1]}]).map(canonical),
+    st.sampled_from(["{}", '{"type":"object"}', '{"type":"array"}', '{"enum":["a",1]}']).map(JsonText),
     st.sampled_from(["final_answer", "report"]),
     st.sampled_from(["", "A report."]),
 )

@@ -47,7 +47,9 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
         return whole[0]
     start = _START.match(body)
     closed = None if start is None else _Prefix(body[start.end() :], max_depth).closed()
-    return None if closed is None else read(closed, max_depth=max_depth).value_or(None)
+    if closed is None:
+        return None
+    return either(read(closed, max_depth=max_depth).alt(lambda _: None))
 
 
 class _Prefix:

@@ -108,14 +108,13 @@ class Plan:
         object.__setattr__(self, "calls_per_turn", 1 if single and limit is None else limit)
 
     def _choose_output_mode(self, options: Tree) -> None:
-        spec, final = self.output, ()
+        spec, tools = self.output, self.tools
         if spec is not None and "response_format" in options:
             raise ConfigError("options: 'response_format' is set by the output; leave it out")
-        mode = None if spec is None else mode_of(spec, self.tools, self.config, self.provider)
+        mode = None if spec is None else mode_of(spec, tools, self.config, self.provider)
         if spec is not None and mode == "tool":
-            final = (final_tool(spec),)
+            tools = ToolSurface((*tools.definitions, final_tool(spec)), tools.masked)
         object.__setattr__(self, "asked_by", mode)
-        tools = ToolSurface((*self.tools.definitions, *final), self.tools.masked) if final else self.tools
         object.__setattr__(self, "callable_tools", tools)
 
     @property

@@ -155,7 +155,7 @@ def bodies_of(
     accepted, quirks = _accepted(requested, provider)
     native: Tree = {"response_format": output.response_format} if output.response_format else {}
     with_tools = {**{key: value for key, value in accepted.items() if key != "response_format"}, **native}
-    plain: Tree = {key: value for key, value in accepted.items() if key not in _TOOL_OPTIONS} | native
+    plain: Tree = {**{key: value for key, value in accepted.items() if key not in _TOOL_OPTIONS}, **native}
     unstreamed = plain
     if config.final_stream:
         streamed = _STREAMED if provider.supports_stream_options != "no" else {"stream": True}

@@ -22,7 +22,7 @@ def is_part(part: Json, whole: Json) -> bool:
         )
     if isinstance(part, Sequence):
         fits = isinstance(whole, Sequence) and not isinstance(whole, str) and len(part) <= len(whole)
-        return fits and all(is_part(one, other) for one, other in zip(part, whole, strict=False))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportUnknownArgumentType]
+        return fits and all(is_part(one, other) for one, other in zip(part, whole, strict=False))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     return part == whole
 
 

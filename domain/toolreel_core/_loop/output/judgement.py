@@ -121,8 +121,10 @@ def _fit_text(spec: OutputSpec, config: LoopConfig, text: JsonText) -> _Fit:
         drop_nulls=config.null_for_optional_is_absent,
         max_depth=config.max_argument_depth,
     )
-    if intended.doubt or (broken := violations(spec.sent, intended.arguments)):
-        return found if intended.doubt else broken
+    if intended.doubt:
+        return found
+    if broken := violations(spec.sent, intended.arguments):
+        return broken
     return Accepted(spec.value_of(intended.arguments), intended.codes)
 
 

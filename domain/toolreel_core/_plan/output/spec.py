@@ -48,7 +48,7 @@ class OutputSpec:
     """Whether the value is a property of that object."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+        if not _NAME.fullmatch(self.name):
             raise ConfigError(f"output: the name {self.name!r} does not fit {_NAME.pattern}")
         for part, text in (("description", self.description), ("schema", self.schema)):
             if sound(text) != text:

@@ -61,7 +61,8 @@ def _is_strict(part: Tree) -> bool:
     properties, required = part.get("properties"), part.get("required")
     if not isinstance(properties, Mapping) or not isinstance(required, Sequence):
         return False
-    return part.get("additionalProperties") is False and {*required} == properties.keys()
+    all_required = len(required) == len(properties) and all(name in required for name in properties)
+    return part.get("additionalProperties") is False and all_required
 
 
 def instruction(spec: OutputSpec) -> str:
