@@ -26,6 +26,11 @@ class Completed:
     value: JsonText | None = None
     """The value as JSON text, valid against the plan's output; ``None`` without one."""
 
+    def __repr__(self) -> str:
+        """Without a value, as it was before there were values: users print it, and compare what they see."""
+        value = "" if self.value is None else f", value={self.value!r}"
+        return f"Completed(content={self.content!r}{value})"
+
 
 @dataclass(frozen=True, slots=True)
 class InvalidOutput:

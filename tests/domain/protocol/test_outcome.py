@@ -6,6 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from tests.domain.protocol.defined import dataclasses_in
+from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._protocol import outcome
 from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
 
@@ -47,3 +48,8 @@ def test_outcomes_are_compared_by_kind_and_content() -> None:
     assert Completed("yes") == Completed("yes")
     assert Completed("yes") != Completed("no")
     assert len({Completed("stop"), Cancelled("stop")}) == 2
+
+
+def test_a_value_is_shown_where_there_is_one() -> None:
+    assert repr(Completed("x")) == "Completed(content='x')"
+    assert repr(Completed("x", JsonText("1"))) == "Completed(content='x', value='1')"
