@@ -7,6 +7,7 @@ import pytest
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.output.modes import AskedBy
 from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig, OutputMode
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.tool_definition import ToolDefinition
@@ -75,3 +76,11 @@ def test_a_final_tool_may_not_have_the_name_of_a_tool() -> None:
 def test_the_response_format_of_an_output_is_its_own() -> None:
     with pytest.raises(ConfigError, match="options: 'response_format' is set by the output"):
         Plan.of(model="m", messages="hi", output={}, options={"response_format": {"type": "json_object"}})
+
+
+def test_a_preset_may_choose_the_mode_and_the_retries() -> None:
+    preset = Preset.of("mine", {"config": {"output_mode": "tool", "output_retries": 0}})
+    plan = preset.plan(model="m", messages="hi", output={"type": "object"})
+    assert (plan.asked_by, plan.config.output_retries) == ("tool", 0)
+    other = preset.plan(model="m", messages="hi", output={}, settings={"output_mode": "text"})
+    assert other.asked_by == "text"
