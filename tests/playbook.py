@@ -173,7 +173,7 @@ class Playbook:
         begun = start(self.plan)
         self.state, self._emitted = begun.state, begun.effects
         self.notes += begun.notes
-        self._said = Transcript.of(self.plan.messages, self.plan.form)
+        self._said = Transcript.of(self.plan.opening, self.plan.form)
 
     def play(self, *script: Turn) -> Playbook:
         """Play a script to the end of the run."""
@@ -232,6 +232,8 @@ class Playbook:
 
     def _options(self, wanted: Asks) -> RequestOptions:
         bodies = self.plan.bodies
+        if self.state.memory.tools_dropped:
+            return bodies.dropped
         if wanted.required:
             return bodies.requiring
         return bodies.with_tools if wanted.tools else bodies.without_tools

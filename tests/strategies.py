@@ -25,6 +25,7 @@ from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import RequestOptions
 from toolreel_core._protocol.effects import Effect
@@ -79,6 +80,7 @@ __all__ = [
     "messages",
     "notes",
     "outcomes",
+    "outputs",
     "plans",
     "providers",
     "replies",
@@ -124,6 +126,8 @@ providers: Final[st.SearchStrategy[Provider]] = st.builds(
     supports_required=_support,
     supports_required_while_thinking=_support,
     supports_response_format=_support,
+    supports_json_schema=_support,
+    supports_response_format_with_tools=_support,
     supports_stream_options=_support,
     thinking=st.booleans(),
     reasoning_field=st.sampled_from(["", "reasoning", "reasoning_content", "thoughts"]),
@@ -245,6 +249,14 @@ def _plan(tools: ToolSurface, config: LoopConfig, **rest: Any) -> Plan:  # noqa:
     return Plan(tools=tools, config=config, **rest)
 
 
+outputs: Final[st.SearchStrategy[OutputSpec]] = st.builds(
+    OutputSpec,
+    st.sampled_from(["{}", '{"type":"object"}', '{"type":"array"}', '{"enum":["a",1]}']).map(JsonText),
+    st.sampled_from(["final_answer", "report"]),
+    st.sampled_from(["", "A report."]),
+)
+st.register_type_strategy(OutputSpec, outputs)
+
 plans: Final[st.SearchStrategy[Plan]] = st.builds(
     _plan,
     model=st.text(min_size=1).filter(str.strip),
@@ -259,6 +271,7 @@ plans: Final[st.SearchStrategy[Plan]] = st.builds(
     overrides=st.dictionaries(
         st.sampled_from(["temperature", "max_completion_tokens", "tool_choice"]), json_values
     ).map(canonical),
+    output=st.none() | outputs,
 )
 
 events: Final[st.SearchStrategy[Event]] = _members(Event)

@@ -44,6 +44,7 @@ from toolreel._internal.errors import (
     McpServerError,
     MissingExtra,
     OpenApiError,
+    OutputError,
     ResultsError,
     SecretFound,
     SecretRulesError,
@@ -67,6 +68,7 @@ from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
 from toolreel.tools._python.tool import Tool, tool
 from toolreel.tools._router import AsyncRouter, Router
+from toolreel.tools._typed_output import Output, output_of
 from toolreel_core import (
     ANSWERS,
     ApprovalGiven,
@@ -79,11 +81,13 @@ from toolreel_core import (
     Effect,
     Event,
     Finish,
+    InvalidOutput,
     Json,
     LoopConfig,
     Message,
     Note,
     Outcome,
+    OutputSpec,
     Plan,
     Preset,
     Presets,
@@ -156,6 +160,7 @@ __all__ = [
     "Forked",
     "Inbox",
     "InstantClock",
+    "InvalidOutput",
     "Isolation",
     "Journal",
     "JournalError",
@@ -173,6 +178,9 @@ __all__ = [
     "OpenApiError",
     "Outcome",
     "OutcomeError",
+    "Output",
+    "OutputError",
+    "OutputSpec",
     "Performer",
     "Plan",
     "Ports",
@@ -244,6 +252,7 @@ __all__ = [
     "fork",
     "go_on",
     "masked",
+    "output_of",
     "parse_journal",
     "read_journal",
     "register_transform",

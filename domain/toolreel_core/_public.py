@@ -18,6 +18,7 @@ from toolreel_core._errors import (
 )
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
+from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.collection import Model, Presets, Recommendation, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
@@ -54,6 +55,7 @@ from toolreel_core._protocol.outcome import (
     ContextOverflow,
     ConversationSpent,
     EmptyFinal,
+    InvalidOutput,
     InvalidReply,
     MaxTurns,
     NoToolCalls,
@@ -116,6 +118,7 @@ __all__ = [
     "Event",
     "Finish",
     "Idle",
+    "InvalidOutput",
     "InvalidReply",
     "Json",
     "LoopConfig",
@@ -125,6 +128,7 @@ __all__ = [
     "NoToolCalls",
     "Note",
     "Outcome",
+    "OutputSpec",
     "Phase",
     "Plan",
     "Preset",

@@ -1,4 +1,5 @@
-"""The rules of a run, and the conversations in ``tests/domain/loop/test_contract.py`` that show each.
+"""The rules of a run, and the conversations that show each, in
+``tests/domain/loop/test_contract.py`` and ``tests/domain/loop/output/test_final_output.py``.
 
 ``tests.architecture.document`` writes the table into docs/loop-rules.md.
 """
@@ -188,7 +189,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_overrides_are_merged_deeply_over_the_options_of_the_plan",
         "test_overrides_of_what_is_the_runs_own_are_ignored_and_noted",
     ),
-    "requests: `tools` and `response_format` are never sent together": (
+    "requests: a `response_format` among the options is never sent with `tools`": (
         "test_a_response_format_goes_out_only_with_requests_without_tools",
         "test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about_tools",
     ),
@@ -204,6 +205,47 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     '`stream="final"`: only requests without tools are streamed': (
         "test_replies_are_streamed_only_where_no_tools_are_sent",
+    ),
+    "output: an answer that fits its schema is the value, after the repairs that arguments get": (
+        "test_json_in_the_text_is_the_value",
+        "test_a_value_that_is_no_object_may_come_bare",
+        "test_strictly_the_object_that_was_asked_for_counts",
+        "test_the_arguments_may_be_the_value_itself",
+        "test_an_answer_in_doubt_is_not_taken",
+        "test_an_answer_with_two_values_is_ambiguous_and_equal_ones_are_one",
+    ),
+    "output: a wrong answer is told, at most `output_retries` times; then the run ends as `invalid_output`": (
+        "test_a_wrong_answer_is_told_and_asked_for_again",
+        "test_the_run_gives_up_after_output_retries",
+        "test_the_whole_answer_may_be_wrong",
+        "test_a_wrong_call_is_told_like_the_call_of_a_tool",
+        "test_arguments_that_are_no_json_at_all_are_told",
+    ),
+    "output: the final tool is never run, and ends the run when it is called alone": (
+        "test_a_call_of_the_final_tool_ends_the_run",
+        "test_an_answer_beside_calls_of_tools_is_told_to_come_alone",
+        "test_of_several_answers_the_first_that_fits_is_taken",
+        "test_only_the_allowed_calls_of_a_turn_count",
+        "test_a_call_by_a_polluted_name_is_the_answer_too",
+        "test_a_call_of_the_final_tool_is_an_answer_in_any_notation",
+        "test_a_tool_that_is_unknown_is_told_the_name_of_the_final_tool_as_well",
+        "test_an_answer_in_text_is_taken_in_a_run_with_a_final_tool_too",
+    ),
+    "output: truncated, refused, empty answers, enforced runs, servers without tools keep their rules": (
+        "test_a_truncated_call_is_never_the_answer",
+        "test_truncated_and_refused_answers_keep_their_outcomes",
+        "test_after_an_empty_answer_the_final_tool_is_still_there",
+        "test_an_empty_first_reply_is_asked_for_the_answer",
+        "test_an_enforced_run_needs_its_tools_first",
+        "test_failed_tools_of_an_enforced_run_are_the_outcome_whatever_the_answer_is",
+        "test_a_server_that_rejects_tools_is_asked_for_json_in_the_text",
+    ),
+    "output: JSON that was asked for is an answer, and a call written as text is a call": (
+        "test_json_that_was_asked_for_is_an_answer_although_it_looks_like_a_call",
+        "test_markup_of_a_call_in_a_string_of_the_answer_is_no_call",
+        "test_a_call_written_as_text_is_one_still",
+        "test_an_answer_as_a_call_in_text_is_read_by_its_dialect",
+        "test_the_outcome_of_a_text_that_breaks_off_is_not_the_value",
     ),
     "a run can be stored at any step and continue from its stored state": (
         "test_a_run_may_rest_anywhere_and_go_on_from_its_stored_state",

@@ -122,7 +122,7 @@ CONFIGS = st.builds(
     ).filter(lambda rare: len(rare) <= 5),
 )
 PLANS = st.builds(
-    lambda tools, config, options, seed, provider, overrides: Plan.of(
+    lambda tools, config, options, seed, provider, overrides, output: Plan.of(
         model="m",
         messages="hi",
         options=options,
@@ -131,6 +131,7 @@ PLANS = st.builds(
         seed=seed,
         provider=provider,
         overrides=overrides,
+        output=output,
     ),
     st.tuples(with_traits(ADD), with_traits(PING)),
     CONFIGS,
@@ -140,6 +141,7 @@ PLANS = st.builds(
     st.integers(0, 9),
     st.just(Provider()) | providers,
     st.sampled_from([{}, {}, {"temperature": 2, "model": "other"}, {"parallel_tool_calls": False}]),
+    st.sampled_from([None, None, {"type": "object", "required": ["a"]}, {"type": "array"}]),
 )
 
 JSON: st.SearchStrategy[Json] = st.recursive(
@@ -153,7 +155,7 @@ CALLS = st.fixed_dictionaries(
         "function": JSON
         | st.fixed_dictionaries(
             {
-                "name": JSON | st.sampled_from(["add", "ping", "ad", " ping "]),
+                "name": JSON | st.sampled_from(["add", "ping", "ad", " ping ", "final_answer"]),
                 "arguments": JSON | ARGUMENTS | ARGUMENTS.map(str.upper),
             }
         )
@@ -168,7 +170,7 @@ TAGGED = st.sampled_from(
         '```json\n{"name": "ping", "arguments": {}}\n```',
     ]
 )
-TEXTS = st.sampled_from(["Hello.", "", "<think>Hm.</think>"])
+TEXTS = st.sampled_from(["Hello.", "", "<think>Hm.</think>", '{"a":1}', "So: [1]", "```json\n[2]\n```"])
 CALLING = st.sampled_from(["tool_calls", "stop", "because", "length"])
 FINISHES = st.sampled_from(["stop", "tool_calls", "length", "content_filter", "error", "because"])
 MESSAGES = st.fixed_dictionaries(
@@ -181,9 +183,15 @@ MESSAGES = st.fixed_dictionaries(
     },
 )
 WELL_CALLED = st.lists(
-    st.sampled_from([("add", '{"a":1}'), ("add", '{ "a": 2, "s": "é" }'), ("ping", "{}"), ("ping", "")]).map(
-        lambda call: {"id": "call_a", "function": {"name": call[0], "arguments": call[1]}}
-    ),
+    st.sampled_from(
+        [
+            ("add", '{"a":1}'),
+            ("final_answer", '{"a":1}'),
+            ("add", '{ "a": 2, "s": "é" }'),
+            ("ping", "{}"),
+            ("ping", ""),
+        ]
+    ).map(lambda call: {"id": "call_a", "function": {"name": call[0], "arguments": call[1]}}),
     min_size=1,
     max_size=3,
 ).map(lambda calls: {"content": None, "tool_calls": calls})

@@ -20,6 +20,7 @@
         ├── SkillError            an Agent Skill cannot be used
         ├── OpenApiError          an OpenAPI document cannot be read, or its operations cannot be called
         ├── ResultsError          the results of an evaluation cannot be read, continued or written
+        ├── OutputError           a run has no value of the type that was asked for
         ├── TokenizerError        a file that should hold a tokenizer cannot be used
         ├── EndpointConfigError   an endpoint's settings are not usable
         └── BodyError             (http) a response body was rejected
@@ -112,6 +113,10 @@ class ResultsError(AdapterError, ValueError):
 
 class TokenizerError(AdapterError):
     """A file that is not a tokenizer; names the file."""
+
+
+class OutputError(AdapterError, ValueError):
+    """A run without a value of the type that was asked for; says how it ended, or what is wrong with it."""
 
 
 class EndpointConfigError(AdapterError, ValueError):

@@ -60,12 +60,19 @@ def _format_arguments(arguments: Json) -> str:
 
 
 def _calls(run: Run) -> Iterator[CallMade]:
-    messages = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
+    messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
     for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage):
             results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
             for call, result in zip(message.calls, results, strict=False):
-                yield _made(run, call, cast("ToolMessage", result))
+                if not _is_final(run, call):
+                    yield _made(run, call, cast("ToolMessage", result))
+
+
+def _is_final(run: Run, call: SentCall) -> bool:
+    """Whether a call is one of the final tool, which is no tool of the test's: its value is the outcome's."""
+    plan = run.state.plan
+    return plan.asked_by == "tool" and plan.output is not None and call.name == plan.output.name
 
 
 def _made(run: Run, call: SentCall, result: ToolMessage) -> CallMade:

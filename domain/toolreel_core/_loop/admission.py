@@ -29,6 +29,7 @@ from toolreel_core._tools.faults import (
     arguments_too_large,
     arguments_truncated,
     arguments_violate_schema,
+    output_not_alone,
     tool_not_allowed,
     tool_not_allowed_as_text,
     tool_not_found,
@@ -43,19 +44,26 @@ Admission: TypeAlias = JsonText | Fault
 def admit(call: ToolCall, plan: Plan) -> Admission:
     """Check one call: its arguments, ready to run, or a fault."""
     tool = plan.tools.by_name.get(call.name)
+    if is_final(call, plan):
+        return output_not_alone(call.name)
     if tool is None or not tool.exposed:
-        return _unknown_tool(call, plan.tools)
+        return _unknown_tool(call, plan.callable_tools)
     fault = _text_call_fault(call, tool, plan.config) or _size_fault(call, tool, plan.config)
     if fault:
         return fault
     if isinstance(call.arguments, ArgumentError):
-        return _unread_arguments_fault(call.name, call.arguments, plan)
+        return unread_arguments_fault(call.name, call.arguments, plan)
     # Coerce first, so that the schema judges what would run.
     intended = coerced_arguments(tool, call.arguments, plan.config)
     if intended.doubt:
         return arguments_in_envelope(tool.name, intended.doubt)
     found = violations(tool.parameters, intended.arguments)
     return arguments_violate_schema(tool.name, found) if found else intended.arguments
+
+
+def is_final(call: ToolCall, plan: Plan) -> bool:
+    """Whether a call is one of the final tool, which gives the run's answer and is never run."""
+    return plan.asked_by == "tool" and plan.output is not None and call.name == plan.output.name
 
 
 def needs_approval(call: ToolCall, plan: Plan) -> bool:
@@ -86,7 +94,8 @@ def _size_fault(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fau
     return arguments_too_deep(call.name, levels) if deeper(call.original, levels) else None
 
 
-def _unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
+def unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
+    """The fault for arguments that could not be read."""
     match error.code:
         case "ARGUMENTS_INVALID_JSON":
             return arguments_not_json(name, error.detail)

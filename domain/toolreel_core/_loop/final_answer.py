@@ -9,16 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, assert_never
 
-from toolreel_core._conversation.message import AssistantMessage, UserMessage
+from toolreel_core._conversation.message import UserMessage
 from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.conversation import end_exchange
-from toolreel_core._loop.finish import outcome_of, settle
+from toolreel_core._loop.finish import outcome_of, settle, with_answer
 from toolreel_core._loop.next_request import send_next_request
+from toolreel_core._loop.output.final_output import answer_in_text, asked_by, told_by_calls
+from toolreel_core._loop.output.judgement import is_asked_for
+from toolreel_core._plan.output.spec import OutputSpec
+from toolreel_core._plan.output.wording import request_for
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, RecoveryTried
+from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import State, Step
+from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.provider_errors import Problem, ProblemCode
 from toolreel_core._replies.reply import Reply
+from toolreel_core._settings.loop_config import DEFAULT_FINAL_TEXT
+from toolreel_core._tools.faults import output_too_early
 
 _TRUNCATED: Final = "TEXT_CALL_TRUNCATED"
 _MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"
@@ -39,10 +47,10 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     # The order matters: an unparsed call must never count as an answer, and an enforced run asks for tools
     # before it asks for a text.
     may_ask = exhausted_limit(state) is None
-    may_call = may_ask and tools_sent and bool(state.plan.tools.names)
+    may_call = may_ask and tools_sent and bool(state.plan.callable_tools.names)
     # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
     offered = tools_sent or state.memory.finalizing
-    if offered and _has_unread_call(reply, state.plan):
+    if offered and _has_unread_call(reply, state.plan) and not _is_answer(state, reply):
         corrects = may_call and _may_correct(state)
         return _correct(state, reply, notes) if corrects else _finish_unread_call(state, reply, notes)
     may_nudge = may_call and state.memory.nudges < state.plan.config.nudge_no_tool_calls
@@ -55,7 +63,34 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
             return _ask_for_text(state, notes)
         if not memory.called and not memory.asked_again:
             return _ask_again(state, notes, tools_sent=tools_sent)
-    return end_exchange(_with_answer(state, reply), outcome_of(state, reply), notes)
+    outcome, spec = outcome_of(state, reply), state.plan.output
+    if spec is not None and isinstance(outcome, Completed):
+        return answer_in_text(state, spec, reply, notes, tools_sent=tools_sent)
+    return end_exchange(with_answer(state, reply), outcome, notes)
+
+
+def final_call_too_early(
+    state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
+) -> Step | None:
+    """Nudge a model that gave its final answer by a call, and skipped the tools of an enforced run.
+
+    Leads to ``AwaitingReply``; ``None`` if the model is not to be nudged.
+    """
+    memory = state.memory
+    may_nudge = exhausted_limit(state) is None and memory.nudges < state.plan.config.nudge_no_tool_calls
+    if not may_nudge or not _skipped_tools(state, Reply()):
+        return None
+    names = ", ".join(state.plan.tools.names)
+    why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
+    fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
+    nudged = state.but(memory=replace(memory, nudges=memory.nudges + 1))
+    told = told_by_calls(nudged, spec, calls, [fault for _ in calls])
+    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, "no_tool_calls")))
+
+
+def _is_answer(state: State, reply: Reply) -> bool:
+    """Whether a text that resembles a call is the JSON that was asked for."""
+    return reply.problem is None and is_asked_for(state.plan, reply.content)
 
 
 def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
@@ -66,17 +101,12 @@ def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
 def _finish_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     """End the run with ``invalid_reply``: a reply with an unparsed call is not a final answer."""
     problem = reply.problem or Problem(_MALFORMED, reply.content)
-    return settle(_with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)), notes)
+    return settle(with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)), notes)
 
 
 def _may_correct(state: State) -> bool:
     """At least one correction is allowed, even without nudges: the error is new information for the model."""
     return state.memory.corrections < max(1, state.plan.config.nudge_no_tool_calls)
-
-
-def _with_answer(state: State, reply: Reply) -> State:
-    """The state with the reply's text; an empty one is not stored, since DeepSeek and Mistral reject it."""
-    return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
 
 def _has_unread_call(reply: Reply, plan: Plan) -> bool:
@@ -93,9 +123,10 @@ def _skipped_tools(state: State, reply: Reply) -> bool:
 
 
 def _nudge(state: State, reply: Reply, why: NudgeReason, notes: tuple[Note, ...]) -> Step:
-    names = ", ".join(state.plan.tools.names)
+    tools = state.plan.tools if why == "no_tool_calls" else state.plan.callable_tools
+    names = ", ".join(tools.names)
     text = f"{_nudge_opening(state, reply, why)} The tools are: {names}. {_nudge_request(reply, why)}"
-    asking = _with_answer(state, reply).said(UserMessage(text))
+    asking = with_answer(state, reply).said(UserMessage(text))
     return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why)))
 
 
@@ -142,14 +173,28 @@ def _is_empty(reply: Reply) -> bool:
 def _ask_for_text(state: State, notes: tuple[Note, ...]) -> Step:
     config = state.plan.config
     memory = replace(state.memory, finalizing=True)
-    asking = replace(state, memory=memory).said(UserMessage(config.fix_empty_final_text))
+    asking = replace(state, memory=memory).said(UserMessage(_final_request(state)))
     tools = not config.fix_empty_final_disable_tools
     return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools)), tools=tools)
 
 
+def _final_request(state: State) -> str:
+    """The sentence after an empty reply; a plan's output has its own, unless the configuration sets one."""
+    config, spec = state.plan.config, state.plan.output
+    if spec is None or config.fix_empty_final_text != DEFAULT_FINAL_TEXT:
+        return config.fix_empty_final_text
+    return f"Give your final answer now. {request_for(spec, asked_by(state))}"
+
+
 def _ask_again(state: State, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
     """After an empty first reply: the model has not used its tools yet, so it keeps them."""
-    wanted = "Call the tool that you need, or answer in words." if tools_sent else "Answer in words."
+    spec = state.plan.output
+    answer = "answer in words." if spec is None else _lowered(request_for(spec, asked_by(state)))
+    wanted = f"Call the tool that you need, or {answer}" if tools_sent else f"{answer[0].upper()}{answer[1:]}"
     memory = replace(state.memory, asked_again=True)
     asking = replace(state, memory=memory).said(UserMessage(f"Your reply was empty. {wanted}"))
     return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools_sent)), tools=tools_sent)
+
+
+def _lowered(sentence: str) -> str:
+    return f"{sentence[0].lower()}{sentence[1:]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from toolreel_core._conversation.message import AssistantMessage
 from toolreel_core._protocol.effects import Finish
 from toolreel_core._protocol.notes import Note, RunSettled
 from toolreel_core._protocol.outcome import (
@@ -26,6 +27,11 @@ def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step
     """End the run with an outcome. Leads to ``Settled``."""
     ended = state.but(phase=Settled(outcome))
     return Step(ended, (Finish(outcome),), (*notes, RunSettled(outcome.name)))
+
+
+def with_answer(state: State, reply: Reply) -> State:
+    """The state with the reply's text; an empty one is not stored, since DeepSeek and Mistral reject it."""
+    return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
 
 def outcome_of(state: State, reply: Reply) -> Outcome:

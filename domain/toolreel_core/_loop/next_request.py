@@ -89,7 +89,9 @@ def request_of(state: State, *, tools: bool) -> Request:
 
 def _options(state: State, *, tools: bool) -> RequestOptions:
     bodies = state.plan.bodies
-    if not tools:
+    if state.memory.tools_dropped:
+        chosen = bodies.dropped
+    elif not tools:
         chosen = bodies.without_tools
     elif _requires_call(state.plan) and state.plan.provider.requires_calls() and not state.memory.successes:
         chosen = bodies.requiring

@@ -9,20 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, assert_never
 
-from toolreel_core._conversation.message import AssistantMessage, SentCall
+from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
 from toolreel_core._jsontext.canonical import JsonText, read
 from toolreel_core._jsontext.digest import digest
-from toolreel_core._loop.final_answer import final_reply
+from toolreel_core._loop.admission import is_final
+from toolreel_core._loop.final_answer import final_call_too_early, final_reply
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request, wait
+from toolreel_core._loop.output.final_output import answer_by_call
 from toolreel_core._loop.reply_parsing import Received, received, salvaged
 from toolreel_core._loop.tool_calls import run_calls
+from toolreel_core._plan.output.wording import instruction
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import (
     CallsIgnored,
     ContentStripped,
     IgnoreReason,
     Note,
+    OutputCalled,
     QuirkApplied,
     RepairApplied,
     ReplyRead,
@@ -166,7 +170,7 @@ def _continue_with(state: State, phase: AwaitingReply, reply: Reply, notes: tupl
     if reply.calls and not phase.tools_sent:
         return _tools_off(state, reply, notes)
     if reply.calls:
-        return _with_tool_calls(state, reply, notes)
+        return _with_tool_calls(state, reply, notes, tools_sent=True)
     return final_reply(state, reply, notes, tools_sent=phase.tools_sent)
 
 
@@ -191,6 +195,8 @@ def _tools_refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) 
     memory = replace(state.memory, tools_dropped=True)
     # The model never saw the request, so the request without tools belongs to the same turn.
     dropped = replace(state, memory=memory, tally=replace(state.tally, turns=turn - 1))
+    if state.plan.output is not None and state.plan.asked_by == "tool":
+        dropped = dropped.said(UserMessage(instruction(state.plan.output)))
     return send_next_request(dropped, (*notes, ToolsDropped(turn, event.message)))
 
 
@@ -205,14 +211,20 @@ def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None)
 
 
 def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    """Drop the calls of a reply to a request without tools; its text is the answer."""
+    """Drop the calls of a reply to a request without tools, except those of the final tool."""
+    finals = tuple(call for call in reply.calls if is_final(call, state.plan))
+    others = tuple(call for call in reply.calls if call not in finals)
+    if finals:
+        state, ignored = _ignored(state, others, "tools_off")
+        notes = (*notes, ignored) if others else notes
+        return _with_tool_calls(state, replace(reply, calls=finals), notes, tools_sent=False)
     state, ignored = _ignored(state, reply.calls, "tools_off")
     problem = reply.problem or (None if reply.content else Problem("EMPTY_RESPONSE"))
     return final_reply(state, replace(reply, calls=(), problem=problem), (*notes, ignored), tools_sent=False)
 
 
-def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    """Store the assistant message with its calls, and run them."""
+def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
+    """Store the assistant message with its calls, and run them; one of the final tool alone is the answer."""
     calls, limit = _usable_calls(state, reply), state.plan.calls_per_turn
     if reply.content:
         notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
@@ -223,7 +235,12 @@ def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...]) -> Ste
     used_ids = state.messages.projection.used_ids
     repeated = [call for call in calls if call.id in used_ids]
     notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
-    return run_calls(state.said(_assistant_message(calls, reply.carry)), calls, notes)
+    state, spec = state.said(_assistant_message(calls, reply.carry)), state.plan.output
+    if spec is None or not all(is_final(call, state.plan) for call in calls):
+        return run_calls(state, calls, notes)
+    notes = (*notes, OutputCalled(state.tally.turns, len(calls)))
+    nudge = final_call_too_early(state, spec, calls, notes) if tools_sent else None
+    return nudge or answer_by_call(state, spec, calls, notes, tools_sent=tools_sent)
 
 
 def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tuple[State, CallsIgnored]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from toolreel_core._conversation.message_rope import Quotable
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, either, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._loop.output.judgement import is_asked_for
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import Problem, failed_generation
@@ -35,10 +36,28 @@ def received(body: str, state: State) -> Received:
     plan = state.plan
     joined, repairs = unstreamed(body)
     changed, quirks = _transformed(joined, plan.config)
-    reply = normalize_reply(
-        changed, tools=plan.tools, config=plan.reading, turn=state.tally.turns, earlier=_quotable(state)
+    reply = _asked_for(changed, state) or normalize_reply(
+        changed,
+        tools=plan.callable_tools,
+        config=plan.reading,
+        turn=state.tally.turns,
+        earlier=_quotable(state),
     )
     return Received(replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply, quirks)
+
+
+def _asked_for(body: Json, state: State) -> Reply | None:
+    """The reply whose text is, as a whole, the JSON that the plan's output asks for.
+
+    Its strings may hold the markup of calls, which are not searched for then.
+    """
+    plan = state.plan
+    if plan.output is None or not plan.config.text_dialects:
+        return None
+    config = replace(plan.config, text_dialects=())
+    reply = normalize_reply(body, tools=plan.callable_tools, config=config, turn=state.tally.turns)
+    answers = not reply.calls and reply.problem is None and is_asked_for(plan, reply.content)
+    return reply if answers else None
 
 
 def salvaged(body: str, state: State) -> Reply | None:

@@ -13,7 +13,14 @@ from typing import Final, assert_never
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core._loop.admission import admit, ask_approval, coerced_arguments, needs_approval, run_tool
+from toolreel_core._loop.admission import (
+    admit,
+    ask_approval,
+    coerced_arguments,
+    is_final,
+    needs_approval,
+    run_tool,
+)
 from toolreel_core._loop.budgets import tool_calls_left, tool_calls_spent
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
@@ -237,6 +244,9 @@ def _record_result(
     state: State, call: ToolCall, result: Envelope
 ) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
     """The state with a result in its history, the notes, and the outcome if it was repeated too often."""
+    if is_final(call, state.plan):
+        # No tool: it counts neither as a failed call nor for the modes and policies of tools.
+        return state.said(ToolMessage(call.id, result.text())), (), None
     config, tool = state.plan.config, state.plan.tools.by_name.get(call.name)
     name = shown(call.name) if tool is None else tool.name
     named = result if result.tool_name == name else replace(result, tool_name=name)

@@ -25,9 +25,13 @@ from toolreel_core._jsontext.canonical import (
 )
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._jsontext.tree_access import json_text
-from toolreel_core._plan.request import Bodies, bodies_of
+from toolreel_core._plan.output.modes import AskedBy, mode_of
+from toolreel_core._plan.output.spec import OutputSpec
+from toolreel_core._plan.output.wording import final_tool, opening, response_format, schema_of
+from toolreel_core._plan.request import Bodies, OutputParts, bodies_of
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core._tools.parameter_schemas import SchemaLike
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.surface_limits import check_surface
 from toolreel_core._tools.tool_definition import ToolDefinition
@@ -69,6 +73,8 @@ class Plan:
     are ignored, and a note says so."""
     presets: tuple[str, ...] = ()
     """Names of the presets that the rest was made with, for the trace."""
+    output: OutputSpec | None = None
+    """What the final answer has to be; ``None`` for any text."""
     digest: str = field(init=False, repr=False, compare=False)
     """SHA-256 over all of the above but the presets' names; names the run."""
     bodies: Bodies = field(init=False, repr=False, compare=False)
@@ -77,6 +83,10 @@ class Plan:
     """The settings to read replies with: where no tool is offered, the default reads no call in text."""
     calls_per_turn: int | None = field(init=False, repr=False, compare=False)
     """Maximum calls of one reply; further calls are ignored. ``None``: no limit."""
+    asked_by: AskedBy | None = field(init=False, repr=False, compare=False)
+    """How the final answer is asked for; ``None`` without an output."""
+    callable_tools: ToolSurface = field(init=False, repr=False, compare=False)
+    """The tools, and the final tool, if the answer is asked for by one."""
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -92,6 +102,7 @@ class Plan:
             wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
             raise ConfigError(f"{wants}; give it tools, or relax the mode")
         check_registered("history_policies", self.config.history_policies, history_policy)
+        self._choose_output_mode(options)
         try:
             check_surface(self.tools, self.config)
             object.__setattr__(self, "bodies", self._bodies(options, overrides))
@@ -105,6 +116,21 @@ class Plan:
         limit = self.config.max_tool_calls_per_turn
         object.__setattr__(self, "calls_per_turn", 1 if single and limit is None else limit)
 
+    def _choose_output_mode(self, options: Tree) -> None:
+        spec, tools = self.output, self.tools
+        if spec is not None and "response_format" in options:
+            raise ConfigError("options: 'response_format' is set by the output; leave it out")
+        mode = None if spec is None else mode_of(spec, tools, self.config, self.provider)
+        if spec is not None and mode == "tool":
+            tools = ToolSurface((*tools.definitions, final_tool(spec)), tools.masked)
+        object.__setattr__(self, "asked_by", mode)
+        object.__setattr__(self, "callable_tools", tools)
+
+    @property
+    def opening(self) -> tuple[Message, ...]:
+        """The messages that the run begins with: its own, with the instruction for the output, if any."""
+        return opening(self.messages, self.output, self.asked_by)
+
     @property
     def sends_tools(self) -> bool:
         """Whether requests may contain tools."""
@@ -113,7 +139,7 @@ class Plan:
     @property
     def offers_tools(self) -> bool:
         """Whether the model can be offered a tool."""
-        return self.sends_tools and bool(self.tools.names)
+        return self.sends_tools and bool(self.callable_tools.names)
 
     @property
     def form(self) -> Form:
@@ -134,6 +160,7 @@ class Plan:
         provider: Provider | None = None,
         overrides: Mapping[str, Json] | None = None,
         presets: Iterable[str] = (),
+        output: SchemaLike | OutputSpec | None = None,
     ) -> Plan:
         """A plan from everyday values.
 
@@ -150,19 +177,36 @@ class Plan:
             provider or _ANY,
             json_text(overrides or {}, "overrides"),
             tuple(presets),
+            None if output is None else OutputSpec.of(output),
         )
 
     def _bodies(self, options: Tree, overrides: Tree) -> Bodies:
-        entries, changed = self._entries()
-        bodies = bodies_of(options, overrides, entries, self.provider, self.config)
-        return replace(bodies, quirks=(*changed, *bodies.quirks))
+        trees = cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else []
+        entries, changed = self._transformed(trees)
+        output, output_changed = self._output_parts()
+        bodies = bodies_of(options, overrides, entries, self.provider, self.config, output)
+        names = tuple(dict.fromkeys((*changed, *output_changed)))
+        return replace(bodies, quirks=(*names, *bodies.quirks))
 
-    def _entries(self) -> tuple[tuple[Json, ...], tuple[str, ...]]:
-        """The ``tools`` as they go out, and the names of the transforms that changed them."""
-        entries, changed = list[Json](), dict[str, None]()
+    def _output_parts(self) -> tuple[OutputParts, tuple[str, ...]]:
+        """What requests have because of the output, and the names of the transforms that changed it.
+
+        The schema of a ``response_format`` passes the transforms of tools too: a provider takes the same
+        subset of JSON Schema in both.
+        """
+        if self.output is None or self.asked_by == "text":
+            return OutputParts(), ()
+        (entry,), changed = self._transformed([cast("Tree", final_tool(self.output).tree())])
+        if self.asked_by == "tool":
+            return OutputParts(tool=entry), changed
+        return OutputParts(response_format=response_format(self.output, schema_of(entry))), changed
+
+    def _transformed(self, trees: Iterable[Tree]) -> tuple[tuple[Tree, ...], tuple[str, ...]]:
+        """Entries of ``tools`` as they go out, and the names of the transforms that changed them."""
+        entries, changed = list[Tree](), dict[str, None]()
         schemas = self.provider.schema_transform
         names = (*(() if schemas == "none" else (f"schema_{schemas}",)), *self.config.tool_transforms)
-        for entry in cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else ():
+        for entry in trees:
             applied = apply_all("tool", names, entry)
             entries.append(applied.tree)
             changed |= dict.fromkeys(applied.changed)
@@ -180,6 +224,8 @@ class Plan:
         digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
         # Fields that were added later count only if they are set, so that older plans keep their digests.
         later = {"provider": canonical(self.provider.changes()), "overrides": self.overrides}
+        if (spec := self.output) is not None:
+            later["output"] = canonical([spec.schema, spec.name, spec.description])
         parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
         return chain(digest, *parts)
 

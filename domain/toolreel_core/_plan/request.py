@@ -106,6 +106,18 @@ class Ignored:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputParts:
+    """What requests have because of the plan's output."""
+
+    tool: Json = None
+    """The final tool as an entry of ``tools``, if there is one."""
+    response_format: Json = None
+
+
+_NO_OUTPUT: Final = OutputParts()
+
+
+@dataclass(frozen=True, slots=True)
 class Bodies:
     """What follows the messages in the requests of a run."""
 
@@ -113,7 +125,9 @@ class Bodies:
     requiring: RequestOptions
     """The same, with the demand that the model calls a tool."""
     without_tools: RequestOptions
-    """For a request that lets the model call no tools."""
+    """For a request that lets the model call no tools; but the final tool, if the plan has one."""
+    dropped: RequestOptions
+    """For a request after the server rejected tools."""
     output_cap: int | None
     """Tokens after which the request has a reply cut, where it says so with a number above 0."""
     quirks: tuple[str, ...]
@@ -122,7 +136,12 @@ class Bodies:
 
 
 def bodies_of(
-    options: Tree, overrides: Tree, tools: tuple[Json, ...], provider: Provider, config: LoopConfig
+    options: Tree,
+    overrides: Tree,
+    tools: tuple[Json, ...],
+    provider: Provider,
+    config: LoopConfig,
+    output: OutputParts = _NO_OUTPUT,
 ) -> Bodies:
     """The bodies of a run.
 
@@ -134,24 +153,42 @@ def bodies_of(
     reserved = reserved_keys(overrides)
     requested = merged(options, {key: value for key, value in overrides.items() if key not in reserved})
     accepted, quirks = _accepted(requested, provider)
-    with_tools: Tree = {key: value for key, value in accepted.items() if key != "response_format"}
-    without_tools: Tree = {key: value for key, value in accepted.items() if key not in _TOOL_OPTIONS}
+    native: Tree = {"response_format": output.response_format} if output.response_format else {}
+    with_tools: Tree = {
+        **{key: value for key, value in accepted.items() if key != "response_format"},
+        **native,
+    }
+    unstreamed: Tree = {
+        **{key: value for key, value in accepted.items() if key not in _TOOL_OPTIONS},
+        **native,
+    }
+    plain = unstreamed
     streamed = _STREAMED if provider.supports_stream_options != "no" else {"stream": True}
     match config.stream:
         case "never":
             pass
         case "final":
-            without_tools = merged(streamed, without_tools)
+            plain = merged(streamed, plain)
         case "always":
-            with_tools, without_tools = merged(streamed, with_tools), merged(streamed, without_tools)
+            with_tools, unstreamed = merged(streamed, with_tools), merged(streamed, unstreamed)
+            plain = unstreamed
         case _:
             assert_never(config.stream)
-    sent: Tree = {"tools": tools, **with_tools} if tools else without_tools
-    unfit: IgnoredWhy = "with_tools" if tools else "without_tools"
+    # In a run with a final tool, each reply is a call: of a tool, or of this one.
+    demanded: Tree = {"tool_choice": "required"} if provider.requires_calls() else {}
+    callable_ = tools
+    without_tools = plain
+    if output.tool is not None:
+        callable_ = (*tools, output.tool)
+        with_tools = {**demanded, **with_tools}
+        without_tools = {"tools": (output.tool,), **demanded, **unstreamed}
+    sent: Tree = {"tools": callable_, **with_tools} if callable_ else without_tools
+    unfit: IgnoredWhy = "with_tools" if callable_ else "without_tools"
     return Bodies(
         RequestOptions(canonical(sent)),
-        RequestOptions(canonical({**sent, "tool_choice": "required"} if tools else sent)),
+        RequestOptions(canonical({**sent, "tool_choice": "required"} if callable_ else sent)),
         RequestOptions(canonical(without_tools)),
+        RequestOptions(canonical(plain)),
         _cap(accepted),
         quirks,
         (

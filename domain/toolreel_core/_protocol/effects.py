@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core._jsontext.canonical import JsonText, Tree, canonical
 from toolreel_core._jsontext.digest import chain, digest, known_digest, link
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import (
@@ -23,7 +23,7 @@ from toolreel_core._protocol.events import (
     ToolReturned,
     WaitElapsed,
 )
-from toolreel_core._protocol.outcome import Outcome
+from toolreel_core._protocol.outcome import Completed, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,17 @@ def fingerprint(effect: Effect) -> str:
         case Wait():
             return chain(_of("wait", effect.ref), str(effect.ms))
         case Finish():
-            return chain("finish", effect.outcome.name, canonical(asdict(effect.outcome)))
+            return chain("finish", effect.outcome.name, canonical(_covered(effect.outcome)))
         case _:
             assert_never(effect)
+
+
+def _covered(outcome: Outcome) -> Tree:
+    """The fields of an outcome; the value of an answer was added later, and counts only if it is set."""
+    covered = asdict(outcome)
+    if isinstance(outcome, Completed) and outcome.value is None:
+        del covered["value"]
+    return covered
 
 
 def _of(kind: str, ref: int) -> str:

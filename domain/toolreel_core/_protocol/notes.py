@@ -231,6 +231,25 @@ class ModelNudged:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputCalled:
+    """The model gave its final answer as a call of the final tool, which is never run."""
+
+    turn: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRejected:
+    """A final answer does not fit the plan's output."""
+
+    turn: int
+    error: str
+    """What is wrong with it, by JSON pointers."""
+    asked_again: bool
+    """Whether the model is asked again; otherwise the run ends."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecoveryTried:
     """The reply was empty, and the model is asked again."""
 
@@ -310,6 +329,8 @@ Note: TypeAlias = (
     | CallRepeated
     | RetryPlanned
     | ModelNudged
+    | OutputCalled
+    | OutputRejected
     | RecoveryTried
     | ToolsDropped
     | LateAnswer

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._replies.provider_errors import ProblemCode
 
 FailureKind: TypeAlias = Literal["connect", "timeout", "broken", "too_large", "status"]
@@ -21,6 +22,25 @@ class Completed:
 
     name: ClassVar[str] = "completed"
     content: str
+    """The model's text; of an answer that came as a call of the final tool, the value as JSON text."""
+    value: JsonText | None = None
+    """The value as JSON text, valid against the plan's output; ``None`` without one."""
+
+    def __repr__(self) -> str:
+        """Without a value, as it was before there were values: users print it, and compare what they see."""
+        value = "" if self.value is None else f", value={self.value!r}"
+        return f"Completed(content={self.content!r}{value})"
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidOutput:
+    """The final answer does not fit the plan's output, and the model was asked ``output_retries`` times."""
+
+    name: ClassVar[str] = "invalid_output"
+    content: str
+    """The last answer, as the model wrote it."""
+    error: str
+    """What is wrong with it, by JSON pointers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +197,7 @@ class Cancelled:
 
 Outcome: TypeAlias = (
     Completed
+    | InvalidOutput
     | EmptyFinal
     | MaxTurns
     | NoToolCalls

@@ -199,6 +199,8 @@ class Memory:
     """How many times the model was asked to repeat a call that could not be parsed."""
     asked_again: bool = False
     """Whether the model was already asked again after an empty first reply."""
+    outputs_rejected: int = 0
+    """How many final answers did not fit the plan's output."""
 
     def of_next_exchange(self) -> Memory:
         """What stays when the user speaks again: what was learned about the server."""
@@ -232,7 +234,7 @@ class State:
     @classmethod
     def idle(cls, plan: Plan) -> State:
         """The state before the first event."""
-        return cls(plan, Idle(), Transcript.of(plan.messages, plan.form), Tally(), Memory(), 1)
+        return cls(plan, Idle(), Transcript.of(plan.opening, plan.form), Tally(), Memory(), 1)
 
     @classmethod
     def silent(cls, plan: Plan) -> State:

@@ -29,6 +29,8 @@ WarningCode: TypeAlias = Literal[
     "TEXT_CALL_IN_REASONING", "TEXT_CALL_READ", "TEXT_CALL_MALFORMED", "TEXT_CALL_TRUNCATED",
     "TEXT_CALL_TOO_LARGE", "TEXT_CALL_QUOTED", "TEXT_CALL_WITH_RESULT", "TEXT_CALL_BUILTIN",
     "FINISH_MISMATCH", "FINISH_UNKNOWN", "STREAM_FRAME_LOST", "FAILED_GENERATION_READ",
+    # the final answer
+    "OUTPUT_IN_TEXT", "OUTPUT_BARE",
 ]
 UNREPAIRED: Final[frozenset[WarningCode]] = frozenset({
     "CALL_ENTRY_INVALID", "CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE", "NAME_UNKNOWN",
@@ -105,4 +107,6 @@ WORDS: Final[Mapping[WarningCode, str]] = {
     "FINISH_UNKNOWN": "The finish reason was missing or unknown; it was inferred from the reply.",
     "STREAM_FRAME_LOST": "A part of the stream could not be parsed; the text around it was kept.",
     "FAILED_GENERATION_READ": "The server rejected the call that the model wrote; its text was read anyway.",
+    "OUTPUT_IN_TEXT": "There was other text around the JSON of the final answer; the JSON was taken.",
+    "OUTPUT_BARE": "The value of the final answer was not in the object that was asked for; it was taken.",
 }

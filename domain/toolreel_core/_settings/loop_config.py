@@ -41,6 +41,12 @@ TextCallsFor: TypeAlias = Literal["all", "approved", "read_only"]
 
 ResultFormat: TypeAlias = Literal["envelope", "plain"]
 """What a successful call tells the model: the envelope, or its data alone."""
+OutputMode: TypeAlias = Literal["auto", "native", "tool", "text"]
+"""How a final answer of a plan's output is asked for. ``native``: with ``response_format``; ``tool``: as the
+arguments of a final tool; ``text``: as JSON in the text, by an instruction; ``auto``: by what is known of the
+provider."""
+
+DEFAULT_FINAL_TEXT: Final = "Now answer in words: what is the result?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,12 @@ class LoopConfig:
     """Ask again, once, if the first reply is empty, and once if the final text after tools is."""
     fix_empty_final_disable_tools: bool = True
     """Send the request for a final text without tools."""
-    fix_empty_final_text: str = "Now answer in words: what is the result?"
+    fix_empty_final_text: str = DEFAULT_FINAL_TEXT
+    output_mode: OutputMode = "auto"
+    """How the final answer is asked for, if the plan has an output."""
+    output_retries: int = 2
+    """How often the model is asked again after a final answer that does not fit the plan's output; then the
+    run ends as ``invalid_output``."""
     stream: StreamMode = "never"
     """Which replies are streamed: all, those to requests without tools, or none."""
     final_stream: bool = False
@@ -263,6 +274,7 @@ _MINIMA: Final = {
     "repetition_warn": 2,
     "repetition_stop": 2,
     "nudge_no_tool_calls": 0,
+    "output_retries": 0,
     "retry_base_ms": 0,
     "retry_cap_ms": 0,
     "reserved_response_tokens": 0,

@@ -42,6 +42,10 @@ class Provider:
     """Support for ``tool_choice: required``."""
     supports_required_while_thinking: Support = "unknown"
     supports_response_format: Support = "unknown"
+    supports_json_schema: Support = "unknown"
+    """Whether a ``response_format`` may be a ``json_schema``, which the reply then fits."""
+    supports_response_format_with_tools: Support = "unknown"
+    """Whether a request with ``response_format`` may offer tools, and the model still calls them."""
     supports_stream_options: Support = "unknown"
     """Whether a streamed request may ask for usage."""
     thinking: bool = False

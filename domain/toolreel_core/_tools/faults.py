@@ -29,6 +29,7 @@ FaultCode: TypeAlias = Literal[
     "TOOL_OUTPUT_NOT_JSON",
     "TOOL_DENIED",
     "TOOL_CANCELLED",
+    "OUTPUT_TOO_EARLY",
 ]
 """Faults that the loop finds, or whoever hands its calls to hosts. A tool adds its own
 (``ARGUMENT_ERROR``, ``TOOL_TIMEOUT``, ``INTERNAL_ERROR``) in the envelope that it returns."""
@@ -192,3 +193,17 @@ def call_abandoned(name: str) -> Fault:
 def call_cancelled(name: str) -> Fault:
     """The run was cancelled while the call was under way."""
     return Fault("TOOL_CANCELLED", f"The run was cancelled before {name} returned. It may have had effects.")
+
+
+def output_not_alone(name: str) -> Fault:
+    """The final answer came in one reply with calls of tools, so the model had not seen their results."""
+    return Fault(
+        "OUTPUT_TOO_EARLY",
+        f"{name} was not taken: it came with calls of other tools, whose results you had not seen. "
+        f"Call {name} alone once you have them.",
+    )
+
+
+def output_too_early(name: str, why: str) -> Fault:
+    """The final answer came before a tool was called that the run requires."""
+    return Fault("OUTPUT_TOO_EARLY", f"{why} Then call {name}.")

@@ -82,7 +82,7 @@ def opened(tree: Mapping[str, Json]) -> Mapping[str, Json]:
         return tree
     root = {**part, **{key: value for key, value in tree.items() if key not in {"$ref", "$defs"}}}
     others = {name: value for name, value in parts.items() if name != reference.removeprefix(_DEFS)}
-    if quote(reference) in schema_text({**root, "$defs": others}):
+    if quote(reference) in json_text({**root, "$defs": others}, "parameters"):
         return {**root, "$defs": parts}
     return {**root, "$defs": others} if others else root
 

@@ -55,6 +55,7 @@ from toolreel_core._protocol.outcome import (
     ContextOverflow,
     ConversationSpent,
     EmptyFinal,
+    InvalidOutput,
     InvalidReply,
     MaxTurns,
     NoToolCalls,
@@ -497,6 +498,14 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
     yield Playbook(odd).play(asks(), replies("Hello."), done)
     silent = replace(PLAN, config=LoopConfig(text_dialects=()))
     yield ending_of(silent, replies("Hello."), done)
+    typed = replace(
+        Plan.of(model="m", messages="hi", output={"type": "object"}), config=LoopConfig(output_retries=0)
+    )
+    not_json = "Your answer is not valid JSON: Expecting value at line 1, column 1."
+    yield Playbook(typed).play(asks(), replies("No."), finishes(InvalidOutput("No.", not_json)))
+    by_call = replace(typed, config=LoopConfig(output_mode="tool"))
+    answer = Completed("{}", JsonText("{}"))
+    yield Playbook(by_call).play(asks(), replies_calling(("call_a", "final_answer", "{}")), finishes(answer))
     yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)

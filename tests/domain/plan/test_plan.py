@@ -19,6 +19,7 @@ from toolreel_core._conversation.message import (
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Ignored, RequestOptions
 from toolreel_core._protocol.codec import dump, load_plan
@@ -352,6 +353,13 @@ CHANGES: list[tuple[Plan, Mapping[str, Any]]] = [
     (PLAN, {"seed": 1}),
     (PLAN, {"provider": Provider(supports_tools="yes")}),
     (PLAN, {"provider": Provider(id_style="kimi")}),
+    (PLAN, {"output": OutputSpec.of({"type": "object"})}),
+    (
+        replace(PLAN, output=OutputSpec.of({"type": "object"})),
+        {"output": OutputSpec.of({"type": "object", "title": "x"})},
+    ),
+    (replace(PLAN, output=OutputSpec.of({})), {"output": OutputSpec.of({}, name="other")}),
+    (replace(PLAN, output=OutputSpec.of({})), {"output": OutputSpec.of({}, description="other")}),
     (PLAN, {"overrides": canonical({"temperature": 0})}),
     (PLAN, {"overrides": canonical({"model": "other"})}),
     (SPOKEN, {"messages": (SPOKEN.messages[0], AssistantMessage("said", (CALL,)), SPOKEN.messages[2])}),

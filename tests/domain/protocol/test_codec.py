@@ -22,7 +22,7 @@ from toolreel_core._conversation.message import (
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request, RequestOptions
 from toolreel_core._protocol.codec import (
@@ -73,6 +73,8 @@ from toolreel_core._protocol.notes import (
     ModelNudged,
     Note,
     OptionIgnored,
+    OutputCalled,
+    OutputRejected,
     PresetsApplied,
     QuirkApplied,
     RecoveryTried,
@@ -98,6 +100,7 @@ from toolreel_core._protocol.outcome import (
     ContextOverflow,
     ConversationSpent,
     EmptyFinal,
+    InvalidOutput,
     InvalidReply,
     MaxTurns,
     NoToolCalls,
@@ -273,6 +276,10 @@ GOLDEN: list[tuple[object, str]] = [
     (LateAnswer(7), '{"type":"late_answer","ref":7}'),
     (RunSettled("completed"), '{"type":"run_settled","outcome":"completed"}'),
     (Completed("x"), '{"type":"completed","content":"x"}'),
+    (Completed("1", JsonText("1")), '{"type":"completed","content":"1","value":"1"}'),
+    (InvalidOutput("x", "y"), '{"type":"invalid_output","content":"x","error":"y"}'),
+    (OutputCalled(1, 2), '{"type":"output_called","turn":1,"calls":2}'),
+    (OutputRejected(1, "y", True), '{"type":"output_rejected","turn":1,"error":"y","asked_again":true}'),
     (EmptyFinal(), '{"type":"empty_final"}'),
     (NoToolCalls("x"), '{"type":"no_tool_calls","content":"x"}'),
     (ToolFailed(("echo",)), '{"type":"tool_failed","tools":["echo"]}'),

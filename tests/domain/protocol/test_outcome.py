@@ -6,6 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from tests.domain.protocol.defined import dataclasses_in
+from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._protocol import outcome
 from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
 
@@ -15,6 +16,7 @@ KINDS: tuple[type[Any], ...] = get_args(Outcome)
 def test_every_way_to_end_has_a_name_of_its_own() -> None:
     assert {kind.__name__: kind.name for kind in KINDS} == {
         "Completed": "completed",
+        "InvalidOutput": "invalid_output",
         "EmptyFinal": "empty_final",
         "MaxTurns": "max_turns",
         "NoToolCalls": "no_tool_calls",
@@ -47,3 +49,8 @@ def test_outcomes_are_compared_by_kind_and_content() -> None:
     assert Completed("yes") == Completed("yes")
     assert Completed("yes") != Completed("no")
     assert len({Completed("stop"), Cancelled("stop")}) == 2
+
+
+def test_a_value_is_shown_where_there_is_one() -> None:
+    assert repr(Completed("x")) == "Completed(content='x')"
+    assert repr(Completed("x", JsonText("1"))) == "Completed(content='x', value='1')"

@@ -19,7 +19,9 @@ from toolreel_core._tools.faults import (
     call_abandoned,
     call_cancelled,
     call_denied,
+    output_not_alone,
     output_not_json,
+    output_too_early,
     output_too_large,
     result_unknown,
     tool_changed,
@@ -171,6 +173,18 @@ FAULTS = [
     (
         call_cancelled("echo"),
         Fault("TOOL_CANCELLED", "The run was cancelled before echo returned. It may have had effects."),
+    ),
+    (
+        output_not_alone("done"),
+        Fault(
+            "OUTPUT_TOO_EARLY",
+            "done was not taken: it came with calls of other tools, whose results you had not seen. "
+            "Call done alone once you have them.",
+        ),
+    ),
+    (
+        output_too_early("done", "Call echo first."),
+        Fault("OUTPUT_TOO_EARLY", "Call echo first. Then call done."),
     ),
     (
         result_unknown("echo"),

@@ -23,7 +23,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._protocol.codec import encode
 from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
 
@@ -67,6 +67,8 @@ def show_outcome(console: Console, run: Run) -> None:
     outcome, tally = run.outcome, run.state.tally
     if isinstance(outcome, Completed):
         labelled(console, "answer", outcome.content, "bold")
+        if outcome.value is not None:
+            labelled(console, "value", outcome.value, "bold")
     words, _ = describe_outcome(outcome)
     labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
     labelled(
@@ -105,10 +107,12 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
     """The run as a JSON object; ``outcome`` and ``detail`` are null while it waits."""
     outcome = outcome_of(run)
     turns: list[Json] = [asdict(turn) for turn in story(run)]
+    value = outcome.value if isinstance(outcome, Completed) else None
     return {
         "outcome": outcome.name if outcome else None,
         "completed": isinstance(outcome, Completed),
         "detail": encode(outcome),
+        **({} if value is None else {"value": parse(value)}),
         "model": run.state.plan.model,
         "plan": run.state.plan.digest,
         "tally": asdict(run.state.tally),

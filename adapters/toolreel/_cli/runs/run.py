@@ -16,6 +16,7 @@ from toolreel._cli.options.driver_and_approval import (
     live_session,
     timeout_option,
 )
+from toolreel._cli.options.output_schema import output_schema_option
 from toolreel._cli.options.presets import NO_PRESETS, PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
 from toolreel._cli.options.server import ServerChoice, server_options
@@ -30,6 +31,7 @@ from toolreel._replay.replay import Driver, companion
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Completed
 
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 @allow_option
 @deny_option
 @preset_options
+@output_schema_option
 @settings_option(
     "Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
     "(temperature=0) or any other key of the request body (body.cache_prompt=false). Repeatable.",
@@ -85,6 +88,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     presets: PresetChoice,
+    output: OutputSpec | None,
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
@@ -125,6 +129,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
             tools=available.surface(allow, deny),
             options=chosen.options,
             settings={**chosen.config, **chosen.provider, **({"stream": "final"} if stream else {})},
+            output=output,
         )
 
     if isinstance(keeping, Path):

@@ -27,6 +27,8 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
             return f"the run has not ended: it waits for {what}", "go on with `toolreel resume`, or go_on()"
         case outcomes.Completed():
             return "the model gave a final answer", ""
+        case outcomes.InvalidOutput():
+            return f"the answer does not fit the output: {outcome.error}", "allow more --set output_retries=4"
         case outcomes.EmptyFinal():
             return "the model ended with neither text nor a call", "ask again, or try another model"
         case outcomes.MaxTurns():

@@ -70,6 +70,7 @@ def _plan(plan: Plan) -> Tree:
         "tools": tools,
         "masked": [*plan.tools.masked],
         "seed": plan.seed,
+        **({} if plan.output is None else {"output": _settings(plan.output)}),
     }
 
 
@@ -87,7 +88,7 @@ def _plain(value: Any) -> Json:  # noqa: ANN401 - a setting
 def _since(traced: Traced, sent: Transcript) -> Sequence[JsonText]:
     """The messages after those of the plan."""
     plan = traced.before.plan
-    return [*sent.texts][len(Transcript.of(plan.messages, plan.form).complete().texts) :]
+    return [*sent.texts][len(Transcript.of(plan.opening, plan.form).complete().texts) :]
 
 
 def _message_changes(old: Sequence[JsonText], new: Sequence[JsonText]) -> tuple[Change, ...]:

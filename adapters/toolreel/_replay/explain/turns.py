@@ -138,6 +138,9 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             )
         case notes.ModelNudged():
             return turn.remarked(f"the model is asked to call a tool ({note.why})")
+        case notes.OutputRejected():
+            then = "the model is asked again" if note.asked_again else "the run ends"
+            return turn.remarked(f"the answer does not fit the output; {then}: {note.error}")
         case notes.RecoveryTried():
             return turn.remarked("an empty reply; the model is asked once more")
         case notes.ToolsDropped():
@@ -150,7 +153,7 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return replace(turn, said=(*turn.said, *note.samples))
         case notes.UserMessageKept():
             return turn.remarked("the user spoke meanwhile; the next request says it")
-        case notes.LateAnswer() | notes.RunSettled() | notes.ExchangeBegan():
+        case notes.LateAnswer() | notes.RunSettled() | notes.ExchangeBegan() | notes.OutputCalled():
             return turn
         case _:
             assert_never(note)
@@ -158,7 +161,13 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
 
 def _calling(recorded: Iterable[notes.Note]) -> tuple[int, ...]:
     """The turns whose reply had calls that were not ignored, in order."""
-    kinds = (notes.CallRejected, notes.CallStarted, notes.CallAbandoned, notes.ApprovalAsked)
+    kinds = (
+        notes.CallRejected,
+        notes.CallStarted,
+        notes.CallAbandoned,
+        notes.ApprovalAsked,
+        notes.OutputCalled,
+    )
     return tuple(dict.fromkeys(note.turn for note in recorded if isinstance(note, kinds)))
 
 
@@ -185,7 +194,7 @@ def _says(message: Message, sample: str) -> bool:
 def _calls(run: Run) -> Iterator[tuple[CallSummary, ...]]:
     """The calls of each assistant message that have a result."""
     provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
-    messages = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
+    messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
     for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage) and message.calls:
             results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])

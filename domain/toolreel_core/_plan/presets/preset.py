@@ -16,10 +16,12 @@ from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import as_tree, merged
+from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._text_calls.dialects import MARKED
+from toolreel_core._tools.parameter_schemas import SchemaLike
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 
@@ -144,6 +146,7 @@ class Preset:
         settings: Mapping[str, Any] | None = None,
         overrides: Tree | None = None,
         seed: int = 0,
+        output: SchemaLike | OutputSpec | None = None,
     ) -> Plan:
         """A plan with this preset; the arguments take precedence over it.
 
@@ -175,6 +178,7 @@ class Preset:
             overrides=merged(own["request_overrides"], overrides or {}),
             presets=self.names,
             seed=seed,
+            output=output,
         )
 
 

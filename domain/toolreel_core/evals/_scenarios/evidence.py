@@ -100,7 +100,7 @@ def evidence_of(
     return Evidence(
         outcome,
         outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else "",
-        _turns(plan, state.messages.messages[len(plan.messages) :], all_notes),
+        _turns(plan, state.messages.messages[len(plan.opening) :], all_notes),
         world,
         begun,
         tools_sent=plan.sends_tools and bool(plan.tools.names) and not dropped,

@@ -14,6 +14,7 @@ from toolreel_core._protocol.outcome import (
     ContextOverflow,
     ConversationSpent,
     EmptyFinal,
+    InvalidOutput,
     InvalidReply,
     MaxTurns,
     NoToolCalls,
@@ -68,6 +69,8 @@ def _by_outcome(scenario: Scenario, seen: Evidence) -> Verdict:  # noqa: PLR0912
     match outcome:
         case Completed():
             return _by_checks(scenario, seen)
+        case InvalidOutput():
+            return _because("task.outcome:output", outcome.error)
         case EmptyFinal():
             return _because("wire.empty_response", "the last reply was empty")
         case MaxTurns():

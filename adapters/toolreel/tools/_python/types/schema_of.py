@@ -1,7 +1,7 @@
 """Type hints as JSON types: a schema, and a reader of values.
 
-We generate schemas ourselves even if pydantic is installed, and use pydantic only for its own models, types
-and validators. So the fingerprint of a tool does not depend on which packages are installed.
+We generate schemas ourselves even if pydantic is installed, and use pydantic and msgspec only for their own
+models, structs and validators. So the fingerprint of a tool does not depend on which packages are installed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import types
 from collections import abc
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
-from importlib import import_module
 from typing import (
     Annotated,
     Any,
@@ -31,6 +30,12 @@ from typing import (
 
 from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.constraints import constrained, description_in
+from toolreel.tools._python.types.pydantic_and_msgspec import (
+    is_pydantic,
+    is_struct,
+    pydantic_type,
+    struct_type,
+)
 from toolreel.tools._python.types.results import plain
 from toolreel.tools._python.types.value_readers import (
     ANYTHING,
@@ -44,7 +49,7 @@ from toolreel.tools._python.types.value_readers import (
     values_reader,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext.canonical import Json
 
 _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     list: list,
@@ -67,7 +72,7 @@ class Types:
 
     def __init__(self) -> None:
         self.shared: dict[str, Json] = {}
-        """Schemas for ``$defs``: recursive types, and nested models of pydantic."""
+        """Schemas for ``$defs``: recursive types, and nested models of pydantic and structs of msgspec."""
         self._open: list[object] = []
         """Records whose fields are being converted: meeting one again means that it is recursive."""
         self._recursive: dict[object, JsonType | None] = {}
@@ -98,7 +103,9 @@ class Types:
 
     def _named(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
         if is_pydantic(hint):
-            return self._pydantic(hint, place)
+            return self._foreign(pydantic_type(hint, place), place)
+        if is_struct(hint):
+            return self._foreign(struct_type(hint, place), place)
         if is_record(hint):
             return self._record(hint, place)
         aliased = getattr(hint, "__supertype__", NOTHING)  # a NewType
@@ -109,14 +116,15 @@ class Types:
 
     def _annotated(self, hint: Any, inner: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
         if any(is_pydantic(extra) for extra in extras):
-            kind = self._pydantic(hint, place)
+            kind = self._foreign(pydantic_type(hint, place), place)
         else:
             kind = constrained(self.of(inner, place), extras, place)
         text = description_in(extras)
         return JsonType({**kind.schema, "description": text}, kind.read) if text else kind
 
-    def _pydantic(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
-        kind, shared = pydantic_type(hint, place)
+    def _foreign(self, made: tuple[JsonType, Mapping[str, Json]], place: str) -> JsonType:
+        """A type whose schema another library has made, with what that refers to."""
+        kind, shared = made
         for name, schema in shared.items():
             self._share(name, schema, place)
         return kind
@@ -302,53 +310,3 @@ def _is_required(name: str, hint: Any, typed_dict: Any) -> bool:  # noqa: ANN401
     if get_origin(hint) in {Required, NotRequired}:
         return get_origin(hint) is Required
     return name in typed_dict.__required_keys__
-
-
-_MARKS = ("__get_pydantic_core_schema__", "__pydantic_core_schema__", "__pydantic_validator__")
-
-
-def is_pydantic(hint: object) -> bool:
-    """Whether only pydantic can interpret a type or an annotation."""
-    return any(hasattr(hint, mark) for mark in _MARKS)
-
-
-def pydantic_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401
-    """The type as JSON, and the schemas under ``#/$defs/`` that it refers to.
-
-    :raises ConfigError: if pydantic cannot generate a schema
-    """
-    pydantic = import_module("pydantic")
-    try:
-        adapter = pydantic.TypeAdapter(hint)
-        tree = _untitled(adapter.json_schema())
-    except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
-        why, _, _ = str(error).partition("\n")
-        raise ConfigError(f"{place}: pydantic makes no schema of {hint!r}: {why}") from None
-
-    def read(value: Json) -> object:
-        try:
-            return adapter.validate_json(canonical(value))
-        except pydantic.ValidationError as error:
-            first, *_ = error.errors(include_url=False, include_context=False)
-            raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
-
-    shared: Mapping[str, Json] = tree.pop("$defs", {})
-    return JsonType(tree, read), shared
-
-
-def _untitled(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tree of JSON
-    """The schema without the titles that pydantic generates from names: they cost tokens and add nothing.
-
-    :param names: whether the keys of this object are names, so that "title" is an ordinary name
-    """
-    if isinstance(tree, list):
-        return [_untitled(item) for item in tree]
-    if not isinstance(tree, dict):
-        return tree
-    return {
-        key: _untitled(value, names=not names and key in {"properties", "$defs"})
-        if key not in {"default", "const", "enum", "examples"} or names
-        else value
-        for key, value in tree.items()
-        if names or key != "title" or not isinstance(value, str)
-    }

@@ -1,0 +1,134 @@
+"""Typed final answers from a real server, in the shapes in which local models and their servers send them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+from pydantic import BaseModel
+
+from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
+from toolreel import (
+    AsyncPorts,
+    AsyncPythonTools,
+    InvalidOutput,
+    LoopConfig,
+    MemoryJournal,
+    Plan,
+    Ports,
+    PythonTools,
+    Run,
+    arun,
+    output_of,
+    replay,
+    run,
+)
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing import calling, saying
+from toolreel_core._jsontext.canonical import Json, canonical
+
+
+class Stock(BaseModel):
+    part: str
+    counts: list[int]
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return len(part)
+
+
+OUTPUT: Final = output_of(Stock)
+RIGHT: Final = Stock(part="pin", counts=[4, 5])
+ANSWER: Final = '{"part": "pin", "counts": [4, 5]}'
+TOOLS: Final = PythonTools([stock])
+
+
+def called(arguments: Json) -> Json:
+    function: Json = {"name": "final_answer", "arguments": arguments}
+    return {"choices": [{"message": {"tool_calls": [{"id": "a", "function": function}]}}]}
+
+
+ODD: Final[dict[str, Json]] = {
+    "plain": saying(ANSWER),
+    "fenced": saying(f"```json\n{ANSWER}\n```"),
+    "prose around": saying(f"Sure! Here is the answer:\n\n{ANSWER}\n\nLet me know if you need more."),
+    "prose and a fence": saying(f"I looked it up.\n\n```json\n{ANSWER}\n```\nDone."),
+    "thoughts before": saying(f'<think>Maybe {{"part": "shim", "counts": []}}?</think>\n\n{ANSWER}'),
+    "thoughts without an opener": saying(f"So it is a pin.\n</think>\n{ANSWER}"),
+    "python": saying("{'part': 'pin', 'counts': [4, 5,],}"),
+    "double-encoded": saying(canonical(ANSWER)),
+    "inner list as text": saying('{"part": "pin", "counts": "[4, 5]"}'),
+    "in an envelope": saying(f'{{"name": "final_answer", "arguments": {ANSWER}}}'),
+    "control tokens behind": saying(f"{ANSWER}<|im_end|>"),
+    "a call": called(ANSWER),
+    "arguments as an object": called(json.loads(ANSWER)),
+    "arguments encoded twice": called(canonical(ANSWER)),
+    "arguments in a fence": called(f"```json\n{ANSWER}\n```"),
+    "arguments in an envelope": called(f'{{"arguments": {ANSWER}}}'),
+    "a call in a dialect": saying(
+        f'<tool_call>{{"name": "final_answer", "arguments": {ANSWER}}}</tool_call>'
+    ),
+}
+
+
+def plan_of(**settings: object) -> Plan:
+    config = LoopConfig.of({"text_dialects": ["hermes_json"], "output_retries": 0, **settings})
+    return Plan.of(model="m", messages="hi", tools=TOOLS.surface, output=OUTPUT.spec, config=config)
+
+
+def ran(plan: Plan, *answers: Answer) -> Run:
+    with serving(*answers) as server, HttpEndpoint(server.url) as endpoint:
+        return run(plan, Ports(endpoint, TOOLS))
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_answer_is_the_value(name: str) -> None:
+    done = ran(plan_of(), replying(ODD[name]))
+    assert OUTPUT.value(done) == RIGHT
+
+
+def test_asynchronously_as_well() -> None:
+    async def ran_there(url: str) -> Run:
+        async with AsyncHttpEndpoint(url) as endpoint:
+            return await arun(plan_of(), AsyncPorts(endpoint, AsyncPythonTools([stock])))
+
+    with serving(replying(ODD["prose around"])) as server:
+        assert OUTPUT.value(asyncio.run(ran_there(server.url))) == RIGHT
+
+
+def test_a_streamed_answer_is_the_value() -> None:
+    pieces = [chunk(part) for part in ('{"part": "p', 'in", "counts"', ": [4, 5]}")]
+    done = ran(plan_of(output_mode="text"), streaming(*pieces, chunk(finish="stop"), "data: [DONE]\n\n"))
+    assert OUTPUT.value(done) == RIGHT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"part": "pin", "counts": [4',
+        f'Either {ANSWER} or {{"part": "shim", "counts": []}}.',
+        '{"part": "pin"}',
+        'It is {"found": bad, "inner": {"part": "pin", "counts": []}}.',
+        "There are 4.",
+    ],
+)
+def test_what_is_cut_ambiguous_or_wrong_never_completes(text: str) -> None:
+    assert isinstance(ran(plan_of(), replying(saying(text))).outcome, InvalidOutput)
+
+
+def test_a_recorded_run_with_retries_replays_to_the_same_value(tmp_path: Path) -> None:
+    journal, plan = MemoryJournal(plan_of(output_retries=2)), plan_of(output_retries=2)
+    wrong, looked = replying(saying("Four.")), replying(calling(("stock", {"part": "pin"})))
+    with serving(looked, wrong, replying(ODD["a call"])) as server, HttpEndpoint(server.url) as endpoint:
+        done = run(plan, Ports(endpoint, TOOLS), journal=journal)
+        bodies = [json.loads(seen.body) for seen in server.seen]
+    assert OUTPUT.value(done) == RIGHT
+    assert [len(body["messages"]) for body in bodies] == [1, 3, 5]
+    (tmp_path / "run.journal.jsonl").write_text(journal.text, "utf-8")
+    again = replay(tmp_path / "run.journal.jsonl")
+    assert OUTPUT.value(again.run) == RIGHT
+    assert again.run.state == done.state

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import Any, TypedDict, assert_type
+
+import msgspec
+import pytest
+from pydantic import BaseModel, TypeAdapter, field_validator
+
+from tests.samples import complaint
+from toolreel import (
+    Completed,
+    ConfigError,
+    Json,
+    Output,
+    OutputError,
+    Plan,
+    Ports,
+    PythonTools,
+    output_of,
+    run,
+)
+from toolreel.testing import ScriptedEndpoint, ScriptedTools, saying
+from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core._protocol.outcome import MaxTurns
+
+
+class Point(BaseModel):
+    x: int
+    y: int = 0
+
+    @field_validator("x")
+    @classmethod
+    def not_13(cls, x: int) -> int:
+        if x == 13:
+            raise ValueError("no 13, please")
+        return x
+
+
+class Node(msgspec.Struct):
+    name: str
+    below: list[Node] = []
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Stock(TypedDict):
+    part: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Report:
+    on: date
+    point: Point
+    tree: Node
+    colours: list[Colour]
+
+
+REPORT = Report(date(2026, 11, 22), Point(x=1), Node("a", [Node("b")]), [Colour.RED])
+CASES: list[tuple[Any, Json, object]] = [
+    (Point, {"x": 1}, Point(x=1)),
+    (list[Point], [{"x": 1, "y": 2}], [Point(x=1, y=2)]),
+    (TypeAdapter(dict[str, Point]), {"a": {"x": 1}}, {"a": Point(x=1)}),
+    (Node, {"name": "a", "below": [{"name": "b"}]}, Node("a", [Node("b")])),
+    (list[Node], [{"name": "a"}], [Node("a")]),
+    (Colour, "red", Colour.RED),
+    (Stock, {"part": "pin", "count": 4}, {"part": "pin", "count": 4}),
+    (list[Stock], [], []),
+    (int | None, None, None),
+    (
+        Report,
+        {
+            "on": "2026-11-22",
+            "point": {"x": 1},
+            "tree": {"name": "a", "below": [{"name": "b"}]},
+            "colours": ["red"],
+        },
+        REPORT,
+    ),
+    ({"type": "array", "items": {"type": "integer"}}, [1], [1]),
+]
+
+
+@pytest.mark.parametrize(("kind", "written", "value"), CASES, ids=[str(kind) for kind, _, _ in CASES])
+def test_the_value_of_a_run_has_the_type_that_was_asked_for(
+    kind: object, written: Json, value: object
+) -> None:
+    output = output_of(kind)
+    asked = Plan.of(model="m", messages="hi", output=output.spec)
+    answer: Json = {"value": written} if output.spec.wrapped else written
+    done = run(asked, Ports(ScriptedEndpoint([saying(canonical(answer))]), ScriptedTools({})))
+    assert output.value(done) == output.value(done.outcome) == value
+
+
+def test_type_checkers_know_the_type() -> None:
+    assert_type(output_of(Point), Output[Point])
+    assert_type(output_of(Node), Output[Node])
+    assert_type(output_of(list[Stock]), Output[list[Stock]])
+    assert_type(output_of(TypeAdapter(list[Point])), Output[list[Point]])
+    schema: Mapping[str, Json] = {"type": "object"}
+    assert_type(output_of(schema), Output[Json])
+    assert_type(output_of(Colour).value(Completed("", JsonText('"red"'))), Colour)
+
+
+def test_it_has_a_name_and_a_description_for_the_model() -> None:
+    spec = output_of(Stock, name="stock", description="What is there.").spec
+    assert (spec.name, spec.description) == ("stock", "What is there.")
+
+
+def test_a_run_without_a_value_says_how_it_ended() -> None:
+    output = output_of(Point)
+    assert complaint(OutputError, lambda: output.value(MaxTurns(3))) == (
+        "the run has no value: it ended as max_turns"
+    )
+    assert "write Plan.of(output=output.spec)" in complaint(OutputError, lambda: output.value(Completed("x")))
+
+
+def test_checks_that_a_schema_cannot_say_are_told() -> None:
+    odd = Completed("", JsonText('{"x":13}'))
+    model = complaint(OutputError, lambda: output_of(Point).value(odd))
+    assert model == "final_answer: /x: Value error, no 13, please"
+    adapted = complaint(OutputError, lambda: output_of(TypeAdapter(Point)).value(odd))
+    assert "no 13, please" in adapted
+    struct = Completed("", JsonText('{"name":1}'))
+    assert "final_answer: Expected `str`, got `int`" in complaint(
+        OutputError, lambda: output_of(Node).value(struct)
+    )
+
+
+class Odd(msgspec.Struct):
+    made: memoryview | set[list[int]] | complex
+
+
+@pytest.mark.parametrize("kind", [complex, Odd, "text"])
+def test_what_json_cannot_represent_is_refused(kind: object) -> None:
+    assert "output 'final_answer'" in complaint(ConfigError, lambda: output_of(kind))
+
+
+def test_structs_are_parameters_of_tools_as_well() -> None:
+    def plant(tree: Node) -> str:
+        """Plant a tree."""
+        return tree.name
+
+    (tool,) = PythonTools([plant]).surface.definitions
+    assert '"$ref":"#/$defs/Node"' in tool.parameters

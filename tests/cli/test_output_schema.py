@@ -1,0 +1,87 @@
+"""``toolreel run --output-schema`` against a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import LOOKING_UP, WORKSPACE, Said, assert_mistake, toolreel
+from tests.servers.chat_server import ChatServer, replying, serving
+from toolreel.testing import calling, saying
+
+SCHEMA = {"type": "object", "properties": {"status": {"enum": ["draft", "out"]}}, "required": ["status"]}
+DRAFT = '{"status":"draft"}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    return tmp_path
+
+
+def running(server: ChatServer, folder: Path, *options: str) -> Said:
+    asked = ("run", "Which status?", "--model", "m", "--base-url", server.url)
+    return toolreel(*asked, "--output-schema", "schema.json", *options, cwd=folder)
+
+
+def test_the_answer_is_the_call_of_the_final_tool_where_tools_are_offered(folder: Path) -> None:
+    answer = replying(calling(("final_answer", {"status": "draft"})))
+    with serving(replying(LOOKING_UP), replying(saying("A draft.")), answer) as server:
+        said = running(server, folder, *WORKSPACE, "--record", "kept")
+    assert said.code == 0
+    lines = said.stdout.splitlines()
+    assert f"value       {DRAFT}" in lines
+    assert any("the answer does not fit the output; the model is asked again" in line for line in lines)
+    first, *_, last = [json.loads(seen.body) for seen in server.seen]
+    assert first["tools"][-1]["function"]["parameters"] == SCHEMA
+    assert last["messages"][-1]["content"].endswith("Call final_answer with your answer.")
+    again = toolreel("replay", "kept", cwd=folder)
+    assert (again.code, f"value       {DRAFT}" in again.stdout.splitlines()) == (0, True)
+
+
+def test_without_tools_it_is_json_in_the_text(folder: Path) -> None:
+    with serving(replying(saying(f"Here it is:\n```json\n{DRAFT}\n```"))) as server:
+        said = running(server, folder, "--json")
+    tree = json.loads(said.stdout)
+    assert (tree["value"], tree["completed"], said.code) == ({"status": "draft"}, True, 0)
+    (body,) = [json.loads(seen.body) for seen in server.seen]
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert body["messages"][0]["content"].endswith(json.dumps(SCHEMA, separators=(",", ":")))
+
+
+def test_a_provider_that_takes_a_json_schema_gets_it(folder: Path) -> None:
+    with serving(replying(saying(DRAFT))) as server:
+        said = running(server, folder, "--set", "output_mode=native")
+    assert said.code == 0
+    (body,) = [json.loads(seen.body) for seen in server.seen]
+    assert body["response_format"]["json_schema"]["schema"] == SCHEMA
+    assert body["messages"] == [{"role": "user", "content": "Which status?"}]
+
+
+def test_a_run_that_gives_up_says_so(folder: Path) -> None:
+    with serving(replying(saying('{"status":"lost"}'))) as server:
+        said = running(server, folder, "--set", "output_retries=0")
+    assert said.code == 1
+    why = 'the answer does not fit the output: /status: expected one of "draft", "out", got "lost".'
+    assert f"outcome     invalid_output: {why}" in said.stdout.splitlines()
+    assert "--set output_retries=4" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[1]", "expected a JSON object"),
+        ("{", "is not a JSON Schema: Expecting"),
+        ('{"type": "objekt"}', "not a JSON Schema at $.type"),
+        ("\xff", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_schema_is_a_mistake(folder: Path, text: str, why: str) -> None:
+    (folder / "schema.json").write_bytes(text.encode("latin-1"))
+    said = toolreel(
+        *("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--output-schema", "schema.json"),
+        cwd=folder,
+    )
+    assert_mistake(said, why)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._plan.output.modes import AskedBy
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._settings.loop_config import LoopConfig, OutputMode
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core._tools.tool_definition import ToolDefinition
+
+PING = ToolDefinition.of("ping")
+NATIVE: dict[str, Any] = {"supports_json_schema": "yes"}
+BOTH: dict[str, Any] = {**NATIVE, "supports_response_format_with_tools": "yes"}
+
+
+def plan_with(*tools: ToolDefinition, mode: OutputMode = "auto", off: bool = False, **known: Any) -> Plan:  # noqa: ANN401 - any setting of a provider
+    config = LoopConfig(output_mode=mode, tool_use_mode="disabled" if off else "relaxed")
+    return Plan.of(
+        model="m", messages="hi", tools=tools, output={}, config=config, provider=Provider(**known)
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "mode"),
+    [
+        # Without knowledge, an answer of a run with tools is a call too, and any server can send text.
+        (plan_with(PING), "tool"),
+        (plan_with(), "text"),
+        (plan_with(supports_tools="yes"), "tool"),
+        (plan_with(off=True, supports_tools="yes"), "text"),
+        (plan_with(PING, off=True), "text"),
+        (plan_with(PING, supports_tools="no"), "text"),
+        (plan_with(**NATIVE), "native"),
+        (plan_with(PING, **NATIVE), "tool"),
+        (plan_with(PING, **BOTH), "native"),
+        (plan_with(PING, off=True, **NATIVE), "native"),
+        (plan_with(**NATIVE, supports_response_format="no"), "text"),
+        (plan_with(mode="native"), "native"),
+        (plan_with(PING, mode="native"), "native"),
+        (plan_with(mode="tool"), "tool"),
+        (plan_with(PING, mode="text", **BOTH), "text"),
+    ],
+)
+def test_the_mode_is_chosen_by_what_is_known(plan: Plan, mode: AskedBy) -> None:
+    assert plan.asked_by == mode
+
+
+def test_a_plan_without_an_output_has_no_mode() -> None:
+    assert Plan.of(model="m", messages="hi").asked_by is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "known", "why"),
+    [
+        ("native", {"supports_json_schema": "no"}, "takes no json_schema as its response_format"),
+        ("native", {"supports_response_format": "no"}, "takes no json_schema as its response_format"),
+        ("native", {"supports_response_format_with_tools": "no"}, "takes no response_format beside tools"),
+        ("tool", {"supports_tools": "no"}, "this run sends no tools"),
+    ],
+)
+def test_a_mode_that_cannot_work_is_refused(mode: OutputMode, known: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        plan_with(PING, mode=mode, **known)
+
+
+def test_a_final_tool_may_not_have_the_name_of_a_tool() -> None:
+    with pytest.raises(ConfigError, match="there is a tool 'final_answer' already"):
+        plan_with(ToolDefinition.of("final_answer"))
+    assert plan_with(ToolDefinition.of("final_answer"), mode="text").asked_by == "text"
+
+
+def test_the_response_format_of_an_output_is_its_own() -> None:
+    with pytest.raises(ConfigError, match="options: 'response_format' is set by the output"):
+        Plan.of(model="m", messages="hi", output={}, options={"response_format": {"type": "json_object"}})
+
+
+def test_a_preset_may_choose_the_mode_and_the_retries() -> None:
+    preset = Preset.of("mine", {"config": {"output_mode": "tool", "output_retries": 0}})
+    plan = preset.plan(model="m", messages="hi", output={"type": "object"})
+    assert (plan.asked_by, plan.config.output_retries) == ("tool", 0)
+    other = preset.plan(model="m", messages="hi", output={}, settings={"output_mode": "text"})
+    assert other.asked_by == "text"

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import json_values
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._replies.answers import Answers, answers_in
+
+
+def found(text: str, repairs: ArgumentRepairs = "safe") -> Answers:
+    return answers_in(text, max_depth=64, repairs=repairs)
+
+
+def trees(text: str, repairs: ArgumentRepairs = "safe") -> list[Json]:
+    return [reading.tree for reading in found(text, repairs).readings]
+
+
+@given(json_values)
+def test_json_as_a_whole_is_one_value(value: Json) -> None:
+    text = canonical(value)
+    answers = found(text, "strict")
+    assert (trees(text, "strict"), answers.whole) == ([value], True)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "codes"),
+    [
+        ('```json\n{"n": 1}\n```', {"n": 1}, ("ARGUMENTS_FENCED",)),
+        ("{'n': 1,}", {"n": 1}, ("ARGUMENTS_REPAIRED",)),
+        ('<think>Is it {"n": 2}?</think>\n{"n": 1}', {"n": 1}, ()),
+        ('{"n": 2}? No.</think>{"n": 1}', {"n": 1}, ()),
+        ('{"n": 1}<|im_end|>', {"n": 1}, ("ARGUMENTS_TRAILING_TEXT",)),
+        (canonical('{"n":1}'), {"n": 1}, ("ARGUMENTS_DOUBLE_ENCODED",)),
+        (canonical(canonical("[1]")), [1], ("ARGUMENTS_DOUBLE_ENCODED", "ARGUMENTS_DOUBLE_ENCODED")),
+        (canonical(canonical("a")), '"a"', ()),
+        (canonical(canonical(canonical("[1]"))), canonical(canonical("[1]")), ()),
+        ('"plain"', "plain", ()),
+        ("3", 3, ()),
+    ],
+)
+def test_a_whole_value_is_unwrapped(text: str, value: Json, codes: tuple[str, ...]) -> None:
+    answers = found(text)
+    assert (answers.readings[0].tree, answers.readings[0].codes, answers.whole) == (value, codes, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('Here you are: {"n": 1}. Bye!', [{"n": 1}]),
+        ('First {"n": 1}, then {"n": 2}.', [{"n": 1}, {"n": 2}]),
+        ('For {name} it is {"n": 1}.', [{"n": 1}]),
+        ('So:\n```json\n{"n": 1}\n```\nand not {"n": 2}', [{"n": 1}]),
+        ("So:\n~~~\n[1]\n~~~\n", [[1]]),
+        ("So:\n```\nno\n```\n{}", [{}]),
+        ("See [1].", []),
+        ("No JSON.", []),
+        # Nothing is taken from the inside of what is cut or broken.
+        ('It is {"a": {"n": 1}', []),
+        ('It is {"a": bad, "b": {"n": 1}}', []),
+        ('It is {"n": NaN} or {"n": 1}', []),
+        ("{x} " * 64 + '{"n": 1}', []),
+    ],
+)
+def test_json_among_words_is_found(text: str, values: list[Json]) -> None:
+    answers = found(text)
+    assert [reading.tree for reading in answers.readings] == values
+    assert all(reading.codes[0] == "OUTPUT_IN_TEXT" for reading in answers.readings)
+    assert not answers.whole
+    assert answers.why
+
+
+def test_repairs_among_words_are_told() -> None:
+    (reading,) = found("So: {'n': 1}!").readings
+    assert reading.codes == ("OUTPUT_IN_TEXT", "ARGUMENTS_REPAIRED")
+
+
+def test_strictly_only_a_whole_text_counts() -> None:
+    assert trees('So: {"n": 1}', "strict") == []
+    assert trees('<think>No.</think>{"n": 1}', "strict") == []
+    assert trees(canonical('{"n":1}'), "strict") == ['{"n":1}']
+
+
+@given(st.text(alphabet='{}[]"`~\n\\ <think/>abn:1,', max_size=60))
+def test_no_text_is_too_odd(text: str) -> None:
+    for repairs in ("strict", "safe", "lenient"):
+        answers = answers_in(text, max_depth=8, repairs=repairs)
+        assert answers.whole <= (len(answers.readings) == 1)
