@@ -112,7 +112,7 @@ lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
 		--quiet --upgrade --output-file requirements-cli.lock
 
 nightly: setup ## the long tests: random histories, what is slow, the cost of a turn, all of bfcl, and fuzzing
-	TOOLREEL_HYPOTHESIS=nightly $(BIN)/pytest
+	TOOLREEL_HYPOTHESIS=nightly $(PYTEST)
 	$(BIN)/python -m benchmarks.core_calls --callgrind
 	$(BIN)/python -m benchmarks.endpoints --check
 	$(MAKE) bfcl ONLY="--shape all --strategy all --way all"
