@@ -102,7 +102,10 @@ class Project:
         path = self.path / file
         text = path.read_text("utf-8")
         assert old in text
+        written = path.stat().st_mtime
         path.write_text(text.replace(old, new, 1), "utf-8")
+        # Bytecode counts as that of its source while the size and the second of the change are the same.
+        os.utime(path, (written + 2, written + 2))
 
     def unseal(self, journal: str) -> None:
         """Delete the last line of a journal, its seal, so that it may be edited."""

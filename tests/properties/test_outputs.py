@@ -198,7 +198,8 @@ OLDER: Final = (
 
 @pytest.mark.parametrize("seed", range(3))
 def test_plans_without_an_output_keep_their_digests(seed: int) -> None:
-    plan = Plan.of(model="m", messages="hi", tools=[PING], seed=seed)
+    config = LoopConfig(text_dialects=())  # the default then
+    plan = Plan.of(model="m", messages="hi", tools=[PING], seed=seed, config=config)
     assert "output" not in dump(plan)
     assert plan.digest == OLDER[seed]
 

@@ -112,7 +112,7 @@ def _may_correct(state: State) -> bool:
 def _has_unread_call(reply: Reply, plan: Plan) -> bool:
     """Whether the text is a call that was not read or of a built-in tool, or, with tools, looks like one."""
     code = "" if reply.problem is None else reply.problem.code
-    may_be_answer = plan.config.accept_suspected_calls or not plan.tools.names
+    may_be_answer = plan.config.accept_suspected_calls or not plan.callable_tools.names
     unread = _BROKEN if may_be_answer else _BROKEN | {_SUSPECTED}
     return code == _MALFORMED or (code in _OPEN and not unread.isdisjoint(reply.warnings))
 

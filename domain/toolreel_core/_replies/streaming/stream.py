@@ -62,7 +62,7 @@ class Stream:
 
     >>> stream, deltas = Stream().feed('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n')
     >>> deltas
-    (Delta(kind='content', text='Hi'),)
+    (Delta(kind='content', text='Hi', index=0, call_id='', name=''),)
     >>> stream, _ = stream.feed("data: [DONE]\n\n")
     >>> stream.done
     True
@@ -209,8 +209,8 @@ class Stream:
 def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
     """The chunks to display of a delta, or of a whole message.
 
-    >>> deltas_of({"role": "assistant", "content": "Hi", "reasoning": "Be brief."})
-    (Delta(kind='reasoning', text='Be brief.'), Delta(kind='content', text='Hi'))
+    >>> [(delta.kind, delta.text) for delta in deltas_of({"content": "Hi", "reasoning": "Be brief."})]
+    [('reasoning', 'Be brief.'), ('content', 'Hi')]
     """
     # Some servers send the same reasoning under both names.
     reasoning = _texts(delta.get("reasoning_content")) or _texts(delta.get("reasoning"))
@@ -238,7 +238,7 @@ def deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
     """The chunks to display of a body that was received as a whole.
 
     >>> deltas_in('{"choices":[{"message":{"content":"Hi"}}]}', whole=True)
-    (Delta(kind='content', text='Hi'),)
+    (Delta(kind='content', text='Hi', index=0, call_id='', name=''),)
 
     :param whole: whether to include a body that is not a stream
     """

@@ -408,7 +408,7 @@ def test_a_call_written_as_text_is_one_still() -> None:
     anything: dict[str, Json] = {"type": "object"}
     plan = plan_of(PING, schema=anything, output_mode="text", text_dialects=("hermes_json",))
     Playbook(plan).play_up_to(asks(), replies(text), runs("call_1_0", "ping", {}))
-    plan = plan_of(PING, schema=anything, output_mode="text")
+    plan = plan_of(PING, schema=anything, output_mode="text", text_dialects=())
     for unread in (text, '{"name":"ping","arguments":{}}'):
         step = answered(plan, body_of(unread))
         assert not any(isinstance(note, OutputRejected) for note in step.notes)
@@ -419,7 +419,7 @@ def test_an_answer_as_a_call_in_text_is_read_by_its_dialect() -> None:
     text = '<tool_call>{"name":"final_answer","arguments":{"n":1}}</tool_call>'
     plan = plan_of(PING, text_dialects=("hermes_json",))
     played(plan, replies(text), finishes(RIGHT))
-    unread = plan_of(output_mode="tool")
+    unread = plan_of(output_mode="tool", text_dialects=())
     nudge = (
         "Your reply looks like a tool call written as text, and nothing was run. "
         "The tools are: final_answer. If you need one, make a tool call; "
