@@ -113,7 +113,8 @@ def _call_id(tree: Mapping[str, Any], place: str) -> str:
 
 
 def _calls(tree: Mapping[str, Any], place: str) -> Iterator[SentCall]:
-    for number, call in enumerate(tree.get("tool_calls") or ()):
+    calls: Iterable[Any] = tree.get("tool_calls") or ()
+    for number, call in enumerate(calls):
         match call:
             case {"id": str() as id_, "function": {"name": str() as name, "arguments": arguments}}:
                 text = arguments if isinstance(arguments, str) else canonical(arguments)

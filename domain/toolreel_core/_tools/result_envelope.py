@@ -104,7 +104,7 @@ def plain_text(envelope: Tree) -> str:
     said = any(envelope.get(key) for key in ("warnings", "errors", "notice"))
     if envelope.get("ok") is not True or said or not isinstance(data, Mapping):
         return canonical(envelope)
-    value = data["value"] if data.keys() == {"value"} else data
+    value = data["value"] if {*data} == {"value"} else data
     text = value if isinstance(value, str) else canonical(value)
     return canonical(envelope) if not text.strip() or _reads_like_one(text) else text
 
