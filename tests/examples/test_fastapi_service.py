@@ -11,6 +11,7 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -45,6 +46,12 @@ class Service:
         seen = self.client.get(f"/runs/{run}").raise_for_status().json()
         assert isinstance(seen, dict)
         return seen
+
+    def is_cancelled(self, run: str) -> bool:
+        return self.look(run)["status"] == "cancelled"
+
+    def is_free(self, run: str) -> bool:
+        return self.client.get(f"/runs/{run}/events").is_success
 
     def events(self, run: str) -> list[tuple[str, object]]:
         """Follow a run to the end of its stream."""
@@ -99,10 +106,10 @@ def test_a_client_that_leaves_cancels_its_run_and_leaves_nothing_open(tmp_path: 
             with one.begun(run):
                 assert one.look(run)["status"] == "resting"
                 assert one.client.get(f"/runs/{run}/events").status_code == 409
-            eventually(lambda run=run: one.look(run)["status"] == "cancelled", "the run is cancelled")
+            eventually(partial(one.is_cancelled, run), "the run is cancelled")
         eventually(lambda: model.closed == model.connections == 3, "its requests are closed")
         for run in runs:  # a browser connects again by itself; the run does not begin again
-            eventually(lambda run=run: one.client.get(f"/runs/{run}/events").is_success, "nobody has it")
+            eventually(partial(one.is_free, run), "the request that was left has let go of its run")
             assert one.events(run) == [("end", {"status": "cancelled", "text": "", "asks": []})]
         assert [name for name, _ in one.events(one.begin())] == ["text", "text", "end"]
 
