@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from tests.docs.snippets import ROOT, blocks_of
-from tests.patience import eventually
-from tests.servers.chat_server import ChatServer, chunk, replying, serving, streaming
+from tests.patience import HANG, eventually
+from tests.servers.chat_server import Answer, ChatServer, chunk, replying, serving, streaming
 from toolreel.testing import calling
 
 SERVICE = ROOT / "examples" / "web_service" / "service.py"
@@ -112,6 +112,15 @@ def test_a_client_that_leaves_cancels_its_run_and_leaves_nothing_open(tmp_path: 
             eventually(partial(one.is_free, run), "the request that was left has let go of its run")
             assert one.events(run) == [("end", {"status": "cancelled", "text": "", "asks": []})]
         assert [name for name, _ in one.events(one.begin())] == ["text", "text", "end"]
+
+
+def test_a_client_may_leave_while_the_model_is_silent(tmp_path: Path) -> None:
+    with serving(Answer(delay=HANG), SAYS_DONE) as model, service(model, tmp_path) as one:
+        run = one.begin()
+        with one.client.stream("GET", f"/runs/{run}/events"):
+            eventually(lambda: model.seen, "the model is asked")
+        eventually(partial(one.is_cancelled, run), "the run is cancelled")
+        assert one.events(one.begin())[-1][0] == "end"
 
 
 @pytest.mark.parametrize("approved", [True, False])
