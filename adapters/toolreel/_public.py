@@ -1,6 +1,7 @@
 """The public names of ``toolreel``."""
 
 from toolreel._agent.agent import Agent
+from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
@@ -123,6 +124,8 @@ __all__ = [
     "ANSWERS",
     "AdapterError",
     "Agent",
+    "AgentEvent",
+    "AgentRun",
     "Always",
     "ApprovalGiven",
     "Approver",

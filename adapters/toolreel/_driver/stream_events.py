@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from toolreel._driver.run_result import Run
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._protocol.notes import Note
+
+_Run_co = TypeVar("_Run_co", bound=Run, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +88,17 @@ class NoteMade:
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnded:
+class RunEnded(Generic[_Run_co]):
     """The run has ended or rests; always the last event."""
 
-    run: Run
+    run: _Run_co
     """As ``run`` would have returned it."""
 
 
-StreamEvent: TypeAlias = (
-    TextDelta
-    | ReasoningDelta
-    | ToolCallDelta
-    | TextWithdrawn
-    | ToolStarted
-    | ToolResult
-    | NoteMade
-    | RunEnded
+ShownEvent: TypeAlias = (
+    TextDelta | ReasoningDelta | ToolCallDelta | TextWithdrawn | ToolStarted | ToolResult | NoteMade
 )
+"""Everything that a streamed run yields before its end."""
+
+StreamEvent: TypeAlias = ShownEvent | RunEnded[Run]
 """Everything that a streamed run yields."""
