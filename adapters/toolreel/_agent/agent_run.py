@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
+from toolreel._driver.inbox import message_of
 from toolreel._driver.run_result import Run
 from toolreel._driver.stream_events import RunEnded, ShownEvent
 from toolreel_core._errors import ConfigError
@@ -42,11 +43,11 @@ class AgentRun(Run, Generic[Value_co]):
         :param content: what the user says
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
-        return self._begun_by("speak(run, content, ports)").reply(self, content)
+        return self._begun_by("speak(run, content, ports)").reply(self, message_of(content))
 
     async def areply(self, content: str) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
-        return await self._begun_by("aspeak(run, content, ports)").areply(self, content)
+        return await self._begun_by("aspeak(run, content, ports)").areply(self, message_of(content))
 
     def reply_stream(self, content: str) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
@@ -54,11 +55,15 @@ class AgentRun(Run, Generic[Value_co]):
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
         the agent's ``config`` has ``{"stream": "always"}``; else each reply comes as a whole.
         """
-        return self._begun_by("stream_on(run.state, ports, say=content)").reply_stream(self, content)
+        return self._begun_by("stream_on(run.state, ports, say=content)").reply_stream(
+            self, message_of(content)
+        )
 
     def areply_stream(self, content: str) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
-        return self._begun_by("astream_on(run.state, ports, say=content)").areply_stream(self, content)
+        return self._begun_by("astream_on(run.state, ports, say=content)").areply_stream(
+            self, message_of(content)
+        )
 
     # Those of the base, in place of what a dataclass with slots would get: a continuation may hold a key.
     __getstate__ = Run.__getstate__

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._agent.decided import AsyncDecided, Decided
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
-from toolreel._driver.inbox import Incoming, message_of
+from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import Journal, Observer
 from toolreel._driver.run_result import Run
@@ -24,7 +24,7 @@ from toolreel._secrets.secret import Secret
 from toolreel.tools._typed_output import Output
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ApprovalGiven
+from toolreel_core._protocol.events import ApprovalGiven, UserSpoke
 from toolreel_core._protocol.notes import Note
 
 if TYPE_CHECKING:
@@ -112,17 +112,15 @@ class AgentRuns:
                 )
         return replace(run, state=ended.state, notes=run.notes + ended.notes, continuation=self)
 
-    def reply(self, run: AgentRun[_Value], content: str) -> AgentRun[_Value]:
+    def reply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
         """Say something to a run, in its recording if there is one."""
-        said = message_of(content)
         with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
             journal = files or self.journal
             ended = speak(run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self.made_of(ended, run.notes)
 
-    async def areply(self, run: AgentRun[_Value], content: str) -> AgentRun[_Value]:
+    async def areply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
         """The async version of :meth:`reply`."""
-        said = message_of(content)
         with self._resumed(run) as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
                 journal = files or self.journal
@@ -131,9 +129,11 @@ class AgentRuns:
                 )
         return self.made_of(ended, run.notes)
 
-    def reply_stream(self, run: AgentRun[_Value], content: str) -> Generator[AgentEvent[_Value], None, None]:
+    def reply_stream(
+        self, run: AgentRun[_Value], said: UserSpoke
+    ) -> Generator[AgentEvent[_Value], None, None]:
         """Say something to a run, and yield what happens."""
-        ended, said = list[Run](), message_of(content)
+        ended: list[Run] = []
         with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
             journal = files or self.journal
             with closing(stream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox)) as events:
@@ -145,10 +145,10 @@ class AgentRuns:
         yield RunEnded(self.made_of(ended[0], run.notes))
 
     async def areply_stream(
-        self, run: AgentRun[_Value], content: str
+        self, run: AgentRun[_Value], said: UserSpoke
     ) -> AsyncGenerator[AgentEvent[_Value], None]:
         """The async version of :meth:`reply_stream`."""
-        ended, said = list[Run](), message_of(content)
+        ended: list[Run] = []
         with self._resumed(run) as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
                 journal = files or self.journal
