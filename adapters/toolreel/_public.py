@@ -23,6 +23,7 @@ from toolreel._driver.ports import (
 from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage
 from toolreel._driver.stream_events import (
     NoteMade,
+    PartialOutput,
     ReasoningDelta,
     RunEnded,
     StreamEvent,
@@ -184,6 +185,7 @@ __all__ = [
     "Output",
     "OutputError",
     "OutputSpec",
+    "PartialOutput",
     "Performer",
     "Plan",
     "Ports",

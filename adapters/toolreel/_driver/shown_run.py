@@ -36,7 +36,7 @@ class ShownRun:
     def __init__(self, at: Step) -> None:
         self._at = at
         self._notes: list[Note] = []
-        self._reply = ShownReply()
+        self._reply = self._awaited()
 
     def begin(self) -> list[ShownEvent]:
         """What to show before anything is performed."""
@@ -46,7 +46,7 @@ class ShownRun:
         """What to show for a delta, or for an event and the step that it led to."""
         turn = self._at.state.tally.turns
         if isinstance(answer, Delta):
-            return [self._reply.piece(answer, turn)]
+            return [*self._reply.pieces(answer, turn)]
         # Reached before any of it is shown: the journal has the event already.
         before, self._at = self._at.state, after
         return [*self._answered(effect, answer, before), *self._reached()]
@@ -67,11 +67,14 @@ class ShownRun:
         except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
 
+    def _awaited(self) -> ShownReply:
+        return ShownReply(self._at.state.plan.output)
+
     def _answered(self, effect: Wanted | None, event: Event, before: State) -> list[ShownEvent]:
         turn = before.tally.turns
         match event:
             case ReplyReceived() | RequestFailed():
-                reply, self._reply = self._reply, ShownReply()
+                reply, self._reply = self._reply, self._awaited()
                 return _ended(reply, event, before, self._at.state)
             case ToolReturned():
                 if isinstance(effect, RunTool):
@@ -100,7 +103,7 @@ def _ended(
     if isinstance(event, RequestFailed):
         return [*reply.withdrawn(turn, str)]
     late = () if reply.anything else deltas_in(event.body, whole=True)
-    rest = [reply.piece(delta, turn) for delta in late]
+    rest = [event for delta in late for event in reply.pieces(delta, turn)]
 
     def text() -> str:
         asked_again = isinstance(after.phase, Waiting)
