@@ -108,7 +108,14 @@ class RunEnded(Generic[_Run_co]):
 
 
 ShownEvent: TypeAlias = (
-    TextDelta | ReasoningDelta | ToolCallDelta | TextWithdrawn | ToolStarted | ToolResult | NoteMade
+    TextDelta
+    | ReasoningDelta
+    | ToolCallDelta
+    | PartialOutput
+    | TextWithdrawn
+    | ToolStarted
+    | ToolResult
+    | NoteMade
 )
 """Everything that a streamed run yields before its end."""
 
