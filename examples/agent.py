@@ -6,6 +6,8 @@ from toolreel import Agent, PartialOutput, RunEnded, tool
 
 
 class Report(NamedTuple):
+    """What is missing."""
+
     part: str
     missing: int
 
@@ -27,8 +29,9 @@ def order(part: str, count: int) -> str:
 
 
 # On the server of TOOLREEL_BASE_URL; or write base_url="https://your.server/v1", api_key_env="YOUR_KEY".
-small, tools = (lambda _, arguments: arguments["count"] < 10), [stock, price, order]
-agent = Agent("your-model", tools=tools, approve=small, output=Report, config={"max_tries": 5})
+agent = Agent(
+    "your-model", tools=[stock, price, order], approve=lambda _, given: given["count"] < 10, output=Report
+)
 for event in agent.stream("Are there shims? If not, order three."):
     if isinstance(event, PartialOutput):
         print(event.value)  # as far as it is written

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Unpack, cast, overload
 
 from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
 from toolreel._agent.approval import Approve, approver_of, async_approver_of, check_approve
+from toolreel._agent.inner_runs import InnerRuns
 from toolreel._agent.offered_tools import AgentTools, OfferedTools
 from toolreel._agent.runs import AgentRuns
 from toolreel._agent.server import server_of
@@ -23,6 +24,7 @@ from toolreel._driver.ports import AsyncEndpoint, Endpoint, Journal, Observer, s
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
 from toolreel.presets._catalogues import with_files
+from toolreel.tools._python.tool import Tool
 from toolreel.tools._typed_output import Adapter, Output, output_of
 from toolreel_core._conversation.chat_form import Messages, messages_of
 from toolreel_core._conversation.message import Message, SystemMessage
@@ -32,6 +34,7 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.tool_definition import ToolFlags
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -224,6 +227,29 @@ class Agent(Generic[Value_co]):
         """
         runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
         return runs.astream(self.plan(prompt, streams=True))
+
+    def as_tool(
+        self,
+        name: str = "ask_agent",
+        description: str = "",
+        *,
+        record: str | Path | None = None,
+        **flags: Unpack[ToolFlags],
+    ) -> Tool:
+        """This agent as a tool of another: each call with a ``prompt`` is a run of its own.
+
+        The result has the ``answer``, and what the run ``took``: turns, tokens and cost. So a replay of the
+        outer run needs no inner one.
+
+        :param name: of the tool
+        :param description: what the model is told about it; by default the agent's instructions
+        :param record: a folder, in which each inner run is recorded under the idempotency key of its call
+        :param flags: such as ``needs_approval=True`` or ``deadline_ms=60_000``
+        """
+        runs = InnerRuns(self, None if record is None else Path(record))
+        is_async = self._offered.needs_async or iscoroutinefunction(getattr(self.endpoint, "send", None))
+        told = description or self.instructions or "Ask an assistant; it does not know this conversation."
+        return Tool.of(runs.aask if is_async else runs.ask, name=name, description=told, **flags)
 
     @contextmanager
     def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - of httpx, an extra
