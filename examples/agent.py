@@ -1,7 +1,15 @@
-"""An agent with three tools, one of which needs approval: retries, a decision, and a second question."""
+"""Three tools, one with approval; a streamed answer, retries, a second question, and a typed output."""
 
-from toolreel import Agent, tool
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from typing import NamedTuple
+
+from toolreel import Agent, PartialOutput, RunEnded, tool
+
+
+class Report(NamedTuple):
+    """What is missing."""
+
+    part: str
+    missing: int
 
 
 def stock(part: str) -> int:
@@ -20,14 +28,12 @@ def order(part: str, count: int) -> str:
     return f"{count} {part} ordered"
 
 
-asks, asks_more = calling(("stock", {"part": "shim"})), calling(("price", {"part": "shim"}))
-orders, answers = calling(("order", {"part": "shim", "count": 3})), saying("Ordered 3 for 6.00.")
-server = ScriptedEndpoint([asks, Lost("connect", "down"), asks_more, orders, answers, saying("No.")])
-# For a real model: base_url="https://your.server/v1", api_key_env="YOUR_KEY" instead of endpoint=server.
-settings = {"max_tries": 5, "retry_base_ms": 0}
-agent = Agent("your-model", tools=[stock, price, order], endpoint=server, config=settings)
-run = agent.run("Are there shims? If not, order three.")
-print(run)  # it rests, since an order needs approval
-run = run.approve().raise_for_outcome()
-print(run.text, run.usage, run.cost)
-print(agent.run([*run.messages, "Is anything else missing?"]).text)
+# On the server of TOOLREEL_BASE_URL; or write base_url="https://your.server/v1", api_key_env="YOUR_KEY".
+agent = Agent(
+    "your-model", tools=[stock, price, order], approve=lambda _, given: given["count"] < 10, output=Report
+)
+for event in agent.stream("Are there shims? If not, order three."):
+    if isinstance(event, PartialOutput):
+        print(event.value)  # as far as it is written
+    elif isinstance(event, RunEnded):
+        print(event.run.output, event.run.reply("And pins?").output.missing, event.run.usage)

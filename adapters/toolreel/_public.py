@@ -1,6 +1,7 @@
 """The public names of ``toolreel``."""
 
 from toolreel._agent.agent import Agent
+from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
@@ -22,6 +23,7 @@ from toolreel._driver.ports import (
 from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage
 from toolreel._driver.stream_events import (
     NoteMade,
+    PartialOutput,
     ReasoningDelta,
     RunEnded,
     StreamEvent,
@@ -123,6 +125,8 @@ __all__ = [
     "ANSWERS",
     "AdapterError",
     "Agent",
+    "AgentEvent",
+    "AgentRun",
     "Always",
     "ApprovalGiven",
     "Approver",
@@ -181,6 +185,7 @@ __all__ = [
     "Output",
     "OutputError",
     "OutputSpec",
+    "PartialOutput",
     "Performer",
     "Plan",
     "Ports",

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Generic, Unpack, cast, overload
 
+from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
 from toolreel._agent.approval import Approve, approver_of, async_approver_of, check_approve
+from toolreel._agent.inner_runs import InnerRuns
 from toolreel._agent.offered_tools import AgentTools, OfferedTools
 from toolreel._agent.runs import AgentRuns
 from toolreel._agent.server import server_of
+from toolreel._agent.settings import AgentSettings, PresetLike, check_kinds
+from toolreel._agent.threaded_endpoint import awaited_endpoint
+from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import AsyncEndpoint, Endpoint, Journal, Observer, secrets_of
-from toolreel._driver.run_result import Run
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
 from toolreel.presets._catalogues import with_files
-from toolreel.tools._threads_async import awaited, in_thread
+from toolreel.tools._python.tool import Tool
+from toolreel.tools._typed_output import Adapter, Output, output_of
 from toolreel_core._conversation.chat_form import Messages, messages_of
 from toolreel_core._conversation.message import Message, SystemMessage
 from toolreel_core._errors import ConfigError
@@ -29,29 +33,12 @@ from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._settings.loop_config import LoopConfig
-
-PresetLike: TypeAlias = str | Iterable[str] | Preset | None
-"""A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""
-
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "model": (str,),
-    "base_url": (str,),
-    "instructions": (str,),
-    "provider": (str,),
-    "api_key": (str, Secret),
-    "api_key_env": (str,),
-    "headers": (Mapping,),
-    "options": (Mapping,),
-    "config": (LoopConfig, Mapping),
-}
-_KIND_NAMES: Final = {str: "a text", Mapping: "an object", LoopConfig: "a LoopConfig"}
+from toolreel_core._tools.tool_definition import ToolFlags
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Agent:
+class Agent(Generic[Value_co]):
     """A model with tools and instructions: a value, of which each run makes its plan and its ports.
 
     ::
@@ -68,6 +55,9 @@ class Agent:
     base_url: str | None = None
     """URL of the server, with or without ``/v1``; by default, that in ``TOOLREEL_BASE_URL``, else in
     ``OPENAI_BASE_URL``."""
+    output: object = None
+    """What the final answer is: a type (pydantic model, dataclass, msgspec struct, ``TypedDict``, ...), a
+    JSON Schema, or an :class:`Output`; by default a text. ``run.output`` has its type."""
     tools: AgentTools = ()
     """Typed functions, tools, tool hosts, Agent Skills, or a list of any of these."""
     instructions: str = ""
@@ -97,10 +87,38 @@ class Agent:
     ``False``, a reason for a denial, or ``None`` to leave it open; or an approver. By default, the run rests
     until :meth:`Run.approve` or :meth:`Run.deny`."""
     _offered: OfferedTools = field(init=False, compare=False)
+    _output: Output[Value_co] | None = field(init=False, compare=False)
     _preset: Preset = field(init=False, compare=False)
 
+    if TYPE_CHECKING:  # a dataclass has no overloads, and the type of `output` is that of the agent
+        # fmt: off
+        @overload
+        def __init__(
+            self: Agent[str], model: str, *, output: None = None, **settings: Unpack[AgentSettings]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self, model: str, *, output: Output[Value_co], **settings: Unpack[AgentSettings]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Agent[Json], model: str, *, output: Mapping[str, Json], **settings: Unpack[AgentSettings]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self, model: str, *, output: type[Value_co] | Adapter[Value_co], **settings: Unpack[AgentSettings]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Agent[Any], model: str, *, output: object, **settings: Unpack[AgentSettings]
+        ) -> None: ...
+        def __init__(
+            self, model: str, *, output: object = None, **settings: Unpack[AgentSettings]
+        ) -> None: ...
+        # fmt: on
+
     def __post_init__(self) -> None:
-        self._check_kinds()
+        check_kinds(self, self.headers)
         for name in ("base_url", "api_key", "api_key_env", "headers"):
             if self.endpoint is not None and getattr(self, name):
                 raise ConfigError(f"{name} and endpoint are both given; give it to the endpoint")
@@ -113,22 +131,27 @@ class Agent:
         if self.headers is not None:
             hidden = {name: Secret(value) for name, value in self.headers.items()}
             object.__setattr__(self, "headers", hidden)
+        object.__setattr__(self, "_output", _output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
         object.__setattr__(self, "_preset", self._merged_preset())
 
-    def plan(self, prompt: Messages) -> Plan:
+    def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
         """The plan of a run: what :meth:`run` runs, for the layer below.
 
         :param prompt: a text, a message, an object in the chat-completions form, or a list of those
+        :param streams: whether it is that of :meth:`stream`, whose replies are streamed unless ``config`` or
+            a preset say otherwise
         """
         config = self.config.changes() if isinstance(self.config, LoopConfig) else self.config
+        always = streams and "stream" not in self._preset.changes()["config"]
         return self._preset.plan(
             model=self.model,
             messages=self._messages(prompt),
             tools=self._offered.surface,
             options=self.options,
-            settings=config,
+            settings={**({"stream": "always"} if always else {}), **(config or {})},
             seed=self.seed,
+            output=None if self._output is None else self._output.spec,
         )
 
     def run(
@@ -139,11 +162,12 @@ class Agent:
         overwrite: bool = False,
         journal: Journal | None = None,
         observe: Observer | None = None,
-    ) -> Run:
+        inbox: Incoming | None = None,
+    ) -> AgentRun[Value_co]:
         """Run until the model has answered, a limit is reached, or a call needs approval.
 
         A provider that fails and a model that misbehaves do not raise: ``outcome`` says how the run ended,
-        and ``raise_for_outcome()`` raises unless it completed.
+        and ``raise_for_outcome()`` raises unless it completed. ``reply`` goes on with the conversation.
 
         :param prompt: a text, a message, an object in the chat-completions form, or a list of those
         :param record: record the run as ``<record>.yaml`` and ``<record>.journal.jsonl``, which ``replay``
@@ -151,11 +175,12 @@ class Agent:
         :param overwrite: whether the recording may replace another one
         :param journal: instead, a journal of your own
         :param observe: called with each note (a decision of the run) as soon as it is made
+        :param inbox: what the user says meanwhile, an :class:`Inbox`; the next request sends it
         :raises ConfigError: before the first request, if a setting is not usable
         :raises EndpointConfigError: if no server is named, or its settings are not usable
         :raises SecretFound: if the recording would hold a secret
         """
-        return self._runs(record, journal, observe, overwrite=overwrite).run(self.plan(prompt))
+        return self._runs(record, journal, observe, inbox, overwrite=overwrite).run(self.plan(prompt))
 
     async def arun(
         self,
@@ -165,9 +190,66 @@ class Agent:
         overwrite: bool = False,
         journal: Journal | None = None,
         observe: Observer | None = None,
-    ) -> Run:
+        inbox: Incoming | None = None,
+    ) -> AgentRun[Value_co]:
         """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
-        return await self._runs(record, journal, observe, overwrite=overwrite).arun(self.plan(prompt))
+        return await self._runs(record, journal, observe, inbox, overwrite=overwrite).arun(self.plan(prompt))
+
+    def stream(
+        self,
+        prompt: Messages,
+        *,
+        record: str | Path | None = None,
+        overwrite: bool = False,
+        journal: Journal | None = None,
+        inbox: Incoming | None = None,
+    ) -> Generator[AgentEvent[Value_co], None, None]:
+        """Run like :meth:`run`, and yield what there is to show, as it happens.
+
+        The last event, ``RunEnded``, has the run. Closing the generator before its end closes the connection;
+        the recording then ends with a ``CancelRequested``.
+        """
+        runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
+        return runs.stream(self.plan(prompt, streams=True))
+
+    def astream(
+        self,
+        prompt: Messages,
+        *,
+        record: str | Path | None = None,
+        overwrite: bool = False,
+        journal: Journal | None = None,
+        inbox: Incoming | None = None,
+    ) -> AsyncGenerator[AgentEvent[Value_co], None]:
+        """The async version of :meth:`stream`.
+
+        If you may stop before the last event, use it with ``contextlib.aclosing``.
+        """
+        runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
+        return runs.astream(self.plan(prompt, streams=True))
+
+    def as_tool(
+        self,
+        name: str = "ask_agent",
+        description: str = "",
+        *,
+        record: str | Path | None = None,
+        **flags: Unpack[ToolFlags],
+    ) -> Tool:
+        """This agent as a tool of another: each call with a ``prompt`` is a run of its own.
+
+        The result has the ``answer``, and what the run ``took``: turns, tokens and cost. So a replay of the
+        outer run needs no inner one.
+
+        :param name: of the tool
+        :param description: what the model is told about it; by default the agent's instructions
+        :param record: a folder, in which each inner run is recorded under the idempotency key of its call
+        :param flags: such as ``needs_approval=True`` or ``deadline_ms=60_000``
+        """
+        runs = InnerRuns(self, None if record is None else Path(record))
+        is_async = self._offered.needs_async or iscoroutinefunction(getattr(self.endpoint, "send", None))
+        told = description or self.instructions or "Ask an assistant; it does not know this conversation."
+        return Tool.of(runs.aask if is_async else runs.ask, name=name, description=told, **flags)
 
     @contextmanager
     def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - of httpx, an extra
@@ -193,7 +275,7 @@ class Agent:
         """The async version of :meth:`ports`."""
         host, approver = self._offered.async_host(), async_approver_of(self.approve)
         if self.endpoint is not None:
-            yield AsyncPorts(_awaited(self.endpoint), host, approver)
+            yield AsyncPorts(awaited_endpoint(self.endpoint), host, approver)
             return
         from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
 
@@ -221,23 +303,19 @@ class Agent:
         names = [definition.name for definition in self._offered.surface.definitions]
         return f"Agent({self.model!r}{where}, tools=[{', '.join(names)}])"
 
-    def _check_kinds(self) -> None:
-        for name, kinds in _KINDS.items():
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, kinds):
-                expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind in _KIND_NAMES)
-                raise ConfigError(f"{name}: expected {expected}, got {type(value).__name__}")
-        for name, value in (self.headers or {}).items():
-            if not isinstance(value, (str, Secret)):
-                raise ConfigError(f"headers: expected a text for {name}, got {type(value).__name__}")
-
     def _runs(
-        self, record: str | Path | None, journal: Journal | None, observe: Observer | None, *, overwrite: bool
+        self,
+        record: str | Path | None,
+        journal: Journal | None,
+        observe: Observer | None,
+        inbox: Incoming | None,
+        *,
+        overwrite: bool,
     ) -> AgentRuns:
         if record is not None and journal is not None:
             raise ConfigError("record and journal are both given; a recording has a journal of its own")
         path = None if record is None else Path(str(record).removesuffix(".yaml") + ".yaml")
-        return AgentRuns(self, journal, observe, path, overwrite)
+        return AgentRuns(self, self._output, journal, observe, inbox, path, overwrite)
 
     def _messages(self, prompt: Messages) -> tuple[Message, ...]:
         told = "\n\n".join(filter(None, (self.instructions, self._offered.message)))
@@ -267,23 +345,5 @@ class Agent:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadedEndpoint:
-    """Async version of an endpoint that may block."""
-
-    endpoint: Endpoint
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that the endpoint sends."""
-        return secrets_of(self.endpoint)
-
-    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request in a thread."""
-        return await awaited(in_thread("request", partial(self.endpoint.send, effect)))
-
-
-def _awaited(endpoint: Endpoint | AsyncEndpoint) -> AsyncEndpoint:
-    if iscoroutinefunction(endpoint.send):
-        return cast("AsyncEndpoint", endpoint)
-    return ThreadedEndpoint(cast("Endpoint", endpoint))
+def _output_of(kind: object) -> Output[Any] | None:
+    return kind if kind is None or isinstance(kind, Output) else output_of(kind)

@@ -83,6 +83,11 @@ class OfferedTools:
             tuple(name for surface in surfaces for name in surface.masked),
         )
 
+    @property
+    def needs_async(self) -> bool:
+        """Whether only async runs can run all of them."""
+        return any(tool.is_async for tool in self.functions) or any(map(_is_async, self.hosts))
+
     def host(self) -> ToolHost:
         """What runs them in a sync run.
 

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from toolreel._driver.aio import ago_on, arun
+from toolreel._agent.agent_run import AgentEvent, AgentRun
+from toolreel._agent.decided import AsyncDecided, Decided
+from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
+from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Performer, Wanted, secrets_of
+from toolreel._driver.ports import Journal, Observer
 from toolreel._driver.run_result import Run
-from toolreel._driver.sync import go_on, run
+from toolreel._driver.stream_events import RunEnded
+from toolreel._driver.sync import go_on, run, speak, stream, stream_on
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scrubbing import scrubbed
 from toolreel._secrets.secret import Secret
+from toolreel.tools._typed_output import Output
+from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ApprovalGiven, Event
+from toolreel_core._protocol.events import ApprovalGiven, UserSpoke
+from toolreel_core._protocol.notes import Note
 
 if TYPE_CHECKING:
     from toolreel._agent.agent import Agent
@@ -26,47 +33,145 @@ if TYPE_CHECKING:
 
     Files: TypeAlias = RecordedFiles | ResumedFiles
 
+_Run = TypeVar("_Run", bound=Run)
+_Value = TypeVar("_Value")
+
 
 @dataclass(frozen=True, slots=True)
 class AgentRuns:
     """Performs the runs of an agent, one way; a run that rests goes on in the same way."""
 
-    agent: Agent
+    agent: Agent[Any]
+    output: Output[Any] | None = None
     journal: Journal | None = None
     observe: Observer | None = None
+    inbox: Incoming | None = None
     record: Path | None = None
     """The cassette; its journal is next to it."""
     overwrite: bool = False
     sent: Mapping[str, Secret] = field(default_factory=dict)
     """The credentials that were sent, by name: a server may say them back in an error."""
 
-    def run(self, plan: Plan) -> Run:
+    def run(self, plan: Plan) -> AgentRun[Any]:
         """Run a plan."""
         with self._recorded(plan) as files, self.agent.ports(_transport(files)) as ports:
-            ended = run(plan, ports, journal=files or self.journal, observe=self.observe)
-        return replace(ended, continuation=self._knowing(ports))
+            ended = run(plan, ports, journal=files or self.journal, observe=self.observe, inbox=self.inbox)
+        return self._knowing(ports).made_of(ended)
 
-    async def arun(self, plan: Plan) -> Run:
+    async def arun(self, plan: Plan) -> AgentRun[Any]:
         """The async version of :meth:`run`."""
         with self._recorded(plan) as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                ended = await arun(plan, ports, journal=files or self.journal, observe=self.observe)
-        return replace(ended, continuation=self._knowing(ports))
+                ended = await arun(
+                    plan, ports, journal=files or self.journal, observe=self.observe, inbox=self.inbox
+                )
+        return self._knowing(ports).made_of(ended)
 
-    def go_on(self, run: Run, decision: ApprovalGiven) -> Run:
+    def stream(self, plan: Plan) -> Generator[AgentEvent[Any], None, None]:
+        """Run a plan, and yield what happens."""
+        ended: list[Run] = []
+        with self._recorded(plan, streams=True) as files, self.agent.ports(_transport(files)) as ports:
+            journal = files or self.journal
+            with closing(stream(plan, ports, journal=journal, inbox=self.inbox)) as events:
+                for event in events:
+                    if isinstance(event, RunEnded):
+                        ended.append(event.run)
+                    else:
+                        yield event
+        # After the files are closed: whoever gets the run may reply at once.
+        yield RunEnded(self._knowing(ports).made_of(ended[0]))
+
+    async def astream(self, plan: Plan) -> AsyncGenerator[AgentEvent[Any], None]:
+        """The async version of :meth:`stream`."""
+        ended: list[Run] = []
+        with self._recorded(plan, streams=True) as files:
+            async with self.agent.aports(_transport(files, is_async=True)) as ports:
+                journal = files or self.journal
+                async with aclosing(astream(plan, ports, journal=journal, inbox=self.inbox)) as events:
+                    async for event in events:
+                        if isinstance(event, RunEnded):
+                            ended.append(event.run)
+                        else:
+                            yield event
+        yield RunEnded(self._knowing(ports).made_of(ended[0]))
+
+    def go_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """Go on with a decision, and append to the recording if there is one."""
-        with self._resumed() as files, self.agent.ports(_transport(files)) as ports:
+        with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
             journal, decided = files or self.journal, Decided(ports, decision)
-            ended = go_on(run.state, decided, journal=journal, observe=self.observe)
-        return replace(ended, notes=run.notes + ended.notes, continuation=self)
+            ended = go_on(run.state, decided, journal=journal, observe=self.observe, inbox=self.inbox)
+        return replace(run, state=ended.state, notes=run.notes + ended.notes, continuation=self)
 
-    async def ago_on(self, run: Run, decision: ApprovalGiven) -> Run:
+    async def ago_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """The async version of :meth:`go_on`."""
-        with self._resumed() as files:
+        with self._resumed(run) as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
                 journal, decided = files or self.journal, AsyncDecided(ports, decision)
-                ended = await ago_on(run.state, decided, journal=journal, observe=self.observe)
-        return replace(ended, notes=run.notes + ended.notes, continuation=self)
+                ended = await ago_on(
+                    run.state, decided, journal=journal, observe=self.observe, inbox=self.inbox
+                )
+        return replace(run, state=ended.state, notes=run.notes + ended.notes, continuation=self)
+
+    def reply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
+        """Say something to a run, in its recording if there is one."""
+        with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
+            journal = files or self.journal
+            ended = speak(run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox)
+        return self.made_of(ended, run.notes)
+
+    async def areply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
+        """The async version of :meth:`reply`."""
+        with self._resumed(run) as files:
+            async with self.agent.aports(_transport(files, is_async=True)) as ports:
+                journal = files or self.journal
+                ended = await aspeak(
+                    run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox
+                )
+        return self.made_of(ended, run.notes)
+
+    def reply_stream(
+        self, run: AgentRun[_Value], said: UserSpoke
+    ) -> Generator[AgentEvent[_Value], None, None]:
+        """Say something to a run, and yield what happens."""
+        ended: list[Run] = []
+        with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
+            journal = files or self.journal
+            with closing(stream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox)) as events:
+                for event in events:
+                    if isinstance(event, RunEnded):
+                        ended.append(event.run)
+                    else:
+                        yield event
+        yield RunEnded(self.made_of(ended[0], run.notes))
+
+    async def areply_stream(
+        self, run: AgentRun[_Value], said: UserSpoke
+    ) -> AsyncGenerator[AgentEvent[_Value], None]:
+        """The async version of :meth:`reply_stream`."""
+        ended: list[Run] = []
+        with self._resumed(run) as files:
+            async with self.agent.aports(_transport(files, is_async=True)) as ports:
+                journal = files or self.journal
+                async with aclosing(
+                    astream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox)
+                ) as events:
+                    async for event in events:
+                        if isinstance(event, RunEnded):
+                            ended.append(event.run)
+                        else:
+                            yield event
+        yield RunEnded(self.made_of(ended[0], run.notes))
+
+    def made_of(self, run: Run, before: tuple[Note, ...] = ()) -> AgentRun[Any]:
+        """The agent's run, which goes on in this way.
+
+        :param before: the notes of the conversation before it
+        """
+        return AgentRun(run.state, before + run.notes, self)
+
+    def value(self, run: Run) -> object:
+        """The output of a run that has completed."""
+        return run.text if self.output is None else self.output.value(run)
 
     def shown(self, text: str) -> str:
         """The text without what the agent sends and nobody shall see."""
@@ -76,8 +181,11 @@ class AgentRuns:
         return replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})
 
     @contextmanager
-    def _recorded(self, plan: Plan) -> Generator[RecordedFiles | None]:
-        """The files of a new recording, both written or neither."""
+    def _recorded(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:
+        """The files of a new recording, both written or neither.
+
+        :param streams: whether a run that is interrupted is kept too: its journal ends with the cancellation
+        """
         if self.record is None:
             yield None
             return
@@ -87,15 +195,19 @@ class AgentRuns:
         files = RecordedFiles(self.record, plan, secrets, "overwrite" if self.overwrite else "new")
         try:
             yield files
-        except BaseException:
-            files.close(keep=False, ended=False)
+        except BaseException as stopped:
+            cancelled = streams and not isinstance(stopped, Exception)
+            files.close(keep=cancelled, ended=cancelled)
             raise
         files.close(keep=True, ended=True)
         _raise_refusal(files)
 
     @contextmanager
-    def _resumed(self) -> Generator[ResumedFiles | None]:
-        """The files of a recording that goes on."""
+    def _resumed(self, run: Run) -> Generator[ResumedFiles | None]:
+        """The files of a recording that goes on.
+
+        :raises ConfigError: if it has gone on without this run
+        """
         if self.record is None:
             yield None
             return
@@ -103,44 +215,15 @@ class AgentRuns:
 
         files = ResumedFiles(self.record, {**known_secrets(os.environ), **self.agent.secrets}, durable=False)
         try:
+            if files.trace.run.state != run.state:
+                raise ConfigError(
+                    f"{self.record.name} has gone on after this run; go on with its last run, or begin "
+                    "another conversation with agent.run([*run.messages, ...])"
+                )
             yield files
         finally:
             files.close()
         _raise_refusal(files)
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A performer that has the answer to one approval."""
-
-    performer: Performer
-    decision: ApprovalGiven
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        """The credentials that the performer sends."""
-        return secrets_of(self.performer)
-
-    def perform(self, effect: Wanted) -> Event | None:
-        """The decision, if it is wanted; else what the performer says."""
-        return self.decision if effect.ref == self.decision.ref else self.performer.perform(effect)
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncDecided:
-    """The async version of :class:`Decided`."""
-
-    performer: AsyncPerformer
-    decision: ApprovalGiven
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        """The credentials that the performer sends."""
-        return secrets_of(self.performer)
-
-    async def perform(self, effect: Wanted) -> Event | None:
-        """The decision, if it is wanted; else what the performer says."""
-        return self.decision if effect.ref == self.decision.ref else await self.performer.perform(effect)
 
 
 def _transport(files: Files | None, *, is_async: bool = False) -> Any:  # noqa: ANN401 - of httpx, an extra

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 from toolreel._internal.errors import AdapterError
 from toolreel._internal.visible_text import printable
@@ -59,14 +59,17 @@ class OutcomeError(AdapterError):
         return type(self), (str(self), self.outcome)
 
 
+_Run = TypeVar("_Run", bound="Run")
+
+
 class Continuation(Protocol):
     """Goes on with a run that rests, for the one who began it."""
 
-    def go_on(self, run: Run, decision: ApprovalGiven) -> Run:
+    def go_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """Go on with a decision, blocking."""
         ...
 
-    async def ago_on(self, run: Run, decision: ApprovalGiven) -> Run:
+    async def ago_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """Go on with a decision."""
         ...
 
@@ -130,14 +133,14 @@ class Run:
             raise OutcomeError(self._shown(_failure(self.outcome)), self.outcome)
         return self
 
-    def approve(self) -> Run:
+    def approve(self) -> Self:
         """Approve the call that the run rests at, and go on.
 
         :raises ConfigError: if it rests at no call, or no agent began it
         """
         return self._continuation().go_on(self, ApprovalGiven(self._asked().ref, True))
 
-    def deny(self, reason: str = "") -> Run:
+    def deny(self, reason: str = "") -> Self:
         """Deny the call that the run rests at, and go on.
 
         :param reason: why; the model sees it in the result of the call
@@ -145,11 +148,11 @@ class Run:
         """
         return self._continuation().go_on(self, ApprovalGiven(self._asked().ref, False, reason))
 
-    async def aapprove(self) -> Run:
+    async def aapprove(self) -> Self:
         """The async version of :meth:`approve`."""
         return await self._continuation().ago_on(self, ApprovalGiven(self._asked().ref, True))
 
-    async def adeny(self, reason: str = "") -> Run:
+    async def adeny(self, reason: str = "") -> Self:
         """The async version of :meth:`deny`."""
         return await self._continuation().ago_on(self, ApprovalGiven(self._asked().ref, False, reason))
 

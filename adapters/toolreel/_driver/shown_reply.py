@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
-from toolreel._driver.stream_events import ReasoningDelta, TextDelta, TextWithdrawn, ToolCallDelta
+from toolreel._driver.partial_answer import PartialAnswer
+from toolreel._driver.stream_events import (
+    PartialOutput,
+    ReasoningDelta,
+    TextDelta,
+    TextWithdrawn,
+    ToolCallDelta,
+)
+from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._replies.streaming.stream import Delta
 
 
 class ShownReply:
     """The pieces of one reply that were shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, output: OutputSpec | None) -> None:
+        self._answer = None if output is None else PartialAnswer(output)
         self._text: list[str] = []
         self._calls: list[tuple[str, str]] = []
         """Id and name of each call, as far as they are known."""
@@ -21,8 +30,16 @@ class ShownReply:
         self.anything = False
         """Whether there was any piece at all."""
 
-    def piece(self, delta: Delta, turn: int) -> TextDelta | ReasoningDelta | ToolCallDelta:
-        """The event for the next piece."""
+    def pieces(
+        self, delta: Delta, turn: int
+    ) -> Iterator[TextDelta | ReasoningDelta | ToolCallDelta | PartialOutput]:
+        """The events for the next piece."""
+        piece = self._piece(delta, turn)
+        yield piece
+        if self._answer is not None and not isinstance(piece, ReasoningDelta):
+            yield from self._answer.after(piece)
+
+    def _piece(self, delta: Delta, turn: int) -> TextDelta | ReasoningDelta | ToolCallDelta:
         self.anything = True
         match delta.kind:
             case "content":

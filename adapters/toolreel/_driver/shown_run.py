@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
 from toolreel._driver.shown_reply import ShownReply
-from toolreel._driver.stream_events import NoteMade, RunEnded, StreamEvent, ToolResult, ToolStarted
+from toolreel._driver.stream_events import NoteMade, RunEnded, ShownEvent, ToolResult, ToolStarted
 from toolreel_core._loop.reply_parsing import received
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import (
@@ -36,22 +36,22 @@ class ShownRun:
     def __init__(self, at: Step) -> None:
         self._at = at
         self._notes: list[Note] = []
-        self._reply = ShownReply()
+        self._reply = self._awaited()
 
-    def begin(self) -> list[StreamEvent]:
+    def begin(self) -> list[ShownEvent]:
         """What to show before anything is performed."""
         return self._reached()
 
-    def show(self, effect: Wanted | None, answer: Event | Delta, after: Step) -> list[StreamEvent]:
+    def show(self, effect: Wanted | None, answer: Event | Delta, after: Step) -> list[ShownEvent]:
         """What to show for a delta, or for an event and the step that it led to."""
         turn = self._at.state.tally.turns
         if isinstance(answer, Delta):
-            return [self._reply.piece(answer, turn)]
+            return [*self._reply.pieces(answer, turn)]
         # Reached before any of it is shown: the journal has the event already.
         before, self._at = self._at.state, after
         return [*self._answered(effect, answer, before), *self._reached()]
 
-    def end(self) -> RunEnded:
+    def end(self) -> RunEnded[Run]:
         """The last event."""
         return RunEnded(Run(self._at.state, tuple(self._notes)))
 
@@ -67,11 +67,14 @@ class ShownRun:
         except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
 
-    def _answered(self, effect: Wanted | None, event: Event, before: State) -> list[StreamEvent]:
+    def _awaited(self) -> ShownReply:
+        return ShownReply(self._at.state.plan.output)
+
+    def _answered(self, effect: Wanted | None, event: Event, before: State) -> list[ShownEvent]:
         turn = before.tally.turns
         match event:
             case ReplyReceived() | RequestFailed():
-                reply, self._reply = self._reply, ShownReply()
+                reply, self._reply = self._reply, self._awaited()
                 return _ended(reply, event, before, self._at.state)
             case ToolReturned():
                 if isinstance(effect, RunTool):
@@ -82,7 +85,7 @@ class ShownRun:
             case _:
                 assert_never(event)
 
-    def _reached(self) -> list[StreamEvent]:
+    def _reached(self) -> list[ShownEvent]:
         self._notes += self._at.notes
         turn = self._at.state.tally.turns
         tools = [effect for effect in self._at.effects if isinstance(effect, RunTool)]
@@ -94,13 +97,13 @@ class ShownRun:
 
 def _ended(
     reply: ShownReply, event: ReplyReceived | RequestFailed, before: State, after: State
-) -> list[StreamEvent]:
+) -> list[ShownEvent]:
     """The rest of a reply: all of one of which nothing came on the way, and what of it is withdrawn."""
     turn = before.tally.turns
     if isinstance(event, RequestFailed):
         return [*reply.withdrawn(turn, str)]
     late = () if reply.anything else deltas_in(event.body, whole=True)
-    rest = [reply.piece(delta, turn) for delta in late]
+    rest = [event for delta in late for event in reply.pieces(delta, turn)]
 
     def text() -> str:
         asked_again = isinstance(after.phase, Waiting)

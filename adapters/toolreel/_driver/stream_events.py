@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from toolreel._driver.run_result import Run
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._protocol.notes import Note
+
+_Run_co = TypeVar("_Run_co", bound=Run, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,18 @@ class ToolCallDelta:
     """The name that the model has written so far."""
     arguments: str
     """The next piece of the arguments; empty where only id and name are new."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialOutput:
+    """What there is so far of the value that the model is writing, where the plan has an output.
+
+    For display: nothing of it is checked against the schema yet. A later one of the same turn, or of a later
+    turn, takes its place; the final value is that of the run.
+    """
+
+    turn: int
+    value: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +100,24 @@ class NoteMade:
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnded:
+class RunEnded(Generic[_Run_co]):
     """The run has ended or rests; always the last event."""
 
-    run: Run
+    run: _Run_co
     """As ``run`` would have returned it."""
 
 
-StreamEvent: TypeAlias = (
+ShownEvent: TypeAlias = (
     TextDelta
     | ReasoningDelta
     | ToolCallDelta
+    | PartialOutput
     | TextWithdrawn
     | ToolStarted
     | ToolResult
     | NoteMade
-    | RunEnded
 )
+"""Everything that a streamed run yields before its end."""
+
+StreamEvent: TypeAlias = ShownEvent | RunEnded[Run]
 """Everything that a streamed run yields."""

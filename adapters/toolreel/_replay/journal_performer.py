@@ -10,10 +10,10 @@ the recorded one.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, assert_never
 
 from toolreel._driver.aio import arun, aspeak
 from toolreel._driver.ports import (
@@ -49,17 +49,26 @@ if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
     from toolreel.cassette._open_cassette import Recording
 
-Breaks: TypeAlias = Callable[[SendRequest], bool]
-"""Whether the next answer of a cassette to a request is a failed exchange."""
+
+@dataclass(frozen=True, slots=True)
+class Breaks:
+    """What a rehearsal asks a cassette about the next exchange of a request; without one, there is none."""
+
+    tape: Recording | None
+
+    def __call__(self, effect: SendRequest) -> bool:
+        """Whether its answer is a failed exchange."""
+        return self.tape is not None and self.tape.breaks("POST", CHAT, *effect.request.pieces())
+
+    def unread(self, effect: SendRequest) -> None:
+        """Pass over it: the run was cancelled when all of the reply had come, and had not read it yet."""
+        if self.tape is not None:
+            self.tape.pass_over("POST", CHAT, *effect.request.pieces())
 
 
 def breaks_in(tape: Recording | None) -> Breaks:
     """The check for a cassette; without one, the answer is always no."""
-
-    def breaks(effect: SendRequest) -> bool:
-        return tape is not None and tape.breaks("POST", CHAT, *effect.request.pieces())
-
-    return breaks
+    return Breaks(tape)
 
 
 CHAT: Final = "/chat/completions"
@@ -98,6 +107,11 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
     def said_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """What the user said before the recorded answer to an effect, or after the end of an exchange."""
         return self._script.said_before(effect)
+
+    def _cancelled(self, effect: Wanted, event: CancelRequested) -> CancelRequested:
+        if isinstance(effect, SendRequest):
+            self._breaks.unread(effect)
+        return event
 
     def finish(self) -> None:
         """Check that every line of the journal was used.
@@ -138,7 +152,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
             return None
         record = reached.record
         if isinstance(record.event, CancelRequested):
-            return record.event
+            return self._cancelled(effect, record.event)
         match effect:
             case SendRequest():
                 by_wire = came_whole(record.event) or self._breaks(effect)
@@ -180,7 +194,7 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
             return None
         record = reached.record
         if isinstance(record.event, CancelRequested):
-            return record.event
+            return self._cancelled(effect, record.event)
         match effect:
             case SendRequest():
                 by_wire = came_whole(record.event) or self._breaks(effect)

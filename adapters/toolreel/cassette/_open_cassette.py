@@ -214,6 +214,10 @@ class Recording:
         index = self._found(method, url, *body, take=False)
         return index is not None and "error" in self._cassette.data[index][1]
 
+    def pass_over(self, method: str, url: str, *body: bytes) -> None:
+        """Count the next interaction for a request as played, if there is one."""
+        self._found(method, url, *body, take=True)
+
     def append(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
     ) -> StoredResponse:

@@ -7,7 +7,7 @@ passes has used its whole script.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies.streaming.stream import deltas_in
+from toolreel_core._replies.streaming.stream import Delta, deltas_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,13 @@ class ScriptedEndpoint:
                 return self._reply(effect, line)
             case _:
                 return self._reply(effect, canonical(line))
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+        """The pieces of the next answer, one by one, and last the answer as :meth:`send` returns it."""
+        event = self.send(effect)
+        if effect.request.streamed and isinstance(event, ReplyReceived):
+            yield from deltas_in(event.body, whole=True)
+        yield event
 
     def _reply(self, effect: SendRequest, body: str) -> ReplyReceived:
         tell(self._on_delta, deltas_in(body, whole=effect.request.streamed))

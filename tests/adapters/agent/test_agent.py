@@ -63,7 +63,7 @@ ORDERS = calling(("order", {"part": "pin", "count": 2}))
 FOUR = saying("There are 4.")
 
 
-def agent(*script: Any, **settings: Any) -> Agent:  # noqa: ANN401 - whatever an agent takes
+def agent(*script: Any, **settings: Any) -> Agent[str]:  # noqa: ANN401 - whatever an agent takes
     return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
 
 

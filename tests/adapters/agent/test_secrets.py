@@ -94,7 +94,7 @@ def test_an_endpoint_takes_a_key_itself_and_does_not_show_it(kind: Callable[...,
 )  # fmt: skip
 def test_a_key_that_cannot_be_sent_is_refused_without_being_told(settings: dict[str, str], why: str) -> None:
     for make in (
-        lambda: Agent("m", base_url="http://127.0.0.1:9", **settings).run("hi"),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+        lambda: Agent("m", base_url="http://127.0.0.1:9", **settings).run("hi"),  # type: ignore[call-overload] # pyright: ignore[reportCallIssue, reportArgumentType]
         lambda: HttpEndpoint("http://127.0.0.1:9", **settings),  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     ):
         with pytest.raises(EndpointConfigError) as raised:

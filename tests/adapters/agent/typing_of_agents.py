@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, assert_type
+
+from pydantic import BaseModel
 
 from toolreel import (
     Agent,
+    AgentRun,
     Always,
     AssistantMessage,
+    Json,
     LoopConfig,
     Message,
     Outcome,
@@ -17,11 +22,13 @@ from toolreel import (
     Preset,
     PythonTools,
     Resting,
-    Run,
+    RunEnded,
     RunUsage,
     SystemMessage,
+    TextDelta,
     Tool,
     UserMessage,
+    output_of,
     tool,
 )
 from toolreel.testing import ScriptedEndpoint, saying
@@ -53,7 +60,7 @@ async def asked(name: str, arguments: Mapping[str, Any]) -> bool:
     return bool(name and arguments)
 
 
-def agents() -> list[Agent]:
+def agents() -> list[Agent[str]]:
     """Agents with each kind of setting."""
     endpoint = ScriptedEndpoint([saying("Hi."), saying("Hi."), saying("Hi.")])
     return [
@@ -66,12 +73,13 @@ def agents() -> list[Agent]:
     ]
 
 
-def main() -> Run:
+def main() -> AgentRun[str]:
     """What one does with a run."""
     agent = agents()[0]
     run = agent.run("hi").raise_for_outcome()
-    assert_type(run, Run)
+    assert_type(run, AgentRun[str])
     assert_type(run.text, str)
+    assert_type(run.output, str)
     assert_type(run.usage, RunUsage)
     assert_type(run.cost, float | None)
     assert_type(run.messages, tuple[Message, ...])
@@ -86,7 +94,59 @@ def main() -> Run:
     return last
 
 
-async def amain() -> Run:
+async def amain() -> AgentRun[str]:
     """The same, awaited."""
     run = await agents()[1].arun({"role": "user", "content": "hi"})
     return run if run.completed else await run.aapprove()
+
+
+@dataclass
+class Stock:
+    """What is in stock."""
+
+    part: str
+    count: int
+
+
+class Order(BaseModel):
+    """What was ordered."""
+
+    part: str
+
+
+SCHEMA: Mapping[str, Json] = {"type": "array", "items": {"type": "integer"}}
+
+
+def typed() -> list[object]:
+    """Agents whose answers have a type."""
+    endpoint = ScriptedEndpoint(
+        [
+            saying('{"part": "pin", "count": 4}'),
+            saying('{"part": "shim"}'),
+            saying('{"value": [1]}'),
+            saying('{"value": [2]}'),
+            saying('{"part": "nut", "count": 5}'),
+            saying('{"part": "bolt", "count": 6}'),
+            saying('{"part": "screw", "count": 7}'),
+        ]
+    )
+    stocks = Agent("m", endpoint=endpoint, output=Stock)
+    assert_type(stocks, Agent[Stock])
+    first = stocks.run("?")
+    assert_type(first, AgentRun[Stock])
+    found: list[object] = [assert_type(first.output, Stock)]
+    found.append(assert_type(Agent("m", endpoint=endpoint, output=Order).run("?").output, Order))
+    found.append(assert_type(Agent("m", endpoint=endpoint, output=SCHEMA).run("?").output, Json))
+    found.append(assert_type(Agent("m", endpoint=endpoint, output=list[int]).run("?").output, list[int]))
+    named = Agent("m", endpoint=endpoint, output=output_of(Stock, name="stock"))
+    found.append(assert_type(named.run("?").output, Stock))
+    found.append(assert_type(first.reply("And bolts?").output, Stock))
+    for event in stocks.stream("And screws?"):
+        match event:
+            case TextDelta(text=text):
+                assert_type(text, str)
+            case RunEnded(run=run):
+                found.append(assert_type(run.output, Stock))
+            case _:
+                pass
+    return found

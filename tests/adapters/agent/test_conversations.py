@@ -1,0 +1,304 @@
+"""Second questions and streams of agents, on the sync driver, asyncio and trio."""
+
+# ruff: noqa: ANN401 - settings are whatever an agent takes
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import aclosing, closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+import trio
+
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, ChatServer, replying, serving
+from tests.servers.chat_server import streaming as pieces
+from toolreel import (
+    Agent,
+    AgentEvent,
+    AgentRun,
+    CancelRequested,
+    Completed,
+    ConfigError,
+    Inbox,
+    MemoryJournal,
+    RunEnded,
+    TextDelta,
+    ToolResult,
+    ToolStarted,
+    parse_journal,
+    read_journal,
+    replay,
+    tool,
+)
+from toolreel.testing import ScriptedEndpoint, calling, saying, streaming
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return len(part)
+
+
+@tool(needs_approval=True)
+def order(part: str) -> str:
+    """Order a part."""
+    return f"{part} ordered"
+
+
+ASKS = calling(("stock", {"part": "pin"}))
+ORDERS = calling(("order", {"part": "pin"}))
+
+
+def agent(*script: Any, **settings: Any) -> Agent[str]:
+    return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
+
+
+Events = list[AgentEvent[Any]]
+
+
+class Way(Protocol):
+    """A way to run agents."""
+
+    def run(self, agent: Agent[Any], prompt: str, **settings: Any) -> AgentRun[Any]: ...
+    def reply(self, run: AgentRun[Any], content: str) -> AgentRun[Any]: ...
+    def stream(self, agent: Agent[Any], prompt: str, **settings: Any) -> Events: ...
+    def reply_stream(self, run: AgentRun[Any], content: str) -> Events: ...
+    def first_text(self, agent: Agent[Any], prompt: str, **settings: Any) -> str: ...
+
+
+class Sync:
+    """The blocking methods."""
+
+    def run(self, agent: Agent[Any], prompt: str, **settings: Any) -> AgentRun[Any]:
+        return agent.run(prompt, **settings)
+
+    def reply(self, run: AgentRun[Any], content: str) -> AgentRun[Any]:
+        return run.reply(content)
+
+    def stream(self, agent: Agent[Any], prompt: str, **settings: Any) -> Events:
+        return list(agent.stream(prompt, **settings))
+
+    def reply_stream(self, run: AgentRun[Any], content: str) -> Events:
+        return list(run.reply_stream(content))
+
+    def first_text(self, agent: Agent[Any], prompt: str, **settings: Any) -> str:
+        events: Generator[AgentEvent[Any], None, None] = agent.stream(prompt, **settings)
+        with closing(events):
+            return next(event.text for event in events if isinstance(event, TextDelta))
+
+
+class Async:
+    """The async methods, on one library."""
+
+    def __init__(self, begin: Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any]) -> None:
+        self._begin = begin
+
+    def run(self, agent: Agent[Any], prompt: str, **settings: Any) -> AgentRun[Any]:
+        ended: AgentRun[Any] = self._begin(lambda: agent.arun(prompt, **settings))
+        return ended
+
+    def reply(self, run: AgentRun[Any], content: str) -> AgentRun[Any]:
+        ended: AgentRun[Any] = self._begin(lambda: run.areply(content))
+        return ended
+
+    def stream(self, agent: Agent[Any], prompt: str, **settings: Any) -> Events:
+        return self._listed(lambda: agent.astream(prompt, **settings))
+
+    def reply_stream(self, run: AgentRun[Any], content: str) -> Events:
+        return self._listed(lambda: run.areply_stream(content))
+
+    def first_text(self, agent: Agent[Any], prompt: str, **settings: Any) -> str:
+        async def first() -> str:
+            async with aclosing(agent.astream(prompt, **settings)) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        return event.text
+            raise AssertionError("there was no text")
+
+        text: str = self._begin(first)
+        return text
+
+    def _listed(self, opened: Callable[[], AsyncGenerator[AgentEvent[Any], None]]) -> Events:
+        async def listed() -> Events:
+            async with aclosing(opened()) as events:
+                return [event async for event in events]
+
+        found: Events = self._begin(listed)
+        return found
+
+
+ON = pytest.mark.parametrize(
+    "way",
+    [Sync(), Async(lambda begun: asyncio.run(begun())), Async(trio.run)],
+    ids=["sync", "asyncio", "trio"],
+)
+
+
+def texts(events: Events) -> list[str]:
+    return [event.text for event in events if isinstance(event, TextDelta)]
+
+
+def run_of(events: Events) -> AgentRun[Any]:
+    assert [isinstance(event, RunEnded) for event in events] == [False] * (len(events) - 1) + [True]
+    last = events[-1]
+    assert isinstance(last, RunEnded)
+    return last.run
+
+
+def chunks(*texts: str) -> Answer:
+    """A streamed reply that comes at once."""
+    return pieces(streaming(*texts))
+
+
+def halting(*texts: str) -> Answer:
+    """A streamed reply of which the end doesn't come while anyone waits for it."""
+    first, rest = streaming(*texts).split("\n\n", 1)
+    return pieces(f"{first}\n\n", 30.0, rest)
+
+
+@ON
+def test_a_reply_goes_on_in_the_same_fold(way: Way) -> None:
+    one = agent(ASKS, saying("Three."), saying("Sure."), tools=[stock], instructions="Be brief.")
+    journal = MemoryJournal(one.plan("How many?"))
+    first = way.run(one, "How many?", journal=journal)
+    second = way.reply(first, "Sure?")
+    assert (second.text, second.output) == ("Sure.", "Sure.")
+    assert second.messages[: len(first.messages)] == first.messages
+    assert [each["role"] for each in second.messages_as_dicts()] == [
+        "system", "user", "assistant", "tool", "assistant", "user", "assistant",
+    ]  # fmt: skip
+    assert second.notes[: len(first.notes)] == first.notes
+    recorded = parse_journal(journal.text)
+    assert replay_of(recorded.plan, journal) == "Sure."
+
+
+def replay_of(plan: Any, journal: MemoryJournal) -> str:
+    from toolreel import Rehearsal
+
+    return Rehearsal(parse_journal(journal.text)).play(plan).text
+
+
+@ON
+def test_a_stream_ends_with_the_run_of_the_agent_which_streams_its_replies(way: Way) -> None:
+    one = agent(ASKS, streaming("Three ", "pins."), streaming("No ", "shims."), tools=[stock])
+    events = way.stream(one, "How many?")
+    assert texts(events) == ["Three ", "pins."]
+    assert [type(event) for event in events if isinstance(event, (ToolStarted, ToolResult))] == [
+        ToolStarted,
+        ToolResult,
+    ]
+    first = run_of(events)
+    assert (first.output, first.state.plan.config.stream) == ("Three pins.", "always")
+    more = way.reply_stream(first, "And shims?")
+    assert texts(more) == ["No ", "shims."]
+    assert run_of(more).notes[: len(first.notes)] == first.notes
+
+
+def test_config_and_presets_say_whether_a_stream_streams() -> None:
+    whole = {"stream": "never"}
+    assert agent(config=whole).plan("?", streams=True).config.stream == "never"
+    assert agent(config={"max_turns": 3}).plan("?", streams=True).config.stream == "always"
+    assert agent().plan("?").config.stream == "never"
+    from toolreel import Preset
+
+    never = Preset.of("whole", {"config": whole})
+    assert agent(preset=never).plan("?", streams=True).config.stream == "never"
+
+
+@ON
+def test_what_the_user_says_meanwhile_is_sent_with_the_next_request(way: Way) -> None:
+    inbox = Inbox()
+
+    def search(text: str) -> str:
+        """Search."""
+        inbox.say("Only red ones.")
+        return text
+
+    script = [calling(("search", {"text": "pins"})), saying("One.")]
+    ended = way.run(agent(*script, tools=[search]), "Find pins.", inbox=inbox)
+    assert [message.content for message in ended.messages][-2:] == ["Only red ones.", "One."]
+
+
+def test_a_reply_to_a_run_that_rests_is_sent_after_the_decision() -> None:
+    resting = agent(ORDERS, saying("Ordered."), tools=[order]).run("Order.")
+    still = resting.reply("Hurry.")
+    assert still.outcome.name == "resting"
+    assert [message.content for message in still.approve().messages][-2:] == ["Hurry.", "Ordered."]
+
+
+def test_an_empty_reply_is_refused_before_anything_is_done() -> None:
+    done = agent(saying("Hi.")).run("Hi.")
+    words = "content: the message is empty; write what the user says"
+    assert complaint(ConfigError, lambda: done.reply(" ")) == words
+    assert complaint(ConfigError, lambda: done.reply_stream(" ")) == words
+
+
+def served(server: ChatServer, **settings: Any) -> Agent[str]:
+    return Agent("m", base_url=server.url, tools=[stock], **settings)
+
+
+@ON
+def test_a_conversation_is_one_recording(way: Way, tmp_path: Path) -> None:
+    path = tmp_path / "talk"
+    answers = [replying(ASKS), chunks("Three ", "pins."), chunks("No ", "shims."), replying(saying("Bye."))]
+    with serving(*answers) as server:
+        first = run_of(way.stream(served(server), "How many pins?", record=path))
+        second = run_of(way.reply_stream(first, "And shims?"))
+        third = way.reply(second, "Bye.")
+        with pytest.raises(ConfigError, match="has gone on after this run"):
+            way.reply(first, "And nuts?")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["talk.journal.jsonl", "talk.yaml"]
+    replayed = replay(path)
+    assert replayed.cassette is not None
+    assert (replayed.run.outcome, replayed.run.state) == (Completed("Bye."), third.state)
+    assert len(replay(path, tools=lambda: [stock]).run.messages) == len(third.messages)
+
+
+@pytest.mark.parametrize("arriving", [chunks, halting])
+@ON
+def test_a_stream_that_is_not_read_to_its_end_is_cancelled_and_recorded(
+    way: Way, arriving: Callable[..., Answer], tmp_path: Path
+) -> None:
+    path = tmp_path / "talk"
+    with serving(replying(ASKS), arriving("Three ", "pins.")) as server:
+        assert way.first_text(served(server), "How many pins?", record=path) == "Three "
+    last = read_journal(path.with_suffix(".journal.jsonl")).records[-1].event
+    assert isinstance(last, CancelRequested)
+    assert replay(path).run.outcome.name == "cancelled"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["talk.journal.jsonl", "talk.yaml"]
+
+
+@ON
+def test_a_reply_that_is_not_read_to_its_end_is_cancelled_and_recorded(way: Way, tmp_path: Path) -> None:
+    path = tmp_path / "talk"
+    with serving(chunks("Three ", "pins."), chunks("No ", "shims.")) as server:
+        first = run_of(way.stream(served(server), "How many pins?", record=path))
+
+        class Replying:
+            """Offers the reply as a stream."""
+
+            def stream(self, prompt: str) -> Generator[AgentEvent[Any], None, None]:
+                return first.reply_stream(prompt)
+
+            def astream(self, prompt: str) -> AsyncGenerator[AgentEvent[Any], None]:
+                return first.areply_stream(prompt)
+
+        replies: Any = Replying()
+        assert way.first_text(replies, "And shims?") == "No "
+    assert replay(path).run.outcome.name == "cancelled"
+
+
+def test_an_error_in_the_loop_over_a_stream_cancels_it(tmp_path: Path) -> None:
+    one = agent(ASKS, saying("Three."), tools=[stock])
+
+    def show() -> None:
+        with closing(one.stream("?", record=tmp_path / "talk")) as events:
+            for event in events:
+                assert not isinstance(event, ToolStarted), "the screen is broken"
+
+    with pytest.raises(AssertionError, match="broken"):
+        show()
+    last = read_journal(tmp_path / "talk.journal.jsonl").records[-1].event
+    assert isinstance(last, CancelRequested)

@@ -1,0 +1,134 @@
+"""Outputs of agents, and what their runs say about them."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+from pydantic import BaseModel, field_validator
+
+from tests.adapters.agent.typing_of_agents import Order, Stock, typed
+from tests.samples import complaint
+from toolreel import Agent, AgentRun, ConfigError, OutcomeError, OutputError, output_of, replay, tool
+from toolreel._agent.settings import AgentSettings
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+
+FOUR = calling(("final_answer", {"part": "pin", "count": 4}))
+ASKS = calling(("stock", {"part": "pin"}))
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return len(part)
+
+
+@tool(needs_approval=True)
+def order(part: str) -> str:
+    """Order a part."""
+    return part
+
+
+def agent(*script: Any, **settings: Any) -> Agent[Any]:  # noqa: ANN401 - whatever an agent takes
+    return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
+
+
+ON: list[Callable[..., AgentRun[Any]]] = [
+    lambda agent, *given: agent.run(*given),
+    lambda agent, *given: asyncio.run(agent.arun(*given)),
+    lambda agent, *given: trio.run(partial(agent.arun, *given)),
+]
+
+
+@pytest.mark.parametrize("run", ON)
+def test_a_run_has_an_output_of_the_type_of_its_agent(run: Callable[..., AgentRun[Any]]) -> None:
+    ended = run(agent(ASKS, FOUR, tools=[stock], output=Stock), "How many pins?")
+    assert (ended.output, ended.text) == (Stock("pin", 4), '{"part":"pin","count":4}')
+
+
+def test_what_type_checkers_see_of_outputs_also_runs() -> None:
+    pins, nuts, bolts, screws = Stock("pin", 4), Stock("nut", 5), Stock("bolt", 6), Stock("screw", 7)
+    assert typed() == [pins, Order(part="shim"), [1], [2], nuts, bolts, screws]
+
+
+def test_what_type_checkers_see_of_settings_are_the_fields_of_an_agent() -> None:
+    known = {field.name for field in fields(Agent) if field.init}
+    assert known == {"model", "output", *AgentSettings.__annotations__}
+
+
+def test_without_an_output_it_is_the_text() -> None:
+    assert agent(saying("Four.")).run("How many?").output == "Four."
+
+
+@pytest.mark.parametrize(
+    ("script", "settings", "outcome"),
+    [
+        ([saying("Four."), saying("4")], {"config": {"output_retries": 1}}, "invalid_output"),
+        ([Lost("connect", "down")], {"config": {"max_tries": 1}}, "transport"),
+        ([calling(("order", {"part": "pin"}))], {"tools": [order]}, "resting"),
+    ],
+)
+def test_a_run_that_did_not_complete_has_no_output(
+    script: list[Any], settings: dict[str, Any], outcome: str
+) -> None:
+    for output in (Stock, None) if outcome != "invalid_output" else (Stock,):
+        with pytest.raises(OutcomeError) as raised:
+            _ = agent(*script, output=output, **settings).run("How many?").output
+        assert raised.value.outcome.name == outcome
+
+
+class Positive(BaseModel):
+    """A count."""
+
+    count: int
+
+    @field_validator("count")
+    @classmethod
+    def above(cls, count: int) -> int:
+        if count < 1:
+            raise ValueError("must be positive")
+        return count
+
+
+def test_a_check_that_no_schema_can_say_is_an_output_error() -> None:
+    ended = agent(saying('{"count": 0}'), output=Positive).run("How many?")
+    assert ended.completed
+    with pytest.raises(OutputError, match="must be positive"):
+        _ = ended.output
+
+
+@dataclass
+class Unfit:
+    """No JSON represents it."""
+
+    part: Callable[[], None]
+
+
+def test_an_output_that_json_cannot_represent_is_refused_when_the_agent_is_made() -> None:
+    assert "output" in complaint(ConfigError, lambda: agent(output=Unfit))
+
+
+def test_a_pickled_run_has_a_text_and_knows_no_agent() -> None:
+    ended: AgentRun[Any] = pickle.loads(pickle.dumps(agent(saying("Four.")).run("How many?")))  # noqa: S301 - our own
+    assert (type(ended), ended.output) == (AgentRun, "Four.")
+    words = "the run was pickled and knows no agent; write speak(run, content, ports)"
+    assert complaint(ConfigError, lambda: ended.reply("Sure?")) == words
+    stored: AgentRun[Any] = pickle.loads(pickle.dumps(agent(FOUR, tools=[stock], output=Stock).run("?")))  # noqa: S301 - our own
+    words = "the run was pickled and knows no agent; write output_of(YourType).value(run)"
+    assert complaint(ConfigError, lambda: stored.output) == words
+    assert output_of(Stock).value(stored) == Stock("pin", 4)
+
+
+def test_the_run_of_a_recording_has_the_same_value(tmp_path: Any) -> None:  # noqa: ANN401 - pytest's
+    ended = agent(FOUR, tools=[stock], output=Stock).run("How many?", record=tmp_path / "pins")
+    assert output_of(Stock).value(replay(tmp_path / "pins").run) == ended.output
+
+
+def test_the_decision_about_a_call_keeps_the_output() -> None:
+    resting = agent(calling(("order", {"part": "pin"})), FOUR, tools=[order], output=Stock).run("Order.")
+    assert resting.approve().output == Stock("pin", 4)
