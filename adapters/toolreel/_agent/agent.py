@@ -27,11 +27,12 @@ from toolreel_core._conversation.message import Message, SystemMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 
 PresetLike: TypeAlias = str | Iterable[str] | Preset | None
 """A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""
@@ -46,8 +47,9 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "headers": (Mapping,),
     "options": (Mapping,),
     "config": (LoopConfig, Mapping),
+    "price": (Price,),
 }
-_KIND_NAMES: Final = {str: "a text", Mapping: "an object", LoopConfig: "a LoopConfig"}
+_KIND_NAMES: Final = {str: "a text", Mapping: "an object", LoopConfig: "a LoopConfig", Price: "a Price"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,6 +90,8 @@ class Agent:
     config: LoopConfig | Mapping[str, Any] | None = None
     """Settings of the loop, over those of the presets; in an object also settings of the provider. Of a
     ``LoopConfig`` counts what differs from its defaults."""
+    price: Price | None = None
+    """What the model costs, if its provider does not report costs; by default, the catalogue's price."""
     seed: int = 0
     """The seed of everything random in a run, such as retry jitter."""
     endpoint: Endpoint | AsyncEndpoint | None = None
@@ -122,14 +126,18 @@ class Agent:
         :param prompt: a text, a message, an object in the chat-completions form, or a list of those
         """
         config = self.config.changes() if isinstance(self.config, LoopConfig) else self.config
-        return self._preset.plan(
+        plan = self._preset.plan(
             model=self.model,
             messages=self._messages(prompt),
             tools=self._offered.surface,
             options=self.options,
             settings=config,
             seed=self.seed,
+            price=self.price,
         )
+        if plan.cost_is_unknown and plan.provider.reports_cost != "yes":
+            raise ConfigError(refusal_of_unknown_cost(plan.config, plan.model))
+        return plan
 
     def run(
         self,

@@ -321,7 +321,7 @@ def test_a_spent_conversation_refuses_each_time_and_loses_no_message(
 
 
 def test_a_budget_holds_for_each_exchange_anew() -> None:
-    limited = plan(max_turns=1, max_total_tokens=12, max_cost=0.5, max_wall_ms=100)
+    limited = plan(max_turns=1, max_total_tokens=12, max_cost=0.5, max_wall_ms=100, unknown_cost="allow")
     usage: Json = {"prompt_tokens": 8, "completion_tokens": 3, "cost": 0.4}
     first = fold(limited, [replace(said("Hello.", usage=usage), at_ms=90)])
     second = step(step(first.state, NOW).state, replace(said("Now.", 2, usage), at_ms=170))
