@@ -122,7 +122,7 @@ class Run:
 
     @property
     def cost(self) -> float | None:
-        """What the provider says that the run cost, in its currency.
+        """What the run cost: as its provider reports, in its currency, else by the plan's price.
 
         ``None`` if the cost of one of its replies is unknown; 0 if the provider says that it was free.
         """

@@ -403,8 +403,9 @@ def test_a_limit_of_costs_that_nobody_can_know_is_refused(limit: str) -> None:
         'reports_cost="yes" if the provider reports costs, or unknown_cost="allow" to run regardless'
     )
     assert replace(PLAN, config=limited, provider=silent, price=Price(2, 8)).price == Price(2, 8)
-    assert replace(PLAN, config=replace(limited, unknown_cost="allow"), provider=silent)
-    assert replace(PLAN, config=limited)
+    allowed = replace(limited, unknown_cost="allow")
+    assert not replace(PLAN, config=allowed, provider=silent).cost_is_unknown
+    assert replace(PLAN, config=limited).cost_is_unknown
 
 
 def test_the_names_of_the_presets_are_for_the_trace_alone() -> None:
