@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import Table
@@ -31,16 +32,10 @@ class Price:
     """URL of the page that says so."""
 
     def __post_init__(self) -> None:
-        for key in ("input", "output", "cached_input"):
-            amount = getattr(self, key)
-            if amount is None and key == "cached_input":
-                continue
-            if type(amount) not in {int, float} or not 0 <= amount < math.inf:
-                raise ConfigError(
-                    f"{key}: expected a number of at least 0 per million tokens, got {amount!r}"
-                )
+        keys = ("input", "output") if self.cached_input is None else ("input", "output", "cached_input")
+        for key in keys:
             # 1 and 1.0 must give equal plans equal digests.
-            object.__setattr__(self, key, float(amount))
+            object.__setattr__(self, key, _amount(key, getattr(self, key)))
 
     @classmethod
     def of(cls, table: Table) -> Price:
@@ -67,3 +62,9 @@ class Price:
         fresh = prompt_tokens - min(cached_tokens, prompt_tokens)
         paid = fresh * self.input + (prompt_tokens - fresh) * cached_price + completion_tokens * self.output
         return paid / _MILLION
+
+
+def _amount(key: str, value: Any) -> float:  # noqa: ANN401 - whatever a caller gave
+    if type(value) not in {int, float} or not 0 <= value < math.inf:
+        raise ConfigError(f"{key}: expected a number of at least 0 per million tokens, got {value!r}")
+    return float(value)
