@@ -54,6 +54,7 @@ from toolreel_core._protocol.outcome import (
     ContentFiltered,
     ContextOverflow,
     ConversationSpent,
+    CostUnknown,
     EmptyFinal,
     InvalidOutput,
     InvalidReply,
@@ -84,6 +85,7 @@ from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import Delta, Stream
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._text_calls.parse import TextCalls, text_calls
 from toolreel_core._tools.masking import masked
@@ -111,6 +113,7 @@ __all__ = [
     "ContentFiltered",
     "ContextOverflow",
     "ConversationSpent",
+    "CostUnknown",
     "Delta",
     "Effect",
     "EmptyFinal",
@@ -133,6 +136,7 @@ __all__ = [
     "Plan",
     "Preset",
     "Presets",
+    "Price",
     "ProtocolError",
     "Provider",
     "Recommendation",

@@ -80,6 +80,9 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "`max_conversation_turns`, `_tokens`, `_cost` hold for all exchanges together": (
         "test_a_conversation_has_no_more_turns_than_max_conversation_turns",
     ),
+    "where a cost is limited, a reply whose cost is neither reported nor priced allows no further request": (
+        "test_a_limited_cost_that_nobody_knows_stops_the_next_request",
+    ),
     "budgets of tokens and cost": (
         "test_budgets_of_tokens_and_cost_stop_the_next_request",
         "test_an_answer_that_uses_up_a_budget_is_an_answer_all_the_same",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Generator, Mapping
 from dataclasses import replace
@@ -264,6 +265,21 @@ def test_a_budget_that_is_used_up_stops_an_evaluation(
         assert (again.made, again.left, again.stopped[:22]) == (0, outcome.left, "the budget is used up:")
     assert evaluated(plan_of(far.url), tmp_path).complete
     assert set(far.ended.values()) == {1}
+
+
+def test_an_evaluation_whose_cost_is_limited_stops_at_the_first_run_of_unknown_cost(
+    far: Provider, tmp_path: Path
+) -> None:
+    plan = plan_of(far.url, budget={"max_cost": 100})
+    outcome = evaluated(plan, tmp_path)
+    assert re.fullmatch(
+        r"the cost of \d+ requests is unknown; "
+        r'give the model a price in \[prices\."MODEL"\], or leave out budget\.max_cost',
+        outcome.stopped,
+    )
+    assert 0 < outcome.made < 12
+    assert evaluated(plan, tmp_path).made == 0
+    assert evaluated(plan_of(far.url), tmp_path).complete
 
 
 def test_the_budget_of_one_run_makes_it_void(far: Provider, tmp_path: Path) -> None:

@@ -31,9 +31,10 @@ from toolreel_core._conversation.message import Message, SystemMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 from toolreel_core._tools.tool_definition import ToolFlags
 
 
@@ -78,6 +79,8 @@ class Agent(Generic[Value_co]):
     config: LoopConfig | Mapping[str, Any] | None = None
     """Settings of the loop, over those of the presets; in an object also settings of the provider. Of a
     ``LoopConfig`` counts what differs from its defaults."""
+    price: Price | None = None
+    """What the model costs, if its provider does not report costs; by default, the catalogue's price."""
     seed: int = 0
     """The seed of everything random in a run, such as retry jitter."""
     endpoint: Endpoint | AsyncEndpoint | None = None
@@ -144,7 +147,7 @@ class Agent(Generic[Value_co]):
         """
         config = self.config.changes() if isinstance(self.config, LoopConfig) else self.config
         always = streams and "stream" not in self._preset.changes()["config"]
-        return self._preset.plan(
+        plan = self._preset.plan(
             model=self.model,
             messages=self._messages(prompt),
             tools=self._offered.surface,
@@ -152,7 +155,11 @@ class Agent(Generic[Value_co]):
             settings={**({"stream": "always"} if always else {}), **(config or {})},
             seed=self.seed,
             output=None if self._output is None else self._output.spec,
+            price=self.price,
         )
+        if plan.cost_is_unknown and plan.provider.reports_cost != "yes":
+            raise ConfigError(refusal_of_unknown_cost(plan.config, plan.model))
+        return plan
 
     def run(
         self,

@@ -13,6 +13,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 
 PresetLike: TypeAlias = str | Iterable[str] | Preset | None
 """A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""
@@ -31,6 +32,7 @@ class AgentSettings(TypedDict, total=False):
     headers: Mapping[str, str | Secret] | None
     options: Mapping[str, Json] | None
     config: LoopConfig | Mapping[str, Any] | None
+    price: Price | None
     seed: int
     endpoint: Endpoint | AsyncEndpoint | None
     approve: Approve | None
@@ -46,8 +48,9 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "headers": (Mapping,),
     "options": (Mapping,),
     "config": (LoopConfig, Mapping),
+    "price": (Price,),
 }
-_KIND_NAMES: Final = {str: "a text", Mapping: "an object", LoopConfig: "a LoopConfig"}
+_KIND_NAMES: Final = {str: "a text", Mapping: "an object", LoopConfig: "a LoopConfig", Price: "a Price"}
 
 
 def check_kinds(agent: object, headers: Mapping[str, object] | None) -> None:

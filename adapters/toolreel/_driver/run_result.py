@@ -40,10 +40,16 @@ class RunUsage:
 
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int = 0
+    """Those of the prompts that came from the provider's cache."""
+    reasoning_tokens: int = 0
+    """Those of the completions that were spent on reasoning."""
+    prompt_audio_tokens: int = 0
+    completion_audio_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
-        """Both together."""
+        """Prompts and completions together; the other counts are parts of these."""
         return self.prompt_tokens + self.completion_tokens
 
 
@@ -108,12 +114,22 @@ class Run:
     def usage(self) -> RunUsage:
         """The tokens of all requests so far."""
         tally = self.state.tally
-        return RunUsage(tally.prompt_tokens, tally.completion_tokens)
+        return RunUsage(
+            tally.prompt_tokens,
+            tally.completion_tokens,
+            tally.cached_tokens,
+            tally.reasoning_tokens,
+            tally.prompt_audio_tokens,
+            tally.completion_audio_tokens,
+        )
 
     @property
     def cost(self) -> float | None:
-        """What the provider says that the run cost, in its currency; ``None`` if it says nothing."""
-        return self.state.tally.cost or None
+        """What the run cost: as its provider reports, in its currency, else by the plan's price.
+
+        ``None`` if the cost of one of its replies is unknown; 0 if the provider says that it was free.
+        """
+        return self.state.tally.known_cost
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -63,6 +63,8 @@ class Changes:
         return replace(
             was,
             model=was.model if self.model is None else self.model,
+            # The recorded price is of the recorded model alone.
+            price=self.preset.price or (was.price if self.model in {None, was.model} else None),
             messages=_messages(was.messages, self.prompt, self.system),
             options=_patched("options", was.options, options),
             tools=was.tools if self.tools is None else self.tools,

@@ -1,6 +1,7 @@
-"""Catalogues of presets, models and sampling profiles: the shipped one, extended by your own.
+"""Catalogues of presets, models, sampling profiles and prices: the shipped one, extended by your own.
 
-A catalogue is a TOML file with tables ``[preset.NAME]``, ``[model."NAME"]`` and ``[sampling.NAME]``.
+A catalogue is a TOML file with tables ``[preset.NAME]``, ``[model."NAME"]``, ``[sampling.NAME]`` and
+``[price."MODEL"]``.
 An entry replaces a shipped one of the same name.
 """
 
@@ -20,7 +21,7 @@ from toolreel_core._plan.presets.collection import Presets
 CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
 """Environment variable with the paths of your own catalogues, separated as in ``PATH``."""
 
-_SHIPPED: Final = ("providers.toml", "presets.toml", "sampling.toml", "models.toml")
+_SHIPPED: Final = ("providers.toml", "presets.toml", "sampling.toml", "models.toml", "prices.toml")
 
 
 @cache

@@ -31,7 +31,7 @@ def maker(kind: Callable[_Fields, _Value]) -> Callable[_Fields, _Value]:
     """A faster constructor of a frozen, slotted dataclass; it takes every field, by position.
 
     >>> from toolreel_core._replies.reply import Usage
-    >>> maker(Usage)(11, 7, 0.0, 0, 0) == Usage(11, 7)
+    >>> maker(Usage)(11, 7, None, 0, 0, 0, 0) == Usage(11, 7)
     True
 
     :raises TypeError: if the class has a ``__post_init__``

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from toolreel_core._protocol.outcome import BudgetSpent, ConversationSpent, MaxTurns
+from toolreel_core._protocol.outcome import BudgetSpent, ConversationSpent, CostUnknown, MaxTurns
 from toolreel_core._protocol.state import State
 
-Limit: TypeAlias = MaxTurns | BudgetSpent | ConversationSpent
+Limit: TypeAlias = MaxTurns | BudgetSpent | ConversationSpent | CostUnknown
 """The limit that ended a run."""
 
 
@@ -23,9 +23,11 @@ def exhausted_limit(state: State) -> Limit | None:
     return MaxTurns(limit) if state.exchange_tally.turns >= limit else spent_budget(state)
 
 
-def spent_budget(state: State) -> BudgetSpent | None:
-    """The first budget of this exchange that is used up, or ``None``."""
+def spent_budget(state: State) -> BudgetSpent | CostUnknown | None:
+    """The first budget of this exchange that is used up, or cannot be kept; else ``None``."""
     config, tally = state.plan.config, state.exchange_tally
+    if unknown := _unknown_cost(state):
+        return unknown
     tokens = tally.prompt_tokens + tally.completion_tokens
     if config.max_total_tokens is not None and tokens >= config.max_total_tokens:
         return BudgetSpent("tokens", tokens, config.max_total_tokens)
@@ -36,8 +38,17 @@ def spent_budget(state: State) -> BudgetSpent | None:
     return None
 
 
-def _spent_conversation(state: State) -> ConversationSpent | None:
+def _unknown_cost(state: State) -> CostUnknown | None:
+    """A limited cost that nobody can count. It counts over all exchanges: none of them can spend on."""
+    config, replies = state.plan.config, state.tally.unpriced
+    limit = config.max_conversation_cost if config.max_cost is None else config.max_cost
+    return None if not replies or limit is None or not config.needs_costs else CostUnknown(replies, limit)
+
+
+def _spent_conversation(state: State) -> ConversationSpent | CostUnknown | None:
     config, tally = state.plan.config, state.tally
+    if unknown := _unknown_cost(state):
+        return unknown
     tokens = tally.prompt_tokens + tally.completion_tokens
     if config.max_conversation_turns is not None and tally.turns >= config.max_conversation_turns:
         return ConversationSpent("turns", tally.turns, config.max_conversation_turns)

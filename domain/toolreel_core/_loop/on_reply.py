@@ -13,6 +13,7 @@ from toolreel_core._conversation.message import AssistantMessage, SentCall, User
 from toolreel_core._jsontext.canonical import JsonText, read
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._loop.admission import is_final
+from toolreel_core._loop.counted_reply import counted_reply
 from toolreel_core._loop.final_answer import final_call_too_early, final_reply
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request, wait
@@ -132,7 +133,7 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     """
     parsed = received(event.body, state)
     reply = parsed.reply
-    counted = state.but(tally=state.tally.read(reply.usage))
+    counted = counted_reply(state, reply)
     notes = _notes(state.tally.turns, parsed)
     # Gateways report overload and rate limits with status 200 and an error object in the body. Retry-After
     # belongs to RequestFailed, so there is none here.
@@ -156,7 +157,8 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     turn = state.tally.turns
     lost = RequestLost(turn, event.failure, event.status, event.retry_after_ms)
     if reply := salvaged(event.body, state):
-        return _continue_with(state, phase, reply, (lost, *_notes(turn, Received(reply))))
+        counted = counted_reply(state, reply)
+        return _continue_with(counted, phase, reply, (lost, *_notes(turn, Received(reply))))
     if phase.tools_sent and refuses_tools(event):
         return _tools_refused(state, event, (lost,))
     ms = _retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None

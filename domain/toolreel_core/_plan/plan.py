@@ -30,6 +30,7 @@ from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.output.wording import final_tool, opening, response_format, schema_of
 from toolreel_core._plan.request import Bodies, OutputParts, bodies_of
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.parameter_schemas import SchemaLike
 from toolreel_core._tools.surface import ToolSurface
@@ -75,6 +76,8 @@ class Plan:
     """Names of the presets that the rest was made with, for the trace."""
     output: OutputSpec | None = None
     """What the final answer has to be; ``None`` for any text."""
+    price: Price | None = None
+    """What a reply costs whose cost the provider does not report; ``None`` if nobody knows."""
     digest: str = field(init=False, repr=False, compare=False)
     """SHA-256 over all of the above but the presets' names; names the run."""
     bodies: Bodies = field(init=False, repr=False, compare=False)
@@ -101,6 +104,8 @@ class Plan:
         if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
             wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
             raise ConfigError(f"{wants}; give it tools, or relax the mode")
+        if self.cost_is_unknown and self.provider.reports_cost == "no":
+            raise ConfigError(refusal_of_unknown_cost(self.config, self.model))
         check_registered("history_policies", self.config.history_policies, history_policy)
         self._choose_output_mode(options)
         try:
@@ -132,6 +137,11 @@ class Plan:
         return opening(self.messages, self.output, self.asked_by)
 
     @property
+    def cost_is_unknown(self) -> bool:
+        """Whether costs are limited and no price is known, so that only the provider can say them."""
+        return self.config.needs_costs and self.price is None
+
+    @property
     def sends_tools(self) -> bool:
         """Whether requests may contain tools."""
         return self.config.tool_use_mode != "disabled" and self.provider.supports_tools != "no"
@@ -161,6 +171,7 @@ class Plan:
         overrides: Mapping[str, Json] | None = None,
         presets: Iterable[str] = (),
         output: SchemaLike | OutputSpec | None = None,
+        price: Price | None = None,
     ) -> Plan:
         """A plan from everyday values.
 
@@ -178,6 +189,7 @@ class Plan:
             json_text(overrides or {}, "overrides"),
             tuple(presets),
             None if output is None else OutputSpec.of(output),
+            price,
         )
 
     def _bodies(self, options: Tree, overrides: Tree) -> Bodies:
@@ -226,8 +238,20 @@ class Plan:
         later = {"provider": canonical(self.provider.changes()), "overrides": self.overrides}
         if (spec := self.output) is not None:
             later["output"] = canonical([spec.schema, spec.name, spec.description])
+        # Without a limit, a price decides nothing: a new price list must not make recordings stale.
+        if (price := self.price) is not None and self.config.limits_cost:
+            later["price"] = canonical([price.input, price.output, price.cached_input])
         parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
         return chain(digest, *parts)
+
+
+def refusal_of_unknown_cost(config: LoopConfig, model: str) -> str:
+    """What to write instead of a limit of costs that nobody can count."""
+    key = "max_cost" if config.max_cost is not None else "max_conversation_cost"
+    return (
+        f"{key}: the price of {model!r} is unknown; write price=Price(input=..., output=...) per million "
+        'tokens, reports_cost="yes" if the provider reports costs, or unknown_cost="allow" to run regardless'
+    )
 
 
 def _check_ready(messages: object, options: object, tools: object, overrides: object) -> None:

@@ -285,7 +285,7 @@ def _class_reader(kind: type[Any]) -> _Reader:
             raise CodecError(f"{place}: {', '.join(sorted(foreign))} is unknown to this version")
         values = {name: _reader(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
         try:
-            return kind(**{**omitted, **values})
+            return kind(**(LoopConfig.meant_by(values) if kind is LoopConfig else {**omitted, **values}))
         except ConfigError as error:
             raise CodecError(f"{place}: {error}") from error
 

@@ -114,6 +114,17 @@ class ConversationSpent:
 
 
 @dataclass(frozen=True, slots=True)
+class CostUnknown:
+    """The cost is limited, and that of a reply is neither reported nor priced; nothing more was sent."""
+
+    name: ClassVar[str] = "cost_unknown"
+    replies: int
+    """Replies whose cost nobody knows."""
+    limit: float
+    """The limit that cannot be kept."""
+
+
+@dataclass(frozen=True, slots=True)
 class ContextOverflow:
     """The next request would exceed the context window."""
 
@@ -205,6 +216,7 @@ Outcome: TypeAlias = (
     | RepeatedCall
     | BudgetSpent
     | ConversationSpent
+    | CostUnknown
     | ContextOverflow
     | CapabilityRefused
     | Truncated

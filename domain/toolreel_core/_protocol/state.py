@@ -117,8 +117,27 @@ class Tally:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
+    """The costs that are known; see :attr:`known_cost`."""
     at_ms: int = 0
     """The latest ``at_ms`` of an event, in milliseconds since the start."""
+    cached_tokens: int = 0
+    """Those of :attr:`prompt_tokens` that came from the provider's cache."""
+    reasoning_tokens: int = 0
+    """Those of :attr:`completion_tokens` that were spent on reasoning."""
+    prompt_audio_tokens: int = 0
+    completion_audio_tokens: int = 0
+    priced: int = 0
+    """Replies with a known cost."""
+    unpriced: int = 0
+    """Replies whose cost nobody knows."""
+
+    @property
+    def known_cost(self) -> float | None:
+        """The cost of all replies; ``None`` if that of one is unknown, or there is none."""
+        if self.unpriced:
+            return None
+        # A state that was stored before replies were counted has its cost alone.
+        return self.cost if self.priced else self.cost or None
 
     def read(self, usage: Usage) -> Tally:
         """This tally plus the tokens and the cost of one more reply."""
@@ -130,8 +149,14 @@ class Tally:
             self.ignored_calls,
             self.prompt_tokens + usage.prompt_tokens,
             self.completion_tokens + usage.completion_tokens,
-            self.cost + usage.cost,
+            self.cost + (usage.cost or 0.0),
             self.at_ms,
+            self.cached_tokens + usage.cached_tokens,
+            self.reasoning_tokens + usage.reasoning_tokens,
+            self.prompt_audio_tokens + usage.prompt_audio_tokens,
+            self.completion_audio_tokens + usage.completion_audio_tokens,
+            self.priced + (usage.cost is not None),
+            self.unpriced + (usage.cost is None),
         )
 
     def since(self, before: Tally) -> Tally:
@@ -145,6 +170,12 @@ class Tally:
             self.completion_tokens - before.completion_tokens,
             self.cost - before.cost,
             self.at_ms - before.at_ms,
+            self.cached_tokens - before.cached_tokens,
+            self.reasoning_tokens - before.reasoning_tokens,
+            self.prompt_audio_tokens - before.prompt_audio_tokens,
+            self.completion_audio_tokens - before.completion_audio_tokens,
+            self.priced - before.priced,
+            self.unpriced - before.unpriced,
         )
 
     def counted(self, turns: int = 0, tool_calls: int = 0, failed_calls: int = 0) -> Tally:
@@ -158,6 +189,12 @@ class Tally:
             self.completion_tokens,
             self.cost,
             self.at_ms,
+            self.cached_tokens,
+            self.reasoning_tokens,
+            self.prompt_audio_tokens,
+            self.completion_audio_tokens,
+            self.priced,
+            self.unpriced,
         )
 
 

@@ -19,9 +19,13 @@ _MAX_TOKENS: Final = 2**53 - 1
 
 _PROMPT: Final = ("prompt_tokens", "input_tokens", "prompt_eval_count")
 _COMPLETION: Final = ("completion_tokens", "output_tokens", "eval_count")
+"""Names of each count: OpenAI's first, then those of Anthropic and Ollama."""
 _REASONING_COUNTS: Final = ("reasoning_tokens",)
+_AUDIO: Final = ("audio_tokens",)
+# OpenAI API reference, usage of a chat completion: cached_tokens and audio_tokens in the details of the
+# prompt, reasoning_tokens and audio_tokens in those of the completion. DeepSeek API docs, Context Caching:
+# prompt_cache_hit_tokens in the usage itself. Anthropic API docs, Prompt caching: cache_read_input_tokens.
 _CACHED: Final = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
-"""Names of each count: OpenAI's first, then those of Anthropic, Ollama, DeepSeek and others."""
 _SERVED: Final = ("model", "provider", "system_fingerprint", "id")
 _COMPLETION_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
 _PROMPT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
@@ -30,16 +34,18 @@ _PROMPT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and cost of a reply as reported by the provider; 0 if it reports none."""
+    """Tokens and cost of a reply as reported by the provider; a count is 0 if it reports none."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost: float = 0.0
-    """Cost reported by the provider, in its own currency."""
+    cost: float | None = None
+    """Cost reported by the provider, in its own currency; ``None`` if it reports none."""
     reasoning_tokens: int = 0
     """Completion tokens that were spent on reasoning."""
     cached_tokens: int = 0
     """Prompt tokens that came from the provider's cache."""
+    prompt_audio_tokens: int = 0
+    completion_audio_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,8 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
     """The usage of a reply; a value that cannot be a token count is read as 0.
 
     >>> usage_in({"usage": {"prompt_tokens": 11, "completion_tokens": "7"}})
-    Usage(prompt_tokens=11, completion_tokens=0, cost=0.0, reasoning_tokens=0, cached_tokens=0)
+    Usage(prompt_tokens=11, completion_tokens=0, cost=None, reasoning_tokens=0, cached_tokens=0, \
+prompt_audio_tokens=0, completion_audio_tokens=0)
     """
     # Ollama's own API has the counts at the top level of the body.
     usage = body.get("usage")
@@ -68,8 +75,11 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
         _first_count(counts, _PROMPT),
         _first_count(counts, _COMPLETION),
         _cost(counts.get("cost")),
-        _in_details(counts, _COMPLETION_DETAILS, _REASONING_COUNTS),
-        _in_details(counts, _PROMPT_DETAILS, _CACHED),
+        _in_details(counts, _COMPLETION_DETAILS, _REASONING_COUNTS)
+        or _first_count(counts, _REASONING_COUNTS),
+        _in_details(counts, _PROMPT_DETAILS, _CACHED) or _first_count(counts, _CACHED),
+        _in_details(counts, _PROMPT_DETAILS, _AUDIO),
+        _in_details(counts, _COMPLETION_DETAILS, _AUDIO),
     )
 
 
@@ -90,12 +100,12 @@ def served_in(body: Mapping[str, Json]) -> Served:
 
 
 def _in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tuple[str, ...]) -> int:
-    """A count from the details of the usage, or else from the usage itself (DeepSeek)."""
+    """A count from the details of the usage."""
     for place in places:
         details = counts.get(place)
         if isinstance(details, dict):
             return _first_count(details, names)
-    return _first_count(counts, names)
+    return 0
 
 
 def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
@@ -109,10 +119,10 @@ def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
     return 0
 
 
-def _cost(raw: Json) -> float:
+def _cost(raw: Json) -> float | None:
     if raw is None or isinstance(raw, bool) or not isinstance(raw, int | float):
-        return 0.0
-    return float(raw) if 0 <= raw <= _MAX_COST else 0.0
+        return None
+    return float(raw) if 0 <= raw <= _MAX_COST else None
 
 
 def _text(fields: Mapping[str, Json], key: str) -> str:

@@ -41,6 +41,10 @@ TextCallsFor: TypeAlias = Literal["all", "approved", "read_only"]
 
 ResultFormat: TypeAlias = Literal["envelope", "plain"]
 """What a successful call tells the model: the envelope, or its data alone."""
+UnknownCost: TypeAlias = Literal["stop", "allow"]
+"""A reply whose cost nobody knows, where costs are limited. ``stop``: the run sends no further request and
+ends as ``cost_unknown``; ``allow``: it does not count."""
+
 OutputMode: TypeAlias = Literal["auto", "native", "tool", "text"]
 """How a final answer of a plan's output is asked for. ``native``: with ``response_format``; ``tool``: as the
 arguments of a final tool; ``text``: as JSON in the text, by an instruction; ``auto``: by what is known of the
@@ -80,7 +84,7 @@ class LoopConfig:
     max_total_tokens: int | None = None
     """Maximum tokens, as counted by the provider; then the run ends as ``budget``."""
     max_cost: float | None = None
-    """Maximum cost, as reported by the provider in its currency; then the run ends as ``budget``."""
+    """Maximum cost, as reported by the provider or by the plan's price; then the run ends as ``budget``."""
     max_wall_ms: int | None = None
     """Maximum milliseconds since the start, by the times on events; then the run ends as ``budget``."""
     max_tool_calls: int | None = None
@@ -90,7 +94,9 @@ class LoopConfig:
     max_conversation_tokens: int | None = None
     """Maximum tokens of all exchanges, as counted by the provider; then ``conversation_budget``."""
     max_conversation_cost: float | None = None
-    """Maximum cost of all exchanges, as reported by the provider; then ``conversation_budget``."""
+    """Maximum cost of all exchanges, counted alike; then ``conversation_budget``."""
+    unknown_cost: UnknownCost = "stop"
+    """What a reply of unknown cost does where a cost is limited."""
     repetition_warn: int | None = 3
     """Warn the model after this many equal calls in a row with the same result."""
     repetition_stop: int | None = 5
@@ -182,7 +188,7 @@ class LoopConfig:
 
     def _check_cost(self) -> None:
         """Check the costs and store them as floats: 1 and 1.0 must give equal plans equal digests."""
-        for key in ("max_cost", "max_conversation_cost"):
+        for key in _COSTS:
             cost = getattr(self, key)
             if cost is None:
                 continue
@@ -247,7 +253,14 @@ class LoopConfig:
         >>> LoopConfig.of_record({}).text_dialects
         ()
         """
-        return cls.of({**changed_defaults(cls), **settings})
+        return cls.of(cls.meant_by(settings))
+
+    @classmethod
+    def meant_by(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """All settings that a record means which has these."""
+        # Before there was this setting, a limit did not count what had no cost.
+        limited = any(settings.get(key) is not None for key in _COSTS)
+        return {**changed_defaults(cls), **({"unknown_cost": "allow"} if limited else {}), **settings}
 
     def recorded(self) -> dict[str, Json]:
         """The settings as records and digests have them: without those at the default that they had first.
@@ -259,7 +272,22 @@ class LoopConfig:
         """
         # In its place: the order of the keys counts too.
         older = {"stream": ("final_stream", True)} if self.stream == "final" else {}
-        return dict(older.get(key, (key, value)) for key, value in recorded(self).items())
+        tree = dict(older.get(key, (key, value)) for key, value in recorded(self).items())
+        if not self.limits_cost:
+            return tree
+        # Where a cost is limited, what is left out is what it meant first: see meant_by().
+        kept = {key: value for key, value in tree.items() if key != "unknown_cost"}
+        return kept if self.unknown_cost == "allow" else {**kept, "unknown_cost": self.unknown_cost}
+
+    @property
+    def limits_cost(self) -> bool:
+        """Whether it limits what a run or a conversation costs."""
+        return any(getattr(self, key) is not None for key in _COSTS)
+
+    @property
+    def needs_costs(self) -> bool:
+        """Whether a run must not go on without knowing what it has cost."""
+        return self.unknown_cost == "stop" and self.limits_cost
 
     def dialects(self, *, offered: bool) -> tuple[str, ...]:
         """The dialects to read. The default holds only where tools are offered; named dialects always do.
@@ -280,4 +308,5 @@ _MINIMA: Final = {
     "reserved_response_tokens": 0,
 }
 """The minimum of each count for which it is not 1."""
+_COSTS: Final = ("max_cost", "max_conversation_cost")
 _MAX_COST: Final = 1_000_000_000

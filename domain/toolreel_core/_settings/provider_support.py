@@ -48,6 +48,8 @@ class Provider:
     """Whether a request with ``response_format`` may offer tools, and the model still calls them."""
     supports_stream_options: Support = "unknown"
     """Whether a streamed request may ask for usage."""
+    reports_cost: Support = "unknown"
+    """Whether replies say what they cost, in ``usage.cost``."""
     thinking: bool = False
     """Whether the model thinks in this run."""
     reasoning_field: str = ""

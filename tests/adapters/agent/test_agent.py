@@ -25,6 +25,7 @@ from toolreel import (
     Never,
     OutcomeError,
     Preset,
+    Price,
     PythonTools,
     Run,
     SystemMessage,
@@ -38,7 +39,7 @@ from toolreel import (
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.run_result import Resting
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
-from toolreel_core import dump, load_state
+from toolreel_core import CostUnknown, dump, load_state
 
 
 def stock(part: str) -> int:
@@ -369,3 +370,52 @@ def test_without_a_server_one_sentence_says_what_to_write(monkeypatch: pytest.Mo
 def test_what_type_checkers_see_also_runs() -> None:
     assert main().text == "Hi."
     assert asyncio.run(amain()).text == "Hi."
+
+
+SILENT = {**ASKS, "usage": {"prompt_tokens": 1_000_000, "completion_tokens": 0}}
+SAID = {**FOUR, "usage": {"prompt_tokens": 1_000_000, "completion_tokens": 1_000_000}}
+
+
+@pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
+def test_a_limited_cost_is_refused_before_the_first_request_where_no_price_is_known(limit: str) -> None:
+    endpoint = ScriptedEndpoint([])
+    limited = Agent("m", endpoint=endpoint, config={limit: 1})
+    assert complaint(ConfigError, lambda: limited.run("hi")) == (
+        f"{limit}: the price of 'm' is unknown; write price=Price(input=..., output=...) per million tokens, "
+        'reports_cost="yes" if the provider reports costs, or unknown_cost="allow" to run regardless'
+    )
+    allowed = agent(FOUR, config={limit: 1, "unknown_cost": "allow"})
+    assert allowed.run("hi").completed
+
+
+def test_a_price_counts_what_the_provider_does_not_report() -> None:
+    priced = agent(SILENT, SAID, tools=[stock], price=Price(2, 8), config={"max_cost": 100})
+    done = priced.run("How many?")
+    assert (done.completed, done.cost) == (True, 12.0)
+    assert agent(SILENT, SAID, tools=[stock]).run("How many?").cost is None
+    stopped = agent(SILENT, SAID, tools=[stock], price=Price(2, 8), config={"max_cost": 1}).run("How many?")
+    assert (stopped.outcome.name, stopped.cost) == ("budget", 2.0)
+
+
+def test_a_provider_that_is_said_to_report_costs_and_does_not_is_asked_once() -> None:
+    said = {"max_cost": 1, "reports_cost": "yes"}
+    stopped = agent(SILENT, tools=[stock], config=said).run("How many?")
+    assert stopped.outcome == CostUnknown(1, 1.0)
+    assert agent(SILENT, provider="openrouter", tools=[stock], config={"max_cost": 1}).run("?").outcome == (
+        CostUnknown(1, 1.0)
+    )
+
+
+def test_the_price_of_a_catalogue_is_that_of_the_model_and_its_seller() -> None:
+    sold = Agent("gpt-4.1", base_url="http://x", provider="openai", config={"max_cost": 1})
+    assert sold.plan("hi").price == Price(
+        2,
+        8,
+        cached_input=0.5,
+        as_of="2026-06-21",
+        source="https://tokenmath.io/openai-api-pricing-explained",
+    )
+    assert Agent("gpt-4.1", base_url="http://x").plan("hi").price is None
+    wrong: Any = {"input": 1, "output": 2}
+    said = complaint(ConfigError, lambda: Agent("m", base_url="http://x", price=wrong))
+    assert said == "price: expected a Price, got dict"

@@ -18,6 +18,7 @@ from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import Tool
 from toolreel_core._conversation.message import AssistantMessage, UserMessage
 from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import CancelRequested
@@ -62,7 +63,7 @@ def html_of(ended: Run) -> str:
     return str(cast("Any", ended)._repr_html_())
 
 
-def answered(text: str, **usage: float) -> Run:
+def answered(text: str, **usage: Json) -> Run:
     body = {**saying(text), "usage": usage}
     return run(Plan.of(model="<m>", messages="hi"), ScriptedEndpoint([body]))
 
@@ -85,6 +86,17 @@ def test_a_run_has_its_text_its_usage_and_its_messages() -> None:
 
 def test_a_cost_that_nobody_told_is_unknown_and_not_zero() -> None:
     assert answered("Hi.", prompt_tokens=7).cost is None
+    assert answered("Hi.", prompt_tokens=7, cost=0).cost == 0.0
+
+
+def test_the_usage_has_the_finer_counts() -> None:
+    details = {
+        "prompt_tokens_details": {"cached_tokens": 5, "audio_tokens": 2},
+        "completion_tokens_details": {"reasoning_tokens": 4, "audio_tokens": 1},
+    }
+    usage = answered("Hi.", prompt_tokens=7, completion_tokens=6, **details).usage
+    assert usage == RunUsage(7, 6, 5, 4, 2, 1)
+    assert usage.total_tokens == 13
 
 
 @pytest.mark.parametrize("text", ["Hi.", HOSTILE, "\u200b"])

@@ -25,6 +25,17 @@ DEEPSEEK, GEMINI, TAGS, OFF = (
     "tool_use_disabled",
 )
 
+
+def test_every_shipped_price_says_where_and_when_it_was_read() -> None:
+    assert SHIPPED.prices
+    for entry in SHIPPED.prices:
+        assert entry.provider in SHIPPED.providers
+        assert date.fromisoformat(entry.price.as_of) < date(2026, 11, 23)
+        assert entry.price.source.startswith("https://")
+        assert entry.price.cached_input is not None
+        assert entry.price.cached_input < entry.price.input < entry.price.output
+
+
 # model: workaround, verdict, recommended profiles, best profile, successes of 20 runs, p95 in ms
 STUDY: Final[Mapping[str, tuple[str, str, tuple[str, ...], str, int, int]]] = {
     "anthropic/claude-opus-4.6:nitro": ("", "yes", ("default",), "default", 20, 13474),

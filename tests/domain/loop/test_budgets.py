@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.samples import PLAN
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget, tool_calls_spent
-from toolreel_core._protocol.outcome import BudgetKind, BudgetSpent, MaxTurns
+from toolreel_core._protocol.outcome import BudgetKind, BudgetSpent, CostUnknown, MaxTurns
 from toolreel_core._protocol.state import State, Tally
 from toolreel_core._settings.loop_config import LoopConfig
 
 
-def run(tally: Tally | None = None, **settings: float) -> State:
+def run(tally: Tally | None = None, **settings: Any) -> State:  # noqa: ANN401 - of any setting
     plan = replace(PLAN, config=LoopConfig.of(settings))
     return replace(State.idle(plan), tally=tally or Tally())
 
@@ -51,3 +52,15 @@ def test_the_budget_of_tool_calls_is_used_up_when_so_many_have_run() -> None:
     assert tool_calls_spent(run(Tally(tool_calls=2), max_tool_calls=2)) == BudgetSpent("tool_calls", 2, 2)
     assert tool_calls_spent(run(Tally(tool_calls=1), max_tool_calls=2)) is None
     assert tool_calls_spent(run(Tally(tool_calls=99))) is None
+
+
+@pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
+def test_a_cost_that_nobody_knows_ends_a_run_whose_cost_is_limited(limit: str) -> None:
+    unknown = Tally(turns=2, cost=0.1, priced=1, unpriced=1)
+    limited = run(unknown, **{limit: 0.5})
+    assert spent_budget(limited) == exhausted_limit(limited) == CostUnknown(1, 0.5)
+    # Another exchange could not count it either.
+    assert exhausted_limit(limited.but(exchange_began=unknown)) == CostUnknown(1, 0.5)
+    assert exhausted_limit(run(unknown, unknown_cost="allow", **{limit: 0.5})) is None
+    assert exhausted_limit(run(replace(unknown, unpriced=0), **{limit: 0.5})) is None
+    assert exhausted_limit(run(unknown)) is None

@@ -69,6 +69,7 @@ from toolreel_core._protocol.outcome import (
     Completed,
     ContextOverflow,
     ConversationSpent,
+    CostUnknown,
     EmptyFinal,
     FailureKind,
     InvalidReply,
@@ -362,6 +363,16 @@ def test_budgets_of_tokens_and_cost_stop_the_next_request(
     end: tuple[Turn, ...] = (finishes(outcome),) if outcome else (asks(calling(LOOKS), LOOKED), *DONE)
     played = book(**settings).play(*LOOKS_FOR_TOKENS, *end)
     assert outcome is None or last_said(played, 2) == [calling(LOOKS), LOOKED]
+
+
+@pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
+def test_a_limited_cost_that_nobody_knows_stops_the_next_request(limit: str) -> None:
+    silent = body_of(None, LOOKS) | {"usage": {"prompt_tokens": 60, "completion_tokens": 40}}
+    one = (asks(), replies_with(silent), RUNS_LOOK, returns(1))
+    book(**{limit: 0.5}).play(*one, finishes(CostUnknown(1, 0.5)))
+    goes_on: tuple[Turn, ...] = (asks(calling(LOOKS), LOOKED), *DONE)
+    book(unknown_cost="allow", **{limit: 0.5}).play(*one, *goes_on)
+    book(**{limit: 0.5}).play(asks(), *DONE)
 
 
 def test_an_answer_that_uses_up_a_budget_is_an_answer_all_the_same() -> None:

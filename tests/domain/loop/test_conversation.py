@@ -103,7 +103,7 @@ def test_after_the_end_the_user_begins_the_next_exchange_of_the_same_history() -
     )
     assert played.state.tally.turns == 3
     assert played.state.exchange_tally.turns == 2
-    assert played.state.exchange_began == Tally(turns=1)
+    assert played.state.exchange_began == Tally(turns=1, unpriced=1)
     began = [note for note in played.notes if isinstance(note, ExchangeBegan | UserMessagesAdded)]
     assert began == [ExchangeBegan(2), UserMessagesAdded(2, ("And now?",))]
 
@@ -321,12 +321,13 @@ def test_a_spent_conversation_refuses_each_time_and_loses_no_message(
 
 
 def test_a_budget_holds_for_each_exchange_anew() -> None:
-    limited = plan(max_turns=1, max_total_tokens=12, max_cost=0.5, max_wall_ms=100)
+    limited = plan(max_turns=1, max_total_tokens=12, max_cost=0.5, max_wall_ms=100, unknown_cost="allow")
     usage: Json = {"prompt_tokens": 8, "completion_tokens": 3, "cost": 0.4}
     first = fold(limited, [replace(said("Hello.", usage=usage), at_ms=90)])
     second = step(step(first.state, NOW).state, replace(said("Now.", 2, usage), at_ms=170))
     assert second.effects == (Finish(Completed("Now.")),)
-    assert second.state.tally == Tally(turns=2, prompt_tokens=16, completion_tokens=6, cost=0.8, at_ms=170)
+    spent = Tally(turns=2, prompt_tokens=16, completion_tokens=6, cost=0.8, at_ms=170, priced=2)
+    assert second.state.tally == spent
     assert second.state.exchange_tally == second.state.tally.since(first.state.tally)
     over = step(step(second.state, replace(THEN, at_ms=200)).state, replace(called(3, PING), at_ms=301))
     late = step(over.state, ToolReturned(4, "1"))

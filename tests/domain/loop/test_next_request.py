@@ -252,4 +252,4 @@ def test_the_tools_of_the_last_turn_still_run_and_stand_in_the_history() -> None
     )
     last = list(played.state.messages.messages)[-2:]
     assert last == [calling(PONG), tells("call_b", "ping", {"value": "pong"})]
-    assert played.state.tally == Tally(turns=2, tool_calls=2)
+    assert played.state.tally == Tally(turns=2, tool_calls=2, unpriced=2)

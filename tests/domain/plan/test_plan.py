@@ -24,6 +24,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Ignored, RequestOptions
 from toolreel_core._protocol.codec import dump, load_plan
 from toolreel_core._settings.loop_config import LoopConfig, ToolUseMode
+from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider, Support
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
@@ -327,6 +328,7 @@ def test_options_may_nest_up_to_the_cap() -> None:
     assert Plan("m", HI, canonical({"a": deep(127)})).options == canonical({"a": deep(127)})
 
 
+LIMITED = replace(PLAN, config=LoopConfig(max_cost=1))
 CHANGES: list[tuple[Plan, Mapping[str, Any]]] = [
     (PLAN, {"model": "other"}),
     (PLAN, {"messages": (UserMessage("hello"),)}),
@@ -360,6 +362,8 @@ CHANGES: list[tuple[Plan, Mapping[str, Any]]] = [
     ),
     (replace(PLAN, output=OutputSpec.of({})), {"output": OutputSpec.of({}, name="other")}),
     (replace(PLAN, output=OutputSpec.of({})), {"output": OutputSpec.of({}, description="other")}),
+    *((LIMITED, {"price": price}) for price in (Price(2, 8), Price(0, 0), Price(2, 8, cached_input=1))),
+    (replace(LIMITED, price=Price(2, 8)), {"price": Price(2, 8, cached_input=1)}),
     (PLAN, {"overrides": canonical({"temperature": 0})}),
     (PLAN, {"overrides": canonical({"model": "other"})}),
     (SPOKEN, {"messages": (SPOKEN.messages[0], AssistantMessage("said", (CALL,)), SPOKEN.messages[2])}),
@@ -380,6 +384,28 @@ def test_the_digest_changes_with_every_single_part(plan: Plan, change: Mapping[s
 def test_every_part_has_been_changed() -> None:
     parts = {item.name for item in fields(Plan) if item.init}
     assert {key for _, change in CHANGES for key in change} == parts - {"presets"}
+
+
+def test_a_price_without_a_limit_decides_nothing_so_that_a_new_list_makes_no_recording_stale() -> None:
+    assert replace(PLAN, price=Price(2, 8)).digest == PLAN.digest
+    assert replace(PLAN, price=Price(2, 8)) != PLAN
+    dated = Price(2, 8, as_of="2026-11-22", source="https://a.example")
+    assert replace(LIMITED, price=dated).digest == replace(LIMITED, price=Price(2, 8)).digest
+
+
+@pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
+def test_a_limit_of_costs_that_nobody_can_know_is_refused(limit: str) -> None:
+    silent = Provider(reports_cost="no")
+    limited = LoopConfig.of({limit: 1})
+    said = complaint(ConfigError, lambda: replace(PLAN, config=limited, provider=silent))
+    assert said == (
+        f"{limit}: the price of 'm' is unknown; write price=Price(input=..., output=...) per million tokens, "
+        'reports_cost="yes" if the provider reports costs, or unknown_cost="allow" to run regardless'
+    )
+    assert replace(PLAN, config=limited, provider=silent, price=Price(2, 8)).price == Price(2, 8)
+    allowed = replace(limited, unknown_cost="allow")
+    assert not replace(PLAN, config=allowed, provider=silent).cost_is_unknown
+    assert replace(PLAN, config=limited).cost_is_unknown
 
 
 def test_the_names_of_the_presets_are_for_the_trace_alone() -> None:

@@ -99,6 +99,7 @@ from toolreel_core._protocol.outcome import (
     ContentFiltered,
     ContextOverflow,
     ConversationSpent,
+    CostUnknown,
     EmptyFinal,
     InvalidOutput,
     InvalidReply,
@@ -129,6 +130,7 @@ from toolreel_core._protocol.state import (
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._tools.result_envelope import Envelope
@@ -287,6 +289,7 @@ GOLDEN: list[tuple[object, str]] = [
     (BudgetSpent("tokens", 9, 8), '{"type":"budget_spent","kind":"tokens","used":9,"limit":8}'),
     (BudgetSpent("cost", 0.5, 0.25), '{"type":"budget_spent","kind":"cost","used":0.5,"limit":0.25}'),
     (ConversationSpent("turns", 9, 8), '{"type":"conversation_spent","kind":"turns","used":9,"limit":8}'),
+    (CostUnknown(2, 0.5), '{"type":"cost_unknown","replies":2,"limit":0.5}'),
     (
         ContextOverflow(9, 8, ("x",)),
         '{"type":"context_overflow","estimate":9,"limit":8,"largest":["x"]}',
@@ -721,3 +724,12 @@ def test_the_default_of_today_is_spelled_out_so_that_a_later_one_does_not_change
     stored = canonical({"text_dialects": [*MARKED]})[1:-1]
     assert dump(plan).endswith(f'"config":{{"type":"loop_config",{stored}}}}}}}')
     assert load_plan(dump(plan)) == plan
+
+
+def test_a_plan_is_stored_with_its_price_and_an_older_one_goes_on_without_costs() -> None:
+    priced = replace(PLAN, price=Price(2, 8, cached_input=0.5), config=LoopConfig(max_cost=1))
+    assert load_plan(dump(priced)) == priced
+    older = dump(priced).replace('"unknown_cost":"stop"', "").replace(",}", "}")
+    assert '"unknown_cost"' not in older
+    assert load_plan(older).config == LoopConfig(max_cost=1, unknown_cost="allow")
+    assert "price" not in dump(PLAN)

@@ -24,6 +24,7 @@ def test_every_way_to_end_has_a_name_of_its_own() -> None:
         "RepeatedCall": "repeated_call",
         "BudgetSpent": "budget",
         "ConversationSpent": "conversation_budget",
+        "CostUnknown": "cost_unknown",
         "ContextOverflow": "context_overflow",
         "CapabilityRefused": "capability",
         "Truncated": "truncated",

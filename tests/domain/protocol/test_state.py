@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import get_args
 
+import pytest
 from hypothesis import given
 
 from tests.samples import PLAN
@@ -54,7 +55,50 @@ def test_saying_nothing_changes_nothing() -> None:
 
 def test_the_tokens_of_every_reply_are_added_up() -> None:
     tally = Tally(turns=2, tool_calls=3, failed_calls=1).read(Usage(10, 4, 0.5)).read(Usage(5, 1, 0.25))
-    assert tally == Tally(2, 3, 1, prompt_tokens=15, completion_tokens=5, cost=0.75)
+    assert tally == Tally(2, 3, 1, prompt_tokens=15, completion_tokens=5, cost=0.75, priced=2)
+
+
+def test_the_finer_counts_are_added_up_too() -> None:
+    usage = Usage(
+        10, 8, None, reasoning_tokens=4, cached_tokens=6, prompt_audio_tokens=2, completion_audio_tokens=1
+    )
+    once = Tally(
+        prompt_tokens=10,
+        completion_tokens=8,
+        cached_tokens=6,
+        reasoning_tokens=4,
+        prompt_audio_tokens=2,
+        completion_audio_tokens=1,
+        unpriced=1,
+    )
+    assert Tally().read(usage) == once
+    assert once.read(usage).since(once) == once
+    assert once.counted(turns=1) == replace(once, turns=1)
+
+
+@pytest.mark.parametrize(
+    ("costs", "known"),
+    [
+        ((), None),
+        ((0.0,), 0.0),
+        ((0.5, 0.25), 0.75),
+        ((None,), None),
+        ((0.5, None), None),
+        ((None, 0.5), None),
+    ],
+)
+def test_a_cost_is_known_if_that_of_every_reply_is(
+    costs: tuple[float | None, ...], known: float | None
+) -> None:
+    tally = Tally()
+    for cost in costs:
+        tally = tally.read(Usage(10, 4, cost))
+    assert tally.known_cost == known
+
+
+def test_a_tally_that_was_stored_before_replies_were_counted_keeps_its_cost() -> None:
+    assert Tally(turns=1, cost=0.5).known_cost == 0.5
+    assert Tally(turns=1).known_cost is None
 
 
 def test_a_run_is_in_one_of_six_phases() -> None:

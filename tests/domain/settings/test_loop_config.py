@@ -69,6 +69,7 @@ OTHERS = [
     "tool_failure_policy",
     "max_cost",
     "max_conversation_cost",
+    "unknown_cost",
     "fix_empty_final_text",
     "estimator",
 ]
@@ -99,6 +100,7 @@ def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() ->
         "max_conversation_turns": None,
         "max_conversation_tokens": None,
         "max_conversation_cost": None,
+        "unknown_cost": "stop",
         "repetition_warn": 3,
         "repetition_stop": 5,
         "nudge_no_tool_calls": 0,
@@ -407,3 +409,22 @@ def test_nulls_are_left_alone_unless_told_otherwise() -> None:
     assert complaint(ConfigError, lambda: LoopConfig.of({"null_for_optional_is_absent": 1})) == (
         "null_for_optional_is_absent: expected true or false, got 1"
     )
+
+
+@pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
+def test_a_record_of_a_limited_cost_without_the_newer_setting_goes_on_as_it_did(limit: str) -> None:
+    stops, goes_on = LoopConfig.of({limit: 1}), LoopConfig.of({limit: 1, "unknown_cost": "allow"})
+    older = {"text_dialects": MARKED, limit: 1.0}
+    assert goes_on.recorded() == older
+    assert LoopConfig.of_record(older) == goes_on
+    assert stops.recorded() == {**older, "unknown_cost": "stop"}
+    assert LoopConfig.of_record(stops.recorded()) == stops
+    assert (stops.needs_costs, goes_on.needs_costs, goes_on.limits_cost) == (True, False, True)
+
+
+@pytest.mark.parametrize("choice", ["stop", "allow"])
+def test_without_a_limited_cost_the_setting_is_recorded_where_it_is_changed(choice: str) -> None:
+    config = LoopConfig.of({"unknown_cost": choice})
+    assert config.recorded().get("unknown_cost") == {"stop": None, "allow": "allow"}[choice]
+    assert LoopConfig.of_record(config.recorded()) == config
+    assert not config.needs_costs

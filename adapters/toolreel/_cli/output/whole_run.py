@@ -115,7 +115,7 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
         **({} if value is None else {"value": parse(value)}),
         "model": run.state.plan.model,
         "plan": run.state.plan.digest,
-        "tally": asdict(run.state.tally),
+        "tally": {**asdict(run.state.tally), "cost": run.cost},
         "turns": turns,
         **extra,
     }

@@ -27,7 +27,7 @@ from toolreel._cli.output.whole_run import exit_code, resume_hint, show_saved
 from toolreel._replay.replay import Driver
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.outcome import Cancelled, Completed, ConversationSpent
+from toolreel_core._protocol.outcome import Cancelled, Completed, ConversationSpent, CostUnknown
 
 if TYPE_CHECKING:
     from toolreel._cli.live.live_chat import LiveChat
@@ -154,7 +154,7 @@ def _talk(chat: LiveChat, progress: RunProgress, base_url: str, api_key_env: str
         else:
             exit_code(outcome, base_url, api_key_env)  # says what went wrong
             code = FAILED
-        if chat.refused or isinstance(outcome, ConversationSpent):
+        if chat.refused or isinstance(outcome, ConversationSpent | CostUnknown):
             break
     return code
 

@@ -47,6 +47,9 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
         case outcomes.ConversationSpent():
             spent = f"the conversation has used up its {outcome.kind}: {outcome.used:g} of {outcome.limit:g}"
             return spent, f"begin a new one, or raise --set max_conversation_{outcome.kind}=…"
+        case outcomes.CostUnknown():
+            unknown = f"the cost is limited to {outcome.limit:g}, and the provider reports none"
+            return unknown, "give the model a price in a --catalogue, or --set unknown_cost=allow"
         case outcomes.ContextOverflow():
             room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
             return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"

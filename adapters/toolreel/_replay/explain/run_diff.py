@@ -147,7 +147,7 @@ def _ended(run: Run) -> str:
 def _side(trace: Trace) -> Side:
     outcome, tally = outcome_of(trace.run), trace.run.state.tally
     name = outcome.name if outcome else "unfinished"
-    return Side(trace.recorded.source, len(trace.events), name, asdict(tally))
+    return Side(trace.recorded.source, len(trace.events), name, {**asdict(tally), "cost": tally.known_cost})
 
 
 def _turns(one: Run, other: Run) -> tuple[TurnPair, ...]:

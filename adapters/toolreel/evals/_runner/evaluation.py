@@ -39,20 +39,28 @@ class Spent:
     """Of prompts and completions, as far as the provider counted them."""
     cost: float = 0.0
     """In the provider's currency: as reported, or else by the plan's prices."""
+    unpriced: int = 0
+    """Answered requests whose cost is neither."""
 
     def after(self, record: Record, prices: Mapping[str, Price]) -> Spent:
         """With one more run."""
         asked = [each for attempt in record.attempts for each in attempt.asked]
+        price = prices.get(record.cell.model)
+        costs = [_cost(each, price) for each in asked if not each.failure]
         return Spent(
             self.tokens + sum(each.prompt_tokens + each.completion_tokens for each in asked),
-            self.cost + sum(_cost(each, prices.get(record.cell.model)) for each in asked),
+            self.cost + sum(cost or 0.0 for cost in costs),
+            self.unpriced + costs.count(None),
         )
 
     def over(self, budget: Budget, minutes: float) -> str:
-        """Which cap has been reached, in words; empty if none has.
+        """Which cap has been reached or cannot be kept, in words; empty if none.
 
         :param minutes: since the evaluation began
         """
+        if self.unpriced and budget.max_cost is not None:
+            remedy = 'give the model a price in [prices."MODEL"], or leave out budget.max_cost'
+            return f"the cost of {self.unpriced} requests is unknown; {remedy}"
         caps = (
             ("tokens", self.tokens, budget.max_tokens),
             ("cost", self.cost, budget.max_cost),
@@ -64,10 +72,10 @@ class Spent:
         return ""
 
 
-def _cost(asked: SentRequest, price: Price | None) -> float:
+def _cost(asked: SentRequest, price: Price | None) -> float | None:
     if asked.cost is not None:
         return asked.cost
-    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else 0.0
+    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
 
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -50,7 +50,6 @@ def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> SentR
         return SentRequest(turn, ms, event.status, failure=event.failure)
     body = _tree(event.body)
     usage, served = usage_in(body), served_in(body)
-    reported = body.get("usage")
     return SentRequest(
         turn,
         ms,
@@ -59,8 +58,7 @@ def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> SentR
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         reasoning_tokens=usage.reasoning_tokens,
-        # Without the key the cost is unknown, not 0.
-        cost=usage.cost if isinstance(reported, dict) and "cost" in reported else None,
+        cost=usage.cost,
         model=served.model,
         provider=served.provider,
         fingerprint=served.fingerprint,

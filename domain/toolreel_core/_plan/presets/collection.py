@@ -14,42 +14,11 @@ from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._internal.wildcards import fits
 from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._plan.presets.model_patterns import best, means
 from toolreel_core._plan.presets.preset import Preset, request_options
-
-# OpenRouter's suffixes that choose an upstream, not a model; `:1.5b` is part of an Ollama name.
-_ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
-
-
-def bare(model: str) -> str:
-    """The name in lower case, without a suffix that only routes.
-
-    >>> bare("DeepSeek/DeepSeek-V3.2:nitro"), bare("qwen2.5-coder:1.5b")
-    ('deepseek/deepseek-v3.2', 'qwen2.5-coder:1.5b')
-    """
-    name, _, suffix = model.lower().rpartition(":")
-    return name if name and suffix in _ROUTES else model.lower()
-
-
-def means(pattern: str, model: str) -> bool:
-    """Whether a pattern matches a model.
-
-    >>> means("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"), means("qwen/qwen3", "qwen/qwen3-30b")
-    (True, False)
-    """
-    return fits(bare(pattern), bare(model))
-
-
-def best(patterns: Iterable[str], model: str) -> tuple[bool, int] | None:
-    """The comparable rank of the most exact pattern for a model; ``None`` if none matches.
-
-    A pattern without a star is best, else the one with the most text.
-    """
-    fitting = [pattern for pattern in patterns if means(pattern, model)]
-    ranks = (("*" not in pattern, len(bare(pattern).replace("*", ""))) for pattern in fitting)
-    return max(ranks, default=None)
-
+from toolreel_core._plan.presets.price_table import ModelPrice, price_of
+from toolreel_core._settings.price import Price
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
 """``yes_for_tools``: reliable tool calls, unreliable in plain chat; ``conditional``: only with the right
@@ -202,11 +171,12 @@ _Item = TypeVar("_Item", bound=_Named)
 
 @dataclass(frozen=True, slots=True)
 class Presets:
-    """Presets, models and sampling profiles; a name is used once in each."""
+    """Presets, models, sampling profiles and prices; a name is used once in each."""
 
     presets: tuple[Preset, ...] = ()
     models: tuple[Model, ...] = ()
     profiles: tuple[SamplingProfile, ...] = ()
+    prices: tuple[ModelPrice, ...] = ()
 
     @classmethod
     def of(cls, tree: object) -> Presets:
@@ -217,11 +187,12 @@ class Presets:
 
         :raises PlaceError: at the first error, with the place, the value and what is allowed
         """
-        table = Table.of(tree).only("preset", "model", "sampling")
+        table = Table.of(tree).only("preset", "model", "sampling", "price")
         return cls(
             tuple(Preset.of(name, each.values) for name, each in table.table("preset").tables()),
             tuple(Model.of(name, each.values) for name, each in table.table("model").tables()),
             tuple(SamplingProfile.of(name, each.values) for name, each in table.table("sampling").tables()),
+            tuple(ModelPrice.of(name, each.values) for name, each in table.table("price").tables()),
         )
 
     def extended(self, other: Presets) -> Presets:
@@ -233,6 +204,7 @@ class Presets:
             _replaced(self.presets, other.presets),
             _replaced(self.models, other.models),
             _replaced(self.profiles, other.profiles),
+            _replaced(self.prices, other.prices),
         )
         for model in other.models:
             whole._check_model(model)
@@ -294,12 +266,20 @@ class Presets:
         return Preset()
 
     def for_(self, provider: str, model: str = "") -> Preset:
-        """The base, the provider's defaults and the model's workarounds, merged; unknown ones are empty.
+        """The base, the provider's defaults, the model's workarounds and its price; unknown ones are empty.
 
         An unknown provider is not an error, since most servers need no preset: a misspelt one gives the base
         alone. ``providers`` has the known names; ``--provider`` of the command line accepts only those.
         """
-        return self.base.merged(self.defaults(provider)).merged(self.workaround(provider, model))
+        priced = Preset(price=self.price(provider, model))
+        return (
+            self.base.merged(self.defaults(provider)).merged(self.workaround(provider, model)).merged(priced)
+        )
+
+    def price(self, provider: str, model: str) -> Price | None:
+        """The price of a model at a provider; ``None`` if it is unknown, which is not 0."""
+        asked = self._known_as(provider)
+        return price_of(self.prices, model, lambda seller: self._known_as(seller) == asked)
 
     @property
     def base(self) -> Preset:

@@ -19,6 +19,7 @@ from toolreel_core._jsontext.tree_access import as_tree, merged
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._tools.parameter_schemas import SchemaLike
@@ -60,6 +61,8 @@ class Preset:
     """Options of the request; those of a plan take precedence."""
     request_overrides: JsonText = NOTHING
     """Overrides of the body, which take precedence over a plan's options."""
+    price: Price | None = None
+    """The price of the model that it was composed for; ``None`` if it is unknown."""
 
     @classmethod
     def of(cls, name: str, tree: object) -> Preset:
@@ -116,6 +119,7 @@ class Preset:
             request_overrides=canonical(
                 merged(_tree(self.request_overrides), _tree(other.request_overrides))
             ),
+            price=other.price or self.price,
         )
 
     def _remaining_reasons(self, other: Preset) -> dict[str, str]:
@@ -136,7 +140,7 @@ class Preset:
         requested = _tree(self.request)
         return {key: value for key, value in requested.items() if _takes(provider, key, value)}
 
-    def plan(
+    def plan(  # noqa: PLR0913 - a plan has that many parts, each by its name
         self,
         *,
         model: str,
@@ -147,6 +151,7 @@ class Preset:
         overrides: Tree | None = None,
         seed: int = 0,
         output: SchemaLike | OutputSpec | None = None,
+        price: Price | None = None,
     ) -> Plan:
         """A plan with this preset; the arguments take precedence over it.
 
@@ -179,6 +184,7 @@ class Preset:
             presets=self.names,
             seed=seed,
             output=output,
+            price=price or self.price,
         )
 
 

@@ -13,6 +13,7 @@ from toolreel_core._protocol.outcome import (
     ContentFiltered,
     ContextOverflow,
     ConversationSpent,
+    CostUnknown,
     EmptyFinal,
     InvalidOutput,
     InvalidReply,
@@ -86,6 +87,9 @@ def _by_outcome(scenario: Scenario, seen: Evidence) -> Verdict:  # noqa: PLR0912
         case ConversationSpent():
             spent = f"{outcome.used:g} of {outcome.limit:g} for the conversation"
             return _because("loop.budget", f"{outcome.kind}: {spent}")
+        case CostUnknown():
+            unknown = f"the cost of {outcome.replies} replies is unknown"
+            return _because("loop.budget", f"{unknown}, and {outcome.limit:g} is the limit")
         case ContextOverflow():
             why = f"about {outcome.estimate} tokens, and {outcome.limit} would fit"
             return _because("loop.context_overflow", why)

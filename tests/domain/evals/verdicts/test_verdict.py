@@ -13,6 +13,7 @@ from toolreel_core._protocol.outcome import (
     ContentFiltered,
     ContextOverflow,
     ConversationSpent,
+    CostUnknown,
     EmptyFinal,
     FailureKind,
     InvalidOutput,
@@ -118,6 +119,7 @@ CASES: list[tuple[Evidence, Result, str]] = [
     (seen(InvalidReply("CONTEXT_OVERFLOW", "")), "fail", "loop.context_overflow"),
     (seen(BudgetSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
     (seen(ConversationSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
+    (seen(CostUnknown(2, 0.4)), "void", "loop.budget"),
     (seen(TransformFailed("no tree")), "void", "loop.transform_failed"),
     (seen(Cancelled("enough")), "void", "loop.cancelled"),
     (seen(Completed("kind")), "fail", "task.outcome:right"),
@@ -171,6 +173,8 @@ def test_all_findings_of_a_layer_are_told() -> None:
     )
     assert judge(scenario(), seen(InvalidReply("NO_CHOICES", ""))).reasons == ("NO_CHOICES",)
     assert judge(scenario(), seen(BudgetSpent("cost", 0.5, 0.4))).reasons == ("cost: 0.5 of 0.4",)
+    unknown = judge(scenario(), seen(CostUnknown(2, 0.4)))
+    assert unknown.reasons == ("the cost of 2 replies is unknown, and 0.4 is the limit",)
     whole = judge(scenario(), seen(ConversationSpent("turns", 5, 4)))
     assert whole.reasons == ("turns: 5 of 4 for the conversation",)
 

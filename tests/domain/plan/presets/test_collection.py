@@ -14,10 +14,8 @@ from toolreel_core._plan.presets.collection import (
     Presets,
     Recommendation,
     SamplingProfile,
-    bare,
-    best,
-    means,
 )
+from toolreel_core._plan.presets.model_patterns import bare, best, means
 from toolreel_core._plan.presets.preset import Preset
 
 RECOMMENDED = {"verdict": "yes", "ok": 19, "runs": 20}

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._replies.reply import Usage, usage_in
 from toolreel_core._replies.streaming.stream import Delta, Stream, deltas_in, deltas_of, unstreamed
 
 DONE = "data: [DONE]\n\n"
@@ -89,6 +90,18 @@ def test_usage_comes_late_and_the_last_one_counts() -> None:
     ]
     for counted in elsewhere:
         assert whole(*HELLO, chunk("stop"), frame(counted)) == said("Hello", usage=USAGE)
+
+
+def test_the_finer_counts_of_a_stream_are_those_of_a_whole_reply() -> None:
+    counts: Json = {
+        "prompt_tokens": 9,
+        "completion_tokens": 6,
+        "prompt_tokens_details": {"cached_tokens": 5, "audio_tokens": 2},
+        "completion_tokens_details": {"reasoning_tokens": 4, "audio_tokens": 1},
+        "cost": 0,
+    }
+    streamed = whole(*HELLO, chunk("stop"), frame({"choices": [], "usage": counts}), DONE)
+    assert usage_in(streamed) == Usage(9, 6, 0.0, 4, 5, 2, 1)
 
 
 def test_tool_calls_are_put_together() -> None:

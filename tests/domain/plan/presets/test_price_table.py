@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.samples import complaint
+from toolreel_core._internal.config_checks import PlaceError
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._settings.price import Price
+
+SHIPPED: dict[str, Any] = {
+    "preset": {"cloud": {"defaults_for": ["cloud", "the_cloud"]}},
+    "price": {
+        "small": {"patterns": ["a/small", "a/small-20*"], "provider": "cloud", "input": 1, "output": 2},
+        "a/*": {"input": 3, "output": 4},
+    },
+}
+PRICES = Presets().extended(Presets.of(SHIPPED))
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "price"),
+    [
+        ("cloud", "a/small", Price(1, 2)),
+        ("the-cloud", "A/Small:nitro", Price(1, 2)),
+        ("cloud", "a/small-2026-01-01", Price(1, 2)),
+        ("cloud", "a/other", Price(3, 4)),
+        ("elsewhere", "a/small", Price(3, 4)),
+        ("", "a/small", Price(3, 4)),
+        ("cloud", "b/small", None),
+    ],
+)
+def test_the_most_exact_price_of_the_seller_holds(provider: str, model: str, price: Price | None) -> None:
+    assert PRICES.price(provider, model) == price
+    assert PRICES.for_(provider, model).price == price
+    assert PRICES.for_(provider, model).plan(model="m", messages="hi").price == price
+
+
+def test_a_price_of_your_own_holds_over_the_shipped_one() -> None:
+    own = Presets.of({"price": {"a/small": {"input": 5, "output": 6}}})
+    assert PRICES.extended(own).price("cloud", "a/small") == Price(5, 6)
+    renewed = Presets.of({"price": {"small": {"patterns": ["a/small"], "input": 7, "output": 8}}})
+    assert PRICES.extended(renewed).price("elsewhere", "a/small") == Price(7, 8)
+
+
+def test_a_price_of_the_plan_holds_over_that_of_its_preset() -> None:
+    preset = PRICES.for_("cloud", "a/small")
+    assert preset.plan(model="m", messages="hi", price=Price(9, 9)).price == Price(9, 9)
+    assert preset.merged(Presets().base).price == Price(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"input": 1}, "price.x: expected input and output, for a million tokens each"),
+        ({"input": -1, "output": 1}, "price.x.input: expected a number of at least 0, got -1"),
+        (
+            {"input": 1, "output": 1, "as_of": "May"},
+            "price.x.as_of: expected a day such as 2026-11-22, got 'May'",
+        ),
+        ({"inputs": 1}, "price.x: there is no key 'inputs'; did you mean 'input'?"),
+    ],
+)
+def test_a_wrong_price_says_where_it_stands(entry: dict[str, Any], said: str) -> None:
+    assert complaint(PlaceError, lambda: Presets.of({"price": {"x": entry}})) == said
