@@ -6,9 +6,9 @@ STAMP := $(VENV)/.installed
 CLI   := $(VENV)/.cli-installed
 BFCL  := .bfcl/.installed
 UV    ?= $(BIN)/uv
-# Two processes for each core, since many tests wait for others that they have started; a process that is
-# done takes tests from the others. PYTEST=.venv/bin/pytest runs the tests in one.
-PYTEST ?= $(BIN)/pytest -q --dist worksteal -n $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+# One process more than cores, since some tests wait for others that they have started; a process that is done
+# takes tests from the others. PYTEST=.venv/bin/pytest runs the tests in one.
+PYTEST ?= $(BIN)/pytest -q --dist worksteal -n $$((1 + $$(getconf _NPROCESSORS_ONLN)))
 
 # The first interpreter that is new enough and can make a virtual environment.
 FITS   := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -42,7 +42,7 @@ setup: $(STAMP) ## create .venv with the locked tools and this project in it
 
 $(STAMP): requirements.lock pyproject.toml
 	$(NEW_VENV)
-	$(BIN)/pip install -qq --require-hashes -r requirements.lock
+	$(BIN)/pip install -qq --no-compile --require-hashes -r requirements.lock
 	$(BIN)/pip install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -68,7 +68,7 @@ ORDERED := tests/properties tests/replay tests/fuzz \
 # tests of the core a second time anyway, so that is under the second seed.
 test: setup lint ## everything that must hold before a change lands
 	PYTHONHASHSEED=0 $(PYTEST) -m "not slow"
-	PYTHONHASHSEED=1 $(BIN)/python tests/package_coverage.py
+	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(BIN)/python tests/package_coverage.py
 	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" $(ORDERED)
 	$(MAKE) --no-print-directory -j 2 check-exhaustive check-examples
 

@@ -54,6 +54,7 @@ from toolreel_core._protocol.outcome import (
     ContentFiltered,
     ContextOverflow,
     ConversationSpent,
+    CostUnknown,
     EmptyFinal,
     InvalidOutput,
     InvalidReply,
@@ -411,11 +412,11 @@ NUDGE = "You have not called a tool yet. The tools are: add, ping. Call the one 
 OVERFLOW = ContextOverflow(79, 1, ("tools and options: 283 bytes", "message 0 (user): 30 bytes"))
 
 
-def ending(*script: Turn, **settings: int | str | None) -> Playbook:
+def ending(*script: Turn, **settings: float | str | None) -> Playbook:
     return ending_of(PLAN, *script, **settings)
 
 
-def ending_of(plan: Plan, /, *script: Turn, **settings: int | str | None) -> Playbook:
+def ending_of(plan: Plan, /, *script: Turn, **settings: float | str | None) -> Playbook:
     config = LoopConfig.of({**plan.config.changes(), **settings})
     return Playbook(replace(plan, config=config)).play(asks(), *script)
 
@@ -461,6 +462,8 @@ def endings_by_policy() -> Iterable[Playbook]:
     yield ending(refused, asks(tools=False), CANCEL, GONE, fallback_without_tools=True)
     run = (replies_calling(PING, A), runs("call_b", "ping", {}), returns(1))
     yield ending(*run, finishes(BudgetSpent("tool_calls", 1, 1)), max_tool_calls=1)
+    once = (replies_calling(PING), runs("call_b", "ping", {}), returns(1))
+    yield ending(*once, finishes(CostUnknown(1, 0.5)), max_cost=0.5)
     told = asks(calling(PING), tells("call_b", "ping", {"value": 1}))
     again = (*run, told, *run, finishes(RepeatedCall("ping", 2)))
     limits: dict[str, int | None] = {
@@ -506,6 +509,12 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
     by_call = replace(typed, config=LoopConfig(output_mode="tool"))
     answer = Completed("{}", JsonText("{}"))
     yield Playbook(by_call).play(asks(), replies_calling(("call_a", "final_answer", "{}")), finishes(answer))
+    ran: tuple[Turn, ...] = (
+        replies_calling(("call_a", "ping", "{}")),
+        runs("call_a", "ping", {}),
+        returns(1),
+    )
+    yield ending(*ran, finishes(CostUnknown(1, 0.5)), max_cost=0.5)
     yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)
