@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
-from typing import Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from toolreel._driver.run_result import Run, outcome_of
 from toolreel._replay.explain.outcome import describe_outcome
@@ -50,6 +50,10 @@ class TurnPair:
     def same(self) -> bool:
         """Whether both turns are equal."""
         return self.a == self.b
+
+
+_BEHIND_COST: Final = ("priced", "unpriced")
+"""Counts that only say whether the cost is known, which its absence says already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,8 @@ def _ended(run: Run) -> str:
 def _side(trace: Trace) -> Side:
     outcome, tally = outcome_of(trace.run), trace.run.state.tally
     name = outcome.name if outcome else "unfinished"
-    return Side(trace.recorded.source, len(trace.events), name, {**asdict(tally), "cost": tally.known_cost})
+    counts = {key: count for key, count in asdict(tally).items() if key not in _BEHIND_COST}
+    return Side(trace.recorded.source, len(trace.events), name, {**counts, "cost": tally.known_cost})
 
 
 def _turns(one: Run, other: Run) -> tuple[TurnPair, ...]:
