@@ -15,7 +15,7 @@ def main() -> None:
     # By its name: it has no types, and is not there on every system.
     atheris = importlib.import_module("atheris")
     name, *options = sys.argv[1:]
-    with atheris.instrument_imports(include=["toolreel"]):
+    with atheris.instrument_imports(include=["toolreel_core"]):
         targets = importlib.import_module("tests.fuzz.targets")
     atheris.Setup([name, *options], targets.TARGETS[name].check)
     atheris.Fuzz()
