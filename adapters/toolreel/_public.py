@@ -21,7 +21,7 @@ from toolreel._driver.ports import (
     ToolHost,
 )
 from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage
-from toolreel._driver.stream_events import (
+from toolreel._driver.streaming.events import (
     NoteMade,
     PartialOutput,
     ReasoningDelta,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver.inbox import message_of
 from toolreel._driver.run_result import Run
-from toolreel._driver.stream_events import RunEnded, ShownEvent
+from toolreel._driver.streaming.events import RunEnded, ShownEvent
 from toolreel_core._errors import ConfigError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import Journal, Observer
 from toolreel._driver.run_result import Run
-from toolreel._driver.stream_events import RunEnded
+from toolreel._driver.streaming.events import RunEnded
 from toolreel._driver.sync import go_on, run, speak, stream, stream_on
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scrubbing import scrubbed

@@ -22,9 +22,9 @@ from toolreel._driver.ports import (
     withhold,
 )
 from toolreel._driver.run_result import Run
-from toolreel._driver.shown_run import ShownRun
 from toolreel._driver.stopwatch import AsyncStopwatch, timed_anew
-from toolreel._driver.stream_events import StreamEvent
+from toolreel._driver.streaming.events import StreamEvent
+from toolreel._driver.streaming.shown_run import ShownRun
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan

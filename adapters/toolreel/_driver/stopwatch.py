@@ -16,7 +16,7 @@ from toolreel._driver.ports import (
     StreamingPerformer,
     Wanted,
 )
-from toolreel._driver.pulling import apulled, pulled
+from toolreel._driver.streaming.pulling import apulled, pulled
 from toolreel._driver.time_left import ending_at
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import CancelRequested, Event, RunStarted, UserSpoke

@@ -19,9 +19,9 @@ from toolreel._driver.ports import (
     withhold,
 )
 from toolreel._driver.run_result import Run
-from toolreel._driver.shown_run import ShownRun
 from toolreel._driver.stopwatch import Stopwatch, timed_anew
-from toolreel._driver.stream_events import StreamEvent
+from toolreel._driver.streaming.events import StreamEvent
+from toolreel._driver.streaming.shown_run import ShownRun
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish, SendRequest
@@ -126,7 +126,7 @@ def stream(
         the reply comes as a whole
     :param journal: records the same events as for :func:`run`
     :param inbox: what the user says meanwhile
-    :returns: a generator of :data:`~toolreel._driver.stream_events.StreamEvent`; the last one has the ``Run``
+    :returns: a generator of :data:`StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     return _stream(start(plan), performer_of(plan, performer), journal, inbox)

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from typing import Final
 
 from toolreel._driver.ports import Listener
-from toolreel._driver.pulling import event_of
+from toolreel._driver.streaming.pulling import event_of
 from toolreel._replay.journal_performer import CHAT
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._recorded_failures import Break

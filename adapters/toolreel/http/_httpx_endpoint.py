@@ -9,7 +9,7 @@ from contextlib import aclosing, closing, contextmanager
 from typing import Generic, TypeVar
 
 from toolreel._driver.ports import Listener
-from toolreel._driver.pulling import aevent_of, apulled, event_of, pulled
+from toolreel._driver.streaming.pulling import aevent_of, apulled, event_of, pulled
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.secret import Secret
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody

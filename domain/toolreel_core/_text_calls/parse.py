@@ -22,7 +22,7 @@ from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.quoting.lead_ins import lead_in
 from toolreel_core._text_calls.reasoning import Thoughts, thoughts
 from toolreel_core._text_calls.scanner import Remainder, Scan, Span, remainder, scan
-from toolreel_core._text_calls.whole_message import (
+from toolreel_core._text_calls.whole_message.message import (
     Whole,
     WholeReader,
     action_fence,
@@ -36,7 +36,7 @@ from toolreel_core._text_calls.whole_message import (
     tool_code,
     without_tokens,
 )
-from toolreel_core._text_calls.whole_tags import tool_tags
+from toolreel_core._text_calls.whole_message.tags import tool_tags
 
 # A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024

@@ -25,8 +25,8 @@ from toolreel import (
     output_of,
     stream,
 )
-from toolreel._driver.partial_answer import PartialAnswer
-from toolreel._driver.stream_events import ToolCallDelta
+from toolreel._driver.streaming.events import ToolCallDelta
+from toolreel._driver.streaming.partial_answer import PartialAnswer
 from toolreel.testing import ScriptedEndpoint, calling, streaming
 from toolreel_core import OutputSpec
 

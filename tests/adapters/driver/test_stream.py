@@ -64,7 +64,7 @@ from toolreel import (
     tool,
 )
 from toolreel._driver.performer import ImmediateApprover, ImmediateEndpoint
-from toolreel._driver.shown_run import STOPPED
+from toolreel._driver.streaming.shown_run import STOPPED
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._transports import (

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from toolreel._driver.ports import Listener
-from toolreel._driver.pulling import aevent_of, event_of
+from toolreel._driver.streaming.pulling import aevent_of, event_of
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url

@@ -7,8 +7,8 @@ from typing import Final, assert_never
 
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
-from toolreel._driver.shown_reply import ShownReply
-from toolreel._driver.stream_events import NoteMade, RunEnded, ShownEvent, ToolResult, ToolStarted
+from toolreel._driver.streaming.events import NoteMade, RunEnded, ShownEvent, ToolResult, ToolStarted
+from toolreel._driver.streaming.shown_reply import ShownReply
 from toolreel_core._loop.reply_parsing import received
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import (

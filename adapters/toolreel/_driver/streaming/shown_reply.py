@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import assert_never
 
-from toolreel._driver.partial_answer import PartialAnswer
-from toolreel._driver.stream_events import (
+from toolreel._driver.streaming.events import (
     PartialOutput,
     ReasoningDelta,
     TextDelta,
     TextWithdrawn,
     ToolCallDelta,
 )
+from toolreel._driver.streaming.partial_answer import PartialAnswer
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._replies.streaming.stream import Delta
 
