@@ -40,9 +40,16 @@ endef
 
 setup: $(STAMP) ## create .venv with the locked tools and this project in it
 
+# pip takes four times as long as uv for the hundred packages of the lock, so it installs uv alone, at the version
+# and with the hashes that the lock names. uv does not read pip's settings: where an index is named only there, it
+# finds nothing, and pip does all.
 $(STAMP): requirements.lock pyproject.toml
 	$(NEW_VENV)
-	$(BIN)/pip install -qq --no-compile --require-hashes -r requirements.lock
+	@mkdir -p build
+	@awk '/^uv==/ { wanted = 1 } wanted { print } wanted && !/\\$$/ { exit }' requirements.lock > build/uv.txt
+	$(BIN)/pip install -qq --no-compile --require-hashes -r build/uv.txt
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock || \
+		$(BIN)/pip install -qq --no-compile --require-hashes -r requirements.lock
 	$(BIN)/pip install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
 
