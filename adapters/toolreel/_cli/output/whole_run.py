@@ -72,21 +72,16 @@ def show_outcome(console: Console, run: Run) -> None:
             labelled(console, "value", outcome.value, "bold")
     words, _ = describe_outcome(outcome)
     labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
-    labelled(
-        console,
-        "",
-        f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}, "
-        f"{tally.failed_calls} failed, {tally.prompt_tokens} + {tally.completion_tokens} tokens",
-        "dim",
-    )
-    if shown := money_and_time(run):
-        labelled(console, "", shown, "dim")
-
-
-def money_and_time(run: Run) -> str:
-    """What a run cost, and how long it took, as far as that is known; empty if no model has replied."""
     cost = cost_in_words(run)
-    return ", ".join(filter(None, (cost and f"cost {cost}", str(run.timing))))
+    counts = (
+        counted(tally.turns, "turn"),
+        counted(tally.tool_calls, "tool call"),
+        f"{tally.failed_calls} failed",
+        f"{tally.prompt_tokens} + {tally.completion_tokens} tokens",
+        cost and f"cost {cost}",
+        str(run.timing),
+    )
+    labelled(console, "", ", ".join(filter(None, counts)), "dim")
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:
