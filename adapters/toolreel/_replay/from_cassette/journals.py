@@ -27,8 +27,9 @@ from toolreel._replay.from_cassette.recorded_requests import (
 )
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._lookup import canonical_body, endpoint
-from toolreel.cassette._open_cassette import Exchange, Recording
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._request_diff import drift
+from toolreel.cassette._stored_exchange import Exchange
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._plan.plan import Plan
