@@ -20,9 +20,10 @@ class LapTimes:
     """
 
     def __init__(self, performer: object) -> None:
-        self._now: Callable[[], float] = getattr(getattr(performer, "clock", None), "now", time.monotonic)
+        self.now: Callable[[], float] = getattr(getattr(performer, "clock", None), "now", time.monotonic)
+        """The time, in seconds."""
         self._retold: Callable[[Wanted], Lap | None] | None = getattr(performer, "lap_of", None)
-        self._began = self._now()
+        self._began = self.now()
         self._told = 0
         """The milliseconds since then that laps have told of."""
         self._ended: dict[int, tuple[float, float, float | None]] = {}
@@ -33,16 +34,12 @@ class LapTimes:
         """The times so far."""
         return Timing(tuple(self._took))
 
-    def now(self) -> float:
-        """The time, in seconds."""
-        return self._now()
-
     def stop(self, effect: Wanted, started: float, first: float | None = None) -> None:
         """Note that an effect has ended that was started then.
 
         :param first: when the first piece of its reply came
         """
-        self._ended[effect.ref] = started, self._now(), first
+        self._ended[effect.ref] = started, self.now(), first
 
     def take(self, effect: Wanted, event: Event, turn: int) -> Lap:
         """The times of an effect that has ended, of the event that came of it, in this turn."""
@@ -59,11 +56,13 @@ class LapTimes:
 
     def rest(self) -> Lap:
         """The time since the last effect that ended: that of what is cancelled now."""
-        passed = self._passed(self._now())
+        passed = self._passed(self.now())
         return Lap(passed, passed)
 
     def _passed(self, now: float) -> int:
-        passed = max(0, _ms(now - self._began) - self._told)
+        passed = _ms(now - self._began) - self._told
+        if passed < 0:  # of several that ran together, one that was done before the others
+            return 0
         self._told += passed
         return passed
 

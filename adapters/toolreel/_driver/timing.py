@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, Self, TypeAlias, assert_never
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from toolreel._driver.ports import Journal, Wanted
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
@@ -21,8 +21,10 @@ _MINUTE: Final = 60 * _SECOND
 _HOUR: Final = 60 * _MINUTE
 
 
-@dataclass(frozen=True, slots=True)
-class Lap:
+# Named tuples, since a driver makes one of each for every effect, and they take less than frozen dataclasses.
+
+
+class Lap(NamedTuple):
     """The times of one event, in milliseconds; a journal has them beside the event."""
 
     ms: int | None
@@ -37,8 +39,7 @@ NOT_MEASURED: Final = Lap(None, None)
 """The times of an event whose record has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Took:
+class Took(NamedTuple):
     """How long one request, tool call, approval or wait took."""
 
     kind: TookKind
@@ -56,30 +57,25 @@ class Took:
     first_ms: int | None = None
     """When the first piece of a streamed reply came; only where the run was streamed."""
     call_id: str = ""
-    """Of the tool call; empty where it is none."""
+    """Of the tool call, or of that which needs approval; else empty."""
 
     @classmethod
-    def of(cls, effect: Wanted | None, event: Event, lap: Lap, turn: int) -> Self:
+    def of(cls, effect: Wanted | None, event: Event, lap: Lap, turn: int) -> Took:
         """What an effect took, from its times."""
-        kind, name, ref = _named(None if isinstance(event, CancelRequested) else effect)
-        call_id = effect.call_id if kind == "tool" and isinstance(effect, RunTool) else ""
-        return cls(kind, name, ref, turn, lap.ms, lap.passed_ms, lap.first_ms, call_id)
-
-
-def _named(effect: Wanted | None) -> tuple[TookKind, str, int | None]:
-    match effect:
-        case None:
-            return "cancelled", "", None
-        case SendRequest():
-            return "request", "", effect.ref
-        case RunTool():
-            return "tool", effect.name, effect.ref
-        case AskApproval():
-            return "approval", effect.name, effect.ref
-        case Wait():
-            return "wait", "", effect.ref
-        case _:
-            assert_never(effect)
+        answered = None if isinstance(event, CancelRequested) else effect
+        match answered:
+            case None:
+                return cls("cancelled", "", None, turn, *lap)
+            case SendRequest(ref):
+                return cls("request", "", ref, turn, *lap)
+            case RunTool() as call:
+                return cls("tool", call.name, call.ref, turn, *lap, call.call_id)
+            case AskApproval() as call:
+                return cls("approval", call.name, call.ref, turn, *lap, call.call_id)
+            case Wait(ref):
+                return cls("wait", "", ref, turn, *lap)
+            case _:
+                assert_never(answered)
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ TOOK = (
 def test_a_live_run_knows_how_long_everything_took(on: On) -> None:
     ended = on(PLAN, SUM)
     call_id = ended.timing.tools[0].call_id
-    assert ended.timing == Timing((TOOK[0], replace(TOOK[1], call_id=call_id), TOOK[2]))
+    assert ended.timing == Timing((TOOK[0], TOOK[1]._replace(call_id=call_id), TOOK[2]))
     timing = ended.timing
     assert (timing.total_ms, timing.model_ms, timing.tools_ms, timing.waiting_ms) == (2250, 2000, 250, 0)
     assert str(timing) == "2.2 s (model 2.0 s, tools 250 ms)"
@@ -296,7 +296,7 @@ class OwnJournal:
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def record(self, _effect: Wanted | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: Event) -> None:  # noqa: ARG002 - of the protocol
         self.events.append(event)
 
 

@@ -125,7 +125,7 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
             "model_ms": run.timing.model_ms,
             "tools_ms": run.timing.tools_ms,
             "waiting_ms": run.timing.waiting_ms,
-            "took": [asdict(took) for took in run.timing.took],
+            "took": [took._asdict() for took in run.timing.took],
         },
         "turns": turns,
         **extra,
