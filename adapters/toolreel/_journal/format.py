@@ -150,7 +150,7 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
         _record(line, number - 1, f"{source}, line {number}") for number, line in enumerate(lines[1:], 2)
     ]
     if any(record.lap for record in records):
-        text = "\n".join([first, *(_untimed(line) for line in rest), ""])
+        text = "\n".join([first, *map(_untimed, rest, lines[1:]), ""])
     if not is_newest:
         text = "\n".join([header_line(plan, versions), *map(canonical, lines[1:]), ""])
     return Recorded(plan, tuple(records), text, source, int(str(found)))
@@ -204,11 +204,13 @@ def _plan(header: Mapping[str, Json], place: str, *, of_this_version: bool) -> P
     return plan
 
 
-def _untimed(line: str) -> str:
+def _untimed(line: str, tree: Mapping[str, Json]) -> str:
     """The line of an event without its times."""
-    tree = either(read(line))
-    if not isinstance(tree, Mapping) or _TOOK not in tree:
+    if _TOOK not in tree:
         return line
+    end = f',"{_TOOK}":{canonical(tree[_TOOK])}}}'
+    if line.endswith(end):  # as it was written: the keys of canonical JSON are sorted
+        return line.removesuffix(end) + "}"
     return canonical({key: item for key, item in tree.items() if key != _TOOK})
 
 

@@ -355,3 +355,13 @@ def test_the_line_of_an_event_is_json_with_its_times(tmp_path: Path) -> None:
         run(PLAN, slow()[0], journal=journal)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [sorted(line) for line in lines[1:-1]] == [["event", "fp", "kind", "n", "took"]] * 3
+
+
+def test_the_text_is_the_same_however_the_times_are_written() -> None:
+    text = run_text()
+    header, line, *rest = text.splitlines(keepends=True)
+    took = '"took":{"ms":1,"passed_ms":1}'
+    for timed in (f"{line[:-2]},{took}}}\n", f"{{{took},{line[1:]}", f"{line[:-2]}, {took} }}\n"):
+        recorded = parse_journal("".join([header, timed, *rest]))
+        assert recorded.text == text
+        assert recorded.records[0].lap is not None
