@@ -209,7 +209,7 @@ def _untimed(line: str, tree: Mapping[str, Json]) -> str:
     if _TOOK not in tree:
         return line
     end = f',"{_TOOK}":{canonical(tree[_TOOK])}}}'
-    if line.endswith(end):  # as it was written: the keys of canonical JSON are sorted
+    if line.endswith(end):  # as it was written: the times come last
         return line.removesuffix(end) + "}"
     return canonical({key: item for key, item in tree.items() if key != _TOOK})
 
