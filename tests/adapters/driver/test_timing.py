@@ -14,6 +14,7 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.replay.sessions import cassette
 from tests.samples import complaint
 from toolreel import (
     Agent,
@@ -37,6 +38,7 @@ from toolreel import (
     ToolReturned,
     arun,
     astream,
+    fork,
     parse_journal,
     read_journal,
     replay,
@@ -52,7 +54,9 @@ from toolreel._driver.ports import Wanted
 from toolreel._internal.errors import JournalError
 from toolreel._journal.format import unfinished
 from toolreel._journal.seal import sealed
-from toolreel._replay.replay import DRIVERS, Driver
+from toolreel._replay.from_cassette.journals import recover_runs
+from toolreel._replay.replay import DRIVERS, Driver, companion
+from toolreel.cassette._open_cassette import Recording
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._protocol.effects import AskApproval
@@ -365,3 +369,18 @@ def test_the_text_is_the_same_however_the_times_are_written() -> None:
         recorded = parse_journal("".join([header, timed, *rest]))
         assert recorded.text == text
         assert recorded.records[0].lap is not None
+
+
+def test_a_fork_has_the_times_of_what_it_performs() -> None:
+    source = parse_journal(run_text())
+    forked = fork(source, 2, performer=slow(SUM[1:])[0])
+    assert [(took.kind, took.ms) for took in forked.run.timing.took] == [("request", 1000)]
+    assert fork(source, 2).run.timing == Timing()
+
+
+def test_a_run_that_is_made_of_a_cassette_took_nobody_knows_how_long() -> None:
+    path = cassette("workspace")
+    plan = read_journal(companion(path)).plan
+    (recovered,) = recover_runs(Recording.load(path), plans=[plan])
+    assert {took.ms for took in recovered.run.timing.took} == {None}
+    assert recovered.run.timing.total_ms is None
