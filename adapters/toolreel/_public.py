@@ -34,6 +34,7 @@ from toolreel._driver.streaming.events import (
     ToolStarted,
 )
 from toolreel._driver.sync import go_on, run, speak, stream, stream_on
+from toolreel._driver.timing import Timing, Took
 from toolreel._internal.errors import (
     AdapterError,
     CassetteError,
@@ -224,7 +225,9 @@ __all__ = [
     "SystemMessage",
     "TextDelta",
     "TextWithdrawn",
+    "Timing",
     "TokenizerError",
+    "Took",
     "Tool",
     "ToolCallDelta",
     "ToolDefinition",

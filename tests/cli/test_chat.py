@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 from collections.abc import Generator, Sequence
@@ -60,6 +61,7 @@ def test_each_line_of_a_pipe_is_a_message_and_each_answer_is_printed(driver: str
     assert (said.code, said.stdout) == (0, "It is a draft.\nYou are welcome.\n")
     assert bodies(server)[-1] == ["system", "user", "assistant", "tool", "assistant", "user"]
     assert "saved       kept/talk.yaml" in said.stderr.splitlines()
+    assert len(re.findall(r"^\d.* m?s.*, cost so far unknown$", said.stderr, re.MULTILINE)) == 2
     for again in said_by_each((("replay", "kept/talk", "--driver", each) for each in DRIVERS), tmp_path):
         assert (again.code, again.stderr) == (0, "")
         lines = again.stdout.splitlines()

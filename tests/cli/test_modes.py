@@ -32,7 +32,8 @@ def test_auto_records_what_is_missing_and_replays_what_is_there_on_every_driver(
     others = (("replay", "kept", "--json"), command(DOWN, "--record", "kept", "--mode", "replay"))
     for again in said_by_each([*replays, *others], tmp_path):
         assert again.code == 0
-        assert (again.data["turns"], again.data["tally"]) == (first.data["turns"], first.data["tally"])
+        for key in ("turns", "tally", "timing"):
+            assert again.data[key] == first.data[key]
     assert first.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
 
 
@@ -104,6 +105,8 @@ def test_a_run_goes_on_where_its_recording_ends_and_its_tools_run_once(driver: s
         assert len(server.seen) == 3
     assert (ended.code, extended.code, replayed.code) == (1, 0, 0)
     assert replayed.data["tally"] == extended.data["tally"]
+    assert replayed.data["timing"] == extended.data["timing"]
+    assert len(extended.data["timing"]["took"]) == 5
     assert extended.data["tally"]["turns"] == 3
     assert (tmp_path / "calls").read_text() == "/release/status /release/status "
 

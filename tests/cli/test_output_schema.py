@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import LOOKING_UP, WORKSPACE, Said, assert_mistake, toolreel
+from tests.replay.sessions import cassette
 from tests.servers.chat_server import ChatServer, replying, serving
 from toolreel.testing import calling, saying
 
@@ -85,3 +86,30 @@ def test_a_file_that_is_no_schema_is_a_mistake(folder: Path, text: str, why: str
         cwd=folder,
     )
     assert_mistake(said, why)
+
+
+def test_a_fork_asks_for_a_typed_answer_of_a_run_that_had_none(folder: Path) -> None:
+    answer = replying(calling(("final_answer", {"status": "draft"})))
+    with serving(replying(saying("A draft.")), answer) as server:
+        said = toolreel(
+            *("fork", str(cassette("workspace")), "--at", "2", "--output-schema", "schema.json"),
+            *("--base-url", server.url, *WORKSPACE, "--record", "kept"),
+            cwd=folder,
+        )
+    assert said.code == 0, said
+    lines = said.stdout.splitlines()
+    assert any(line.startswith("changed     output") for line in lines)
+    assert f"value       {DRAFT}" in lines
+    assert "Call final_answer with your answer." in json.loads(server.seen[1].body)["messages"][-1]["content"]
+    again = toolreel("replay", "kept", "--json", cwd=folder)
+    assert (again.code, again.data["value"]) == (0, {"status": "draft"})
+
+
+def test_a_fork_whose_record_has_no_such_answer_stops_where_the_model_is_asked_again(folder: Path) -> None:
+    forked = ("fork", str(cassette("workspace")), "--at", "5", "--output-schema", "schema.json", "--recorded")
+    said = toolreel(*forked, cwd=folder)
+    assert said.code == 3
+    assert any(
+        "the answer does not fit the output; the model is asked again" in line
+        for line in said.stdout.splitlines()
+    )

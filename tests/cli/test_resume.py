@@ -115,6 +115,8 @@ def test_the_cassette_of_a_run_that_rested_is_gone_on_with(tmp_path: Path) -> No
     assert (resumed.before, resumed.after) == (1, 4)
     assert resumed.saved == (path, tmp_path / "kept.journal.jsonl")
     assert replay(path).run == resumed.run
+    assert replay(path).run.timing == resumed.run.timing
+    assert len(resumed.run.timing.took) == 4
     assert replay(path).cassette == path
 
 

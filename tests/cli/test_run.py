@@ -116,7 +116,12 @@ def test_json_is_the_same_whether_a_reply_is_streamed_or_not(tmp_path: Path) -> 
     base = ("run", "hi", "--model", "m", "--json", "--stream", "--base-url")
     with serving(*answers) as server:
         streamed, whole = said_by_each([(*base, server.url)] * 2, tmp_path)
-    assert streamed == whole
+    trees = [said.data for said in (streamed, whole)]
+    for tree in trees:
+        (turn,) = tree["turns"]
+        assert tree.pop("timing")["model_ms"] == turn.pop("ms") is not None
+    assert trees[0] == trees[1]
+    assert streamed.stderr == whole.stderr
     assert whole.data["detail"]["content"] == "It is a draft."
 
 

@@ -16,20 +16,18 @@ from toolreel._agent.inner_runs import InnerRuns
 from toolreel._agent.offered_tools import AgentTools, OfferedTools
 from toolreel._agent.runs import AgentRuns
 from toolreel._agent.server import server_of
-from toolreel._agent.settings import AgentSettings, PresetLike, check_kinds
+from toolreel._agent.settings import AgentSettings, PresetLike, check_kinds, preset_of
 from toolreel._agent.threaded_endpoint import awaited_endpoint
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import AsyncEndpoint, Endpoint, Journal, Observer, secrets_of
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
-from toolreel.presets._catalogues import with_files
 from toolreel.tools._python.tool import Tool
 from toolreel.tools._typed_output import Adapter, Output, output_of
 from toolreel_core._conversation.chat_form import Messages, messages_of
 from toolreel_core._conversation.message import Message, SystemMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
 from toolreel_core._plan.presets.preset import Preset
@@ -136,7 +134,7 @@ class Agent(Generic[Value_co]):
             object.__setattr__(self, "headers", hidden)
         object.__setattr__(self, "_output", _output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
-        object.__setattr__(self, "_preset", self._merged_preset())
+        object.__setattr__(self, "_preset", preset_of(self.preset, self.provider, self.model))
 
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
         """The plan of a run: what :meth:`run` runs, for the layer below.
@@ -330,15 +328,6 @@ class Agent(Generic[Value_co]):
         system = SystemMessage(told)
         # A prompt that goes on with the messages of an earlier run begins with them.
         return given if not told or given[:1] == (system,) else (system, *given)
-
-    def _merged_preset(self) -> Preset:
-        if isinstance(self.preset, Preset):
-            return self.preset
-        collection = with_files()
-        if self.provider and not collection.defaults(self.provider).names:
-            raise ConfigError(f"provider: {unknown_name('provider', self.provider, collection.providers)}")
-        names = (self.preset,) if isinstance(self.preset, str) else self.preset or ()
-        return collection.for_(self.provider, self.model).merged(collection.merged(names))
 
     def _connection(self) -> dict[str, Any]:
         """The arguments of an endpoint."""

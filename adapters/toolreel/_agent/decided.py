@@ -20,6 +20,11 @@ class Decided:
         """The credentials that the performer sends."""
         return secrets_of(self.performer)
 
+    @property
+    def clock(self) -> object:
+        """The clock of the performer, which may tell the time."""
+        return getattr(self.performer, "clock", None)
+
     def perform(self, effect: Wanted) -> Event | None:
         """The decision, if it is wanted; else what the performer says."""
         return self.decision if effect.ref == self.decision.ref else self.performer.perform(effect)
@@ -36,6 +41,11 @@ class AsyncDecided:
     def secrets(self) -> dict[str, str]:
         """The credentials that the performer sends."""
         return secrets_of(self.performer)
+
+    @property
+    def clock(self) -> object:
+        """The clock of the performer, which may tell the time."""
+        return getattr(self.performer, "clock", None)
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The decision, if it is wanted; else what the performer says."""

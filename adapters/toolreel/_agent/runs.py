@@ -25,7 +25,6 @@ from toolreel.tools._typed_output import Output
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ApprovalGiven, UserSpoke
-from toolreel_core._protocol.notes import Note
 
 if TYPE_CHECKING:
     from toolreel._agent.agent import Agent
@@ -100,7 +99,7 @@ class AgentRuns:
         with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
             journal, decided = files or self.journal, Decided(ports, decision)
             ended = go_on(run.state, decided, journal=journal, observe=self.observe, inbox=self.inbox)
-        return replace(run, state=ended.state, notes=run.notes + ended.notes, continuation=self)
+        return self._after(run, ended)
 
     async def ago_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """The async version of :meth:`go_on`."""
@@ -110,14 +109,14 @@ class AgentRuns:
                 ended = await ago_on(
                     run.state, decided, journal=journal, observe=self.observe, inbox=self.inbox
                 )
-        return replace(run, state=ended.state, notes=run.notes + ended.notes, continuation=self)
+        return self._after(run, ended)
 
     def reply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
         """Say something to a run, in its recording if there is one."""
         with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
             journal = files or self.journal
             ended = speak(run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox)
-        return self.made_of(ended, run.notes)
+        return self.made_of(ended, run)
 
     async def areply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
         """The async version of :meth:`reply`."""
@@ -127,7 +126,7 @@ class AgentRuns:
                 ended = await aspeak(
                     run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox
                 )
-        return self.made_of(ended, run.notes)
+        return self.made_of(ended, run)
 
     def reply_stream(
         self, run: AgentRun[_Value], said: UserSpoke
@@ -142,7 +141,7 @@ class AgentRuns:
                         ended.append(event.run)
                     else:
                         yield event
-        yield RunEnded(self.made_of(ended[0], run.notes))
+        yield RunEnded(self.made_of(ended[0], run))
 
     async def areply_stream(
         self, run: AgentRun[_Value], said: UserSpoke
@@ -160,14 +159,20 @@ class AgentRuns:
                             ended.append(event.run)
                         else:
                             yield event
-        yield RunEnded(self.made_of(ended[0], run.notes))
+        yield RunEnded(self.made_of(ended[0], run))
 
-    def made_of(self, run: Run, before: tuple[Note, ...] = ()) -> AgentRun[Any]:
+    def made_of(self, run: Run, before: Run | None = None) -> AgentRun[Any]:
         """The agent's run, which goes on in this way.
 
-        :param before: the notes of the conversation before it
+        :param before: the conversation before it
         """
-        return AgentRun(run.state, before + run.notes, self)
+        if before is None:
+            return AgentRun(run.state, run.notes, self, run.timing)
+        return AgentRun(run.state, before.notes + run.notes, self, before.timing + run.timing)
+
+    def _after(self, run: _Run, more: Run) -> _Run:
+        timing = run.timing + more.timing
+        return replace(run, state=more.state, notes=run.notes + more.notes, continuation=self, timing=timing)
 
     def value(self, run: Run) -> object:
         """The output of a run that has completed."""

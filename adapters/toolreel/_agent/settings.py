@@ -9,7 +9,9 @@ from toolreel._agent.approval import Approve
 from toolreel._agent.offered_tools import AgentTools
 from toolreel._driver.ports import AsyncEndpoint, Endpoint
 from toolreel._secrets.secret import Secret
+from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
@@ -66,3 +68,17 @@ def check_kinds(agent: object, headers: Mapping[str, object] | None) -> None:
     for name, value in (headers or {}).items():
         if not isinstance(value, (str, Secret)):
             raise ConfigError(f"headers: expected a text for {name}, got {type(value).__name__}")
+
+
+def preset_of(given: PresetLike, provider: str, model: str) -> Preset:
+    """The presets that apply to a provider and a model, and those that are named, as one.
+
+    :raises ConfigError: if there is no such provider
+    """
+    if isinstance(given, Preset):
+        return given
+    collection = with_files()
+    if provider and not collection.defaults(provider).names:
+        raise ConfigError(f"provider: {unknown_name('provider', provider, collection.providers)}")
+    names = (given,) if isinstance(given, str) else given or ()
+    return collection.for_(provider, model).merged(collection.merged(names))

@@ -10,6 +10,7 @@ from contextlib import aclosing
 
 from toolreel._driver.first_checks import async_performer_of
 from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.lap_times import LapTimes
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -25,6 +26,7 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import AsyncStopwatch, timed_anew
 from toolreel._driver.streaming.events import StreamEvent
 from toolreel._driver.streaming.shown_run import ShownRun
+from toolreel._driver.timing import record
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
@@ -121,36 +123,45 @@ async def _run(
     observe: Observer | None,
     inbox: Incoming | None,
 ) -> Run:
+    laps = LapTimes(performer)
     notes, reached = [*at.notes], at
     tell(observe, at.notes)
-    async for _, _, reached in _steps(at, performer, journal, inbox, streams=False):
+    async for _, _, reached in _steps(at, performer, journal, inbox, laps, streams=False):
         notes += reached.notes
         tell(observe, reached.notes)
-    return Run(reached.state, tuple(notes))
+    return Run(reached.state, tuple(notes), timing=laps.timing)
 
 
 async def _stream(
     at: Step, performer: AsyncPerformer, journal: Journal | None, inbox: Incoming | None
 ) -> AsyncGenerator[StreamEvent, None]:
+    laps = LapTimes(performer)
     shown = ShownRun(at)
     try:
         for event in shown.begin():
             yield event
-        async with aclosing(_steps(at, performer, journal, inbox, streams=True)) as steps:
+        async with aclosing(_steps(at, performer, journal, inbox, laps, streams=True)) as steps:
             async for effect, answer, after in steps:
                 for event in shown.show(effect, answer, after):
                     yield event
     except BaseException as stopped:
-        shown.cancel(journal, stopped)
+        shown.cancel(journal, stopped, laps.rest())
         raise
-    yield shown.end()
+    yield shown.end(laps.timing)
 
 
 async def _steps(
-    at: Step, performer: AsyncPerformer, journal: Journal | None, inbox: Incoming | None, *, streams: bool
+    at: Step,
+    performer: AsyncPerformer,
+    journal: Journal | None,
+    inbox: Incoming | None,
+    laps: LapTimes,
+    *,
+    streams: bool,
 ) -> AsyncGenerator[tuple[Wanted | None, Event | Delta, Step], None]:
     """The loop: each event with the effect that it answers and the step that it leads to.
 
+    :param laps: gets the times of each effect
     :param streams: whether the pieces of a reply are wanted before its event
     """
     timed = AsyncStopwatch.where_wanted(performer, at.state)
@@ -159,21 +170,25 @@ async def _steps(
         timed = timed_anew(timed, at.state)
         answers: Iterable[tuple[Wanted, Event | None]] = ()
         if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, AsyncStreamingPerformer):
+            began, first = laps.now(), None
             async with aclosing(timed.stream(wanted[0])) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Delta):
+                        first = laps.now() if first is None else first
                         yield wanted[0], piece, at
                     else:
+                        laps.stop(wanted[0], began, first)
                         answers = [(wanted[0], piece)]
         else:
-            answers = await _answers(timed, wanted)
+            answers = await _answers(timed, wanted, laps)
         for effect, answer in answers:
             for said, heard in hear_before(effect, at.state, inbox, journal):
                 at = heard
                 yield None, said, at
             if answer is None:  # an approver said "not now"
                 return
-            event = (journal.record(effect, answer) if journal is not None else None) or answer
+            lap = laps.take(effect, answer, at.state.tally.turns)
+            event = record(journal, effect, answer, lap)
             at = step(at.state, event)
             yield effect, event, at
         for said, heard in hear_after_answer(at.state, inbox, journal):
@@ -181,23 +196,32 @@ async def _steps(
             yield None, said, at
 
 
-async def _answers(performer: AsyncPerformer, effects: Sequence[Wanted]) -> list[tuple[Wanted, Event | None]]:
+async def _answers(
+    performer: AsyncPerformer, effects: Sequence[Wanted], laps: LapTimes
+) -> list[tuple[Wanted, Event | None]]:
     """Each effect with the event that answers it, in the order of the effects; several run concurrently.
 
     :raises MissingExtra: if there are several effects and anyio is not installed
     """
+
+    async def perform(effect: Wanted) -> Event | None:
+        began = laps.now()
+        answer = await performer.perform(effect)
+        laps.stop(effect, began)
+        return answer
+
     if len(effects) == 1:
-        return [(effects[0], await performer.perform(effects[0]))]
+        return [(effects[0], await perform(effects[0]))]
     try:
         import anyio
     except ImportError:
         raise MissingExtra.of("http", "anyio") from None
     found: dict[int, Event | None] = {}
 
-    async def perform(effect: Wanted) -> None:
-        found[effect.ref] = await performer.perform(effect)
+    async def find(effect: Wanted) -> None:
+        found[effect.ref] = await perform(effect)
 
     async with anyio.create_task_group() as group:
         for effect in effects:
-            group.start_soon(perform, effect)
+            group.start_soon(find, effect)
     return [(effect, found[effect.ref]) for effect in effects]

@@ -71,7 +71,7 @@ class Ports:
     :param tools: runs tool calls, for example ``toolreel.PythonTools`` or ``toolreel.Router``; none for a
         plan without tools
     :param approver: decides about tools that need approval; by default the run pauses at the first one
-    :param clock: waits between retries; by default it sleeps
+    :param clock: waits between retries; by default it sleeps. If it has ``now()``, it also tells the time
     """
 
     endpoint: Endpoint

@@ -114,7 +114,10 @@ class AsyncApprover(Protocol):
 
 
 class Clock(Protocol):
-    """Waits between retries."""
+    """Waits between retries.
+
+    One that also has ``now()``, in seconds, tells drivers the time by which they measure what a run takes.
+    """
 
     def wait(self, effect: Wait) -> WaitElapsed:
         """Return after ``effect.ms`` milliseconds."""
@@ -146,7 +149,10 @@ class AsyncPerformer(Protocol):
 
 
 class Journal(Protocol):
-    """Records the events of a run, in order."""
+    """Records the events of a run, in order.
+
+    One that also has ``record_timed(effect, event, lap)`` gets the times of each event with it, instead.
+    """
 
     def record(self, effect: Wanted | None, event: Event) -> Event | None:
         """Record an event and the effect that it answers; ``None`` if it answers none (a cancel).

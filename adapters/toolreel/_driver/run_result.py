@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
+from toolreel._driver.ports import Wanted
+from toolreel._driver.timing import Lap, Timing, Took
 from toolreel._internal.errors import AdapterError
 from toolreel._internal.visible_text import printable
 from toolreel_core._conversation.message import Message, wire_tree
@@ -23,6 +25,7 @@ from toolreel_core._protocol.state import Settled, State
 _SHOWN: Final = 60
 """Characters of a text that a line shows."""
 _NO_KEY: Final = (401, 403)
+_NO_LAPS: Final[Mapping[int, tuple[Wanted | None, Lap]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,9 @@ class Run:
     """All notes (decisions of the run), in order."""
     continuation: Continuation | None = field(default=None, compare=False)
     """What :meth:`approve` and :meth:`deny` go on with; a run of an agent has one. It is not pickled."""
+    timing: Timing = field(default_factory=Timing, compare=False)
+    """How long it took, and each request and tool call: as measured, or as recorded if it is a replay.
+    Runs with other times are equal."""
 
     @property
     def outcome(self) -> Outcome | Resting:
@@ -201,21 +207,25 @@ class Run:
             "model": self.state.plan.model,
             "turns": f"{tally.turns}, {_counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed",
             "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
+            "cost": cost_in_words(self),
+            "time": str(self.timing),
         }
         cells = (
             f'<tr><th style="text-align:left">{escape(name)}</th>'
             f'<td style="text-align:left;white-space:pre-wrap">{escape(self._shown(text))}</td></tr>'
             for name, text in rows.items()
+            if text or name == outcome.name
         )
         return f"<table>{''.join(cells)}</table>"
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Without the continuation, which may hold a key."""
-        return self.state, self.notes
+        return self.state, self.notes, self.timing
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """The run without a continuation."""
-        for name, value in zip(("state", "notes", "continuation"), (*state, None), strict=True):
+        values = dict(zip(("state", "notes", "timing"), (*state, Timing())[:3], strict=True))
+        for name, value in {**values, "continuation": None}.items():
             object.__setattr__(self, name, value)
 
 
@@ -228,14 +238,30 @@ def outcome_of(run: Run) -> Outcome | None:
             return None
 
 
-def retold(plan: Plan, events: Iterable[Event]) -> Run:
-    """The run that results from a plan and its events, with all notes."""
+def cost_in_words(run: Run) -> str:
+    """The cost for people: ``unknown`` if it is, and empty if no model has replied."""
+    tally, price = run.state.tally, run.state.plan.price
+    if run.cost is None:
+        return "unknown" if tally.unpriced else ""
+    return f"{run.cost:.6g}" + ("" if price is None else f" {price.currency}")
+
+
+def retold(
+    plan: Plan, events: Iterable[Event], laps: Mapping[int, tuple[Wanted | None, Lap]] = _NO_LAPS
+) -> Run:
+    """The run that results from a plan and its events, with all notes.
+
+    :param laps: for the place of an event, from 0: the effect that it answers, and its times
+    """
     at = start(plan)
-    notes = [*at.notes]
-    for event in events:
+    notes, took = [*at.notes], list[Took]()
+    for place, event in enumerate(events):
+        if place in laps:
+            effect, lap = laps[place]
+            took.append(Took.of(effect, event, lap, at.state.tally.turns))
         at = step(at.state, event)
         notes += at.notes
-    return Run(at.state, tuple(notes))
+    return Run(at.state, tuple(notes), timing=Timing(tuple(took)))
 
 
 def _failure(outcome: Outcome | Resting) -> str:

@@ -7,6 +7,7 @@ from contextlib import closing
 
 from toolreel._driver.first_checks import performer_of
 from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.lap_times import LapTimes
 from toolreel._driver.ports import (
     Endpoint,
     Journal,
@@ -22,6 +23,7 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import Stopwatch, timed_anew
 from toolreel._driver.streaming.events import StreamEvent
 from toolreel._driver.streaming.shown_run import ShownRun
+from toolreel._driver.timing import record
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish, SendRequest
@@ -161,36 +163,45 @@ def _run(
     observe: Observer | None,
     inbox: Incoming | None,
 ) -> Run:
+    laps = LapTimes(performer)
     notes, reached = [*at.notes], at
     tell(observe, at.notes)
-    for _, _, reached in _steps(at, performer, journal, inbox, streams=False):
+    for _, _, reached in _steps(at, performer, journal, inbox, laps, streams=False):
         notes += reached.notes
         tell(observe, reached.notes)
-    return Run(reached.state, tuple(notes))
+    return Run(reached.state, tuple(notes), timing=laps.timing)
 
 
 def _stream(
     at: Step, performer: Performer, journal: Journal | None, inbox: Incoming | None
 ) -> Generator[StreamEvent, None, None]:
+    laps = LapTimes(performer)
     shown = ShownRun(at)
     try:
         for event in shown.begin():
             yield event
-        with closing(_steps(at, performer, journal, inbox, streams=True)) as steps:
+        with closing(_steps(at, performer, journal, inbox, laps, streams=True)) as steps:
             for effect, answer, after in steps:
                 for event in shown.show(effect, answer, after):
                     yield event
     except BaseException as stopped:
-        shown.cancel(journal, stopped)
+        shown.cancel(journal, stopped, laps.rest())
         raise
-    yield shown.end()
+    yield shown.end(laps.timing)
 
 
 def _steps(
-    at: Step, performer: Performer, journal: Journal | None, inbox: Incoming | None, *, streams: bool
+    at: Step,
+    performer: Performer,
+    journal: Journal | None,
+    inbox: Incoming | None,
+    laps: LapTimes,
+    *,
+    streams: bool,
 ) -> Generator[tuple[Wanted | None, Event | Delta, Step], None, None]:
     """The loop: each event with the effect that it answers and the step that it leads to.
 
+    :param laps: gets the times of each effect
     :param streams: whether the pieces of a reply are wanted before its event
     """
     timed = Stopwatch.where_wanted(performer, at.state)
@@ -199,21 +210,25 @@ def _steps(
         timed = timed_anew(timed, at.state)
         answers: Iterable[tuple[Wanted, Event | None]] = ()
         if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, StreamingPerformer):
+            began, first = laps.now(), None
             with closing(timed.stream(wanted[0])) as pieces:
                 for piece in pieces:
                     if isinstance(piece, Delta):
+                        first = laps.now() if first is None else first
                         yield wanted[0], piece, at
                     else:
+                        laps.stop(wanted[0], began, first)
                         answers = [(wanted[0], piece)]
         else:
-            answers = _answers(timed, wanted)
+            answers = _answers(timed, wanted, laps)
         for effect, answer in answers:
             for said, heard in hear_before(effect, at.state, inbox, journal):
                 at = heard
                 yield None, said, at
             if answer is None:  # an approver said "not now"
                 return
-            event = (journal.record(effect, answer) if journal is not None else None) or answer
+            lap = laps.take(effect, answer, at.state.tally.turns)
+            event = record(journal, effect, answer, lap)
             at = step(at.state, event)
             yield effect, event, at
         for said, heard in hear_after_answer(at.state, inbox, journal):
@@ -221,16 +236,25 @@ def _steps(
             yield None, said, at
 
 
-def _answers(performer: Performer, effects: Sequence[Wanted]) -> Iterator[tuple[Wanted, Event | None]]:
+def _answers(
+    performer: Performer, effects: Sequence[Wanted], laps: LapTimes
+) -> Iterator[tuple[Wanted, Event | None]]:
     """Each effect with the event that answers it; several effects run concurrently, in threads.
 
     The results come in the order of the effects, not in the order in which they finish, so that a journal is
     reproducible.
     """
+
+    def perform(effect: Wanted) -> Event | None:
+        began = laps.now()
+        answer = performer.perform(effect)
+        laps.stop(effect, began)
+        return answer
+
     if len(effects) == 1:  # in the calling thread: a pool would cost more than most effects
-        yield effects[0], performer.perform(effects[0])
+        yield effects[0], perform(effects[0])
         return
     from concurrent.futures import ThreadPoolExecutor  # imported late: most runs have no parallel calls
 
     with ThreadPoolExecutor(len(effects) or 1, thread_name_prefix="toolreel") as pool:
-        yield from zip(effects, pool.map(performer.perform, effects), strict=True)
+        yield from zip(effects, pool.map(perform, effects), strict=True)

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from toolreel._driver.ports import Wanted
+from toolreel._driver.timing import Lap
 from toolreel._internal.errors import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
     VERSIONS,
@@ -28,7 +29,7 @@ from toolreel._journal.format import (
     unfinished,
 )
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
-from toolreel._journal.seal import Sealing
+from toolreel._journal.seal import Sealing, unsealed
 from toolreel._journal.withheld_results import withheld
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.scanned_texts import refuse_secrets_in_line
@@ -72,10 +73,14 @@ class _Lines:
         :raises SecretFound: if another event contains a secret; it is not written
         :raises JournalError: if the file cannot be written, or was deleted
         """
+        return self.record_timed(effect, event, None)
+
+    def record_timed(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
+        """Write an event with its times; as :meth:`record` otherwise."""
         if self._failure is not None:
             raise self._failure
         try:
-            return self._recorded(effect, event)
+            return self._recorded(effect, event, lap)
         except AdapterError as error:
             self._failure = error
             raise
@@ -121,7 +126,7 @@ class _Lines:
         with writing(self.path):
             self._file.discard()
 
-    def _recorded(self, effect: Wanted | None, event: Event) -> Event:
+    def _recorded(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
         if self._file.closed:
             raise JournalError(
                 f"{self.path}: it was closed; go on with resume(path, performer, say=...) or "
@@ -132,14 +137,14 @@ class _Lines:
                 f"{self._part}: the process that forked this one records there; open a journal of its own"
             )
         self._file.check_name()
-        line = event_line(self._written, effect, event)
+        line = event_line(self._written, effect, event, lap)
         try:
             self._check(line)
         except SecretFound as found:
             if not isinstance(event, ToolReturned):
                 raise
             event = withheld(event, "secret")
-            line = event_line(self._written, effect, event)
+            line = event_line(self._written, effect, event, lap)
             self.withheld.append(str(found))
         self._write(line, effect, event)
         return event
@@ -267,17 +272,17 @@ class ReopenedJournal(_Lines):
         except JournalError:
             self._file.forget()
             raise
-        self._seal.take(self.recorded.text.encode())
         self._written = 1 + len(self.recorded.records)
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
     def _read(self) -> Recorded:
         content = _Content.of(self._file.read(), self._part)
+        self._seal.take(content.lines)
         if content.torn:
             self.cut = self._set_aside(content.torn)
         if self._file.is_also(self.path):
             self.path.unlink()  # as a rename would have done
-        self._file.cut(content.end)
+        self._file.cut(len(content.lines) - len(content.line_end))
         try:
             self._file.append(content.line_end)  # and room, so that a full disk is noticed before an effect
         except OSError:
@@ -299,8 +304,8 @@ class _Content(NamedTuple):
     """What a journal that was not closed holds."""
 
     recorded: Recorded
-    end: int
-    """The size of what is kept: all but a seal and what is torn."""
+    lines: bytes
+    """What is kept: all but a seal and what is torn."""
     line_end: bytes
     """The line end that the last line lacks."""
     torn: bytes
@@ -318,10 +323,10 @@ class _Content(NamedTuple):
         if last.endswith(b"}"):
             with suppress(JournalError):
                 recorded = _parsed(data + b"\n", source)
-                kept = len(recorded.text.encode())
-                return cls(recorded, min(kept, len(data)), b"\n" if kept > len(data) else b"", b"")
+                lines = unsealed((data + b"\n").decode(), str(source)).encode()
+                return cls(recorded, lines, b"\n" if len(lines) > len(data) else b"", b"")
         recorded = _parsed(whole + line_end, source)
-        return cls(recorded, len(recorded.text.encode()), b"", last)
+        return cls(recorded, unsealed((whole + line_end).decode(), str(source)).encode(), b"", last)
 
 
 def _check_content(path: Path) -> None:

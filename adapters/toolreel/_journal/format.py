@@ -2,8 +2,9 @@
 
 The first line is a header with versions, plan and digest; each other line is an event:
 ``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it
-answers. Request bodies are not stored: the reducer computes them again, and the fingerprint proves that they
-are the same. A journal that was closed ends with a seal (:mod:`toolreel._journal.seal`).
+answers. Beside them may stand ``took``: how long that took, which is no part of the run. Request bodies are
+not stored: the reducer computes them again, and the fingerprint proves that they are the same. A journal that
+was closed ends with a seal (:mod:`toolreel._journal.seal`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from toolreel._driver.ports import Wanted
+from toolreel._driver.timing import Lap
 from toolreel._internal.errors import JournalError
 from toolreel._journal.migrations import Versions
 from toolreel._journal.seal import unsealed
@@ -32,6 +34,10 @@ VERSIONS: Final[Versions[Lines]] = Versions("journal", JournalError)
 """The layout of the lines; when the codec of the events gets a new version, so does the journal."""
 
 
+_TOOK: Final = "took"
+_NEEDED: Final = {"ms", "passed_ms"}
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One line of a journal."""
@@ -43,6 +49,8 @@ class Record:
     fp: str | None
     """Fingerprint of that effect; ``None`` if the event answers none."""
     event: Event
+    lap: Lap | None = field(default=None, compare=False)
+    """How long that took, if the line says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,8 @@ class Recorded:
     plan: Plan
     records: tuple[Record, ...]
     text: str = field(repr=False)
-    """The content of the file without its seal; for an older version, migrated to the newest."""
+    """The content of the file without its seal and its times; for an older version, migrated to the newest.
+    Two records of the same run have the same."""
     source: str
     """Where it was read from, for messages."""
     version: int = VERSIONS.newest
@@ -70,7 +79,7 @@ class Recorded:
 
 
 class MemoryJournal:
-    """A journal in memory; ``text`` is what a file would contain before its seal."""
+    """A journal in memory; ``text`` is what a file would contain before its seal, without times."""
 
     def __init__(self, plan: Plan) -> None:
         self.lines = [header_line(plan)]
@@ -81,7 +90,7 @@ class MemoryJournal:
 
     @property
     def text(self) -> str:
-        """The journal as the content of a file, without a seal."""
+        """The journal as the content of a file, without a seal and times."""
         return "".join(line + "\n" for line in self.lines)
 
 
@@ -140,6 +149,8 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
     records = [
         _record(line, number - 1, f"{source}, line {number}") for number, line in enumerate(lines[1:], 2)
     ]
+    if any(record.lap for record in records):
+        text = "\n".join([first, *map(_untimed, rest, lines[1:]), ""])
     if not is_newest:
         text = "\n".join([header_line(plan, versions), *map(canonical, lines[1:]), ""])
     return Recorded(plan, tuple(records), text, source, int(str(found)))
@@ -152,11 +163,16 @@ def header_line(plan: Plan, versions: Versions[Lines] = VERSIONS) -> str:
     )
 
 
-def event_line(n: int, effect: Wanted | None, event: Event) -> str:
+def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = None) -> str:
     """The line of an event, without a line break."""
-    if effect is None or not isinstance(event, ANSWERS[type(effect)]):
-        return canonical({"n": n, "kind": tag(type(event)), "fp": None, "event": encode(event)})
-    return canonical({"n": n, "kind": tag(type(effect)), "fp": fingerprint(effect), "event": encode(event)})
+    kind, fp = tag(type(event)), None
+    if effect is not None and isinstance(event, ANSWERS[type(effect)]):
+        kind, fp = tag(type(effect)), fingerprint(effect)
+    line: dict[str, Json] = {"n": n, "kind": kind, "fp": fp, "event": encode(event)}
+    if lap is not None and lap.ms is not None:
+        first = {} if lap.first_ms is None else {"first_ms": lap.first_ms}
+        line["took"] = {"ms": lap.ms, "passed_ms": lap.passed_ms, **first}
+    return canonical(line)
 
 
 def _remedy(path: Path) -> str:
@@ -188,10 +204,30 @@ def _plan(header: Mapping[str, Json], place: str, *, of_this_version: bool) -> P
     return plan
 
 
+def _untimed(line: str, tree: Mapping[str, Json]) -> str:
+    """The line of an event without its times."""
+    if _TOOK not in tree:
+        return line
+    end = f',"{_TOOK}":{canonical(tree[_TOOK])}}}'
+    if line.endswith(end):  # as it was written: the times come last
+        return line.removesuffix(end) + "}"
+    return canonical({key: item for key, item in tree.items() if key != _TOOK})
+
+
+def _lap(took: Json, place: str) -> Lap | None:
+    if took is None:
+        return None
+    if isinstance(took, Mapping) and _NEEDED <= {*took} <= {*_NEEDED, "first_ms"}:
+        times = {name: ms for name, ms in took.items() if type(ms) is int and ms >= 0}
+        if len(times) == len(took):
+            return Lap(times["ms"], times["passed_ms"], times.get("first_ms"))
+    raise JournalError(f"{place}: took has to say ms and passed_ms, and may say first_ms")
+
+
 def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
     match tree:
         case {"n": int() as number, "kind": str() as kind, "fp": (str() | None) as fp, "event": event} if (
-            len(tree) == 4
+            len(tree) - (_TOOK in tree) == 4
         ):
             if number != n:
                 raise JournalError(
@@ -200,7 +236,7 @@ def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
         case _:
             raise JournalError(f"{place}: expected the keys n, kind, fp and event")
     try:
-        record = Record(n, kind, fp, decode_event(event))
+        record = Record(n, kind, fp, decode_event(event), _lap(tree.get(_TOOK), place))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
     if (kind, fp is None) not in _kinds_of(record.event):

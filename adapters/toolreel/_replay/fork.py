@@ -23,6 +23,7 @@ from typing import assert_never
 from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell, withhold
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
+from toolreel._driver.timing import NOT_MEASURED, Lap, record
 from toolreel._internal.errors import ForkError
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
@@ -222,7 +223,7 @@ def fork(
         reached = fold(begun.plan, collected.events)  # not begun.state: a result may be withheld
         tell(observe, reached.notes)
         go_on(reached.state, performer, journal=collected, observe=observe)
-        return Forked(begun, tuple(collected.answered), retold(begun.plan, collected.events))
+        return Forked(begun, tuple(collected.answered), retold(begun.plan, collected.events, collected.laps))
     run = Underway(begun.plan)
     for effect, event in begun.answered:
         run.take(effect, event)
@@ -246,6 +247,8 @@ class EventLog:
     def __init__(self, inner: Journal | None, before: Iterable[events.Event] = ()) -> None:
         self.answered: list[Answered] = []
         self.events = [*before]
+        self.laps: dict[int, tuple[Wanted | None, Lap]] = {}
+        """The times that events came with, by place, and the effects that these answer."""
         self._inner = inner
 
     def withhold(self, secrets: Mapping[str, str]) -> None:
@@ -254,10 +257,17 @@ class EventLog:
 
     def record(self, effect: Wanted | None, event: events.Event) -> events.Event:
         """Record an event and the effect that it answers; kept here even if the other one cannot write it."""
+        return self._record(effect, event, NOT_MEASURED)
+
+    def record_timed(self, effect: Wanted | None, event: events.Event, lap: Lap) -> events.Event:
+        """Record an event with its times."""
+        self.laps[len(self.events)] = effect, lap
+        return self._record(effect, event, lap)
+
+    def _record(self, effect: Wanted | None, event: events.Event, lap: Lap) -> events.Event:
         kept = event
         try:
-            if self._inner is not None:
-                kept = self._inner.record(effect, event) or event
+            kept = record(self._inner, effect, event, lap)
         finally:
             self.answered.append(Answered(effect, kept))
             self.events.append(kept)

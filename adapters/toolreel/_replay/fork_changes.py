@@ -10,10 +10,12 @@ from toolreel._internal.errors import ForkError
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, parse
 from toolreel_core._jsontext.tree_access import json_text, merged
+from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core._tools.parameter_schemas import SchemaLike
 from toolreel_core._tools.surface import ToolSurface
 
 _NO_PRESET: Final = Preset()
@@ -39,6 +41,8 @@ class Changes:
     overrides: Mapping[str, Json] = field(default_factory=dict)
     """Keys of the request body that override all others, merged deeply with the recorded ones."""
     tools: ToolSurface | None = None
+    output: SchemaLike | OutputSpec | None = None
+    """What the final answer has to be, as for ``Plan.of``."""
     seed: int | None = None
     """Another seed gives later calls new idempotency keys, so that tools act again even if they remember the
     recorded run."""
@@ -71,6 +75,7 @@ class Changes:
             config=self._config(was.config),
             seed=was.seed if self.seed is None else self.seed,
             provider=provider,
+            output=was.output if self.output is None else OutputSpec.of(self.output),
             overrides=_patched("overrides", was.overrides, merged(overrides, self.overrides)),
             presets=tuple(dict.fromkeys((*was.presets, *self.preset.names))),
         )

@@ -30,6 +30,7 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run, speak
+from toolreel._driver.timing import NOT_MEASURED, Lap
 from toolreel._journal.format import Record, Recorded
 from toolreel._journal.withheld_results import is_withheld
 from toolreel_core._errors import ReplayMismatch
@@ -113,6 +114,10 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
             self._breaks.unread(effect)
         return event
 
+    def lap_of(self, effect: Wanted, /) -> Lap | None:
+        """The recorded times of an effect; ``None`` if it came after the recording."""
+        return self._script.lap_of(effect)
+
     def finish(self) -> None:
         """Check that every line of the journal was used.
 
@@ -137,7 +142,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
         done = run(plan, self, journal=journal, observe=observe, inbox=self)
         while said := self._script.said_next():
             more = speak(done, said, self, journal=journal, observe=observe, inbox=self)
-            done = Run(more.state, done.notes + more.notes)
+            done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
         return done
 
     def perform(self, effect: Wanted) -> Event | None:
@@ -179,7 +184,7 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
         done = await arun(plan, self, journal=journal, observe=observe, inbox=self)
         while said := self._script.said_next():
             more = await aspeak(done, said, self, journal=journal, observe=observe, inbox=self)
-            done = Run(more.state, done.notes + more.notes)
+            done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
         return done
 
     async def perform(self, effect: Wanted) -> Event | None:
@@ -289,6 +294,12 @@ class _Script:
             end = None if effect is None else self._places.get(effect.ref)
             end = next(iter(self._left), None) if end is None else end
             return [self._said.pop(at) for at in [*self._said] if end is None or at < end]
+
+    def lap_of(self, effect: Wanted) -> Lap | None:
+        """The times on the line that answered an effect; ``None`` if none did."""
+        with self._lock:
+            place = self._places.get(effect.ref)
+        return None if place is None else self._recorded.records[place].lap or NOT_MEASURED
 
     def said_next(self) -> UserSpoke | None:
         """Take the next line, if it is what the user says."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from toolreel._driver.ports import Wanted
+from toolreel._driver.timing import Lap
 from toolreel._internal.errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import Recorded, read_journal
@@ -71,8 +72,12 @@ class RecordedFiles:
 
         :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
         """
+        return self.record_timed(effect, event, None)
+
+    def record_timed(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
+        """Write an event with its times."""
         try:
-            return self._journal.record(effect, event)
+            return self._journal.record_timed(effect, event, lap)
         except AdapterError as error:
             self.refused = error
             raise
@@ -139,8 +144,12 @@ class ResumedFiles:
 
         :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
         """
+        return self.record_timed(effect, event, None)
+
+    def record_timed(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
+        """Write an event with its times."""
         try:
-            return self.journal.record(effect, event)
+            return self.journal.record_timed(effect, event, lap)
         except AdapterError as error:
             self.refused = error
             raise

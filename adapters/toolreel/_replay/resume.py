@@ -55,7 +55,7 @@ def resume(
             gone = go_on(begun.state, performer, journal=journal, observe=observe)
         else:
             return begun
-        return Run(gone.state, begun.notes + gone.notes)
+        return Run(gone.state, begun.notes + gone.notes, timing=begun.timing + gone.timing)
 
 
 async def aresume(
@@ -76,7 +76,7 @@ async def aresume(
             gone = await ago_on(begun.state, performer, journal=journal, observe=observe)
         else:
             return begun
-        return Run(gone.state, begun.notes + gone.notes)
+        return Run(gone.state, begun.notes + gone.notes, timing=begun.timing + gone.timing)
 
 
 def _named(path: Path | str) -> Path:

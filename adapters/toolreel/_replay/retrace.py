@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.run_result import Run
+from toolreel._driver.timing import NOT_MEASURED, Timing, Took
 from toolreel._journal.format import Record, Recorded, read_journal
 from toolreel._replay.replay import recording_files
 from toolreel._replay.run_underway import Underway
@@ -88,7 +89,18 @@ def retrace(recorded: Recorded) -> Trace:
             run.take(effect, record.event)
         except ProtocolError as error:
             raise ReplayMismatch(f"{recorded.source}, line {record.n + 1}: {error}") from None
-    return Trace(recorded, tuple(traced), run.run)
+    return Trace(recorded, tuple(traced), replace(run.run, timing=_timing(traced)))
+
+
+def _timing(traced: Iterable[Traced]) -> Timing:
+    """The recorded times of the effects; what nobody asked for, such as a message of the user, has none."""
+    return Timing(
+        tuple(
+            Took.of(one.effect, one.record.event, one.record.lap or NOT_MEASURED, one.before.tally.turns)
+            for one in traced
+            if one.effect is not None or one.record.lap is not None
+        )
+    )
 
 
 def cut(text: str, length: int = _LINE) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -31,7 +30,15 @@ from toolreel.cassette._lookup import (
     ruled_key,
     ruled_keys,
 )
-from toolreel.cassette._recorded_failures import Break, is_unanswered, unanswered
+from toolreel.cassette._recorded_failures import Break, unanswered
+from toolreel.cassette._stored_exchange import (
+    REQUEST_HEADERS,
+    Exchange,
+    StoredResponse,
+    response_dict,
+    stored_answer,
+    stored_response,
+)
 from toolreel.cassette._varying.frozen_values import FrozenValues
 from toolreel.cassette._varying.header import Header
 from toolreel.cassette._varying.rule import Compared, Vary, distinct
@@ -44,43 +51,6 @@ try:
     from vcr.request import Request
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
-
-REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
-"""The only request headers that a cassette stores."""
-
-RESPONSE_HEADERS: Final = frozenset({"content-encoding", "content-type", "retry-after", "x-request-id"})
-"""The only response headers that a cassette stores, and that a recording or replaying client sees."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredResponse:
-    """A response as it is stored in a cassette."""
-
-    status: int
-    reason: str
-    headers: tuple[tuple[str, str], ...]
-    """Names in lower case; see :data:`RESPONSE_HEADERS`."""
-    body: bytes
-    """Decoded, unless ``headers`` name a ``content-encoding``."""
-    broke: Break | None = None
-    """The exception that ended a streamed body after this part; ``None`` if it is complete."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One interaction of a cassette: the request, and the response or failure."""
-
-    number: int
-    """Counted from 1."""
-    method: str
-    url: str
-    body: bytes
-    answer: StoredResponse | Break
-
-    @property
-    def name(self) -> str:
-        """Its name in messages."""
-        return f"interaction {self.number}"
 
 
 class Recording:
@@ -164,7 +134,7 @@ class Recording:
     def exchanges(self) -> tuple[Exchange, ...]:
         """All interactions, in order; they do not count as played."""
         return tuple(
-            Exchange(n, request.method, request.uri, request.body or b"", _stored(response))
+            Exchange(n, request.method, request.uri, request.body or b"", stored_answer(response))
             for n, (request, response) in enumerate(self._cassette.data, 1)
         )
 
@@ -225,9 +195,9 @@ class Recording:
 
         :returns: the response as a replaying client will get it
         """
-        stored = _response_dict(response)
+        stored = response_dict(response)
         self._add(method, url, headers, body, stored)
-        return _stored_response(stored, response.broke)
+        return stored_response(stored, response.broke)
 
     def append_break(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, end: Break
@@ -324,7 +294,7 @@ class Recording:
     def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
         """The answer to a request, which counts as played."""
         index = self._found(method, url, *body, take=True)
-        return None if index is None else _stored(self._cassette.data[index][1])
+        return None if index is None else stored_answer(self._cassette.data[index][1])
 
     def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
         asked = SentRequest(method, url, self._compared(b"".join(body)))
@@ -360,29 +330,3 @@ def _rules_in(path: str | os.PathLike[str]) -> tuple[Vary, ...]:
 
 def _parts(file: CassetteFile) -> dict[str, Any]:
     return {"serializer": cassette_format, "persister": file, "match_on": ()}
-
-
-def _response_dict(response: StoredResponse) -> dict[str, Any]:
-    headers: dict[str, list[str]] = {}
-    for name, value in response.headers:
-        if name.lower() in RESPONSE_HEADERS:
-            headers.setdefault(name.lower(), []).append(value)
-    status = {"code": response.status, "message": response.reason}
-    error = {"error": response.broke.stored} if response.broke else {}
-    return {"status": status, "headers": headers, "body": {"string": response.body}, **error}
-
-
-def scrubbed(response: StoredResponse) -> StoredResponse:
-    """The response as a replaying client will get it: without headers that a cassette does not store."""
-    return _stored_response(_response_dict(response), response.broke)
-
-
-def _stored(response: Mapping[str, Any]) -> StoredResponse | Break:
-    broke = Break.found_in(response)
-    return broke if broke and is_unanswered(response) else _stored_response(response, broke)
-
-
-def _stored_response(response: Mapping[str, Any], broke: Break | None) -> StoredResponse:
-    status, body = response["status"], response["body"]["string"]
-    headers = [(name, value) for name, values in response["headers"].items() for value in values]
-    return StoredResponse(status["code"], status["message"], tuple(headers), body, broke)

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra
-from toolreel.cassette._open_cassette import Recording, StoredResponse, scrubbed
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break
+from toolreel.cassette._stored_exchange import StoredResponse, scrubbed
 from toolreel.http._bounded_decoder import PACKAGES, BodyError, BoundedDecoder, UndecodableBody
 from toolreel_core._replies.streaming.stream import Stream
 

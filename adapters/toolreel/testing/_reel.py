@@ -30,8 +30,9 @@ from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks
 from toolreel._replay.replay import Driver, run_on
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
-from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._session import Session
+from toolreel.cassette._stored_exchange import StoredResponse
 from toolreel.cassette._varying.rule import Vary, distinct
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._journal_snapshot import ReelJournal

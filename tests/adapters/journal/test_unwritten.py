@@ -273,12 +273,12 @@ def test_a_finished_journal_that_lost_its_end_is_resumed(cut: int, tmp_path: Pat
     path, hotel = tmp_path / "hotel.journal.jsonl", Hotel()
     with FileJournal(path, hotel.plan) as journal:
         run(hotel.plan, Ports(ScriptedEndpoint(SCRIPT), hotel.tools), journal=journal)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-cut])
+    whole, content = read_journal(path).text, path.read_bytes()
+    path.write_bytes(content[:-cut])
     with ReopenedJournal(path) as reopened:
         assert (reopened.cut is None) == (cut == 1)
     resume(path, Ports(ScriptedEndpoint(SCRIPT[-1:]), hotel.tools))
-    assert path.read_bytes() == whole
+    assert read_journal(path).text == whole
 
 
 def test_a_claim_that_was_interrupted_is_taken_up_by_whoever_comes_next(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import or_
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from toolreel._cli.output.console import err
@@ -18,6 +19,7 @@ from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Ports
 from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run, speak
+from toolreel._driver.timing import Lap
 from toolreel._internal.errors import AdapterError, MissingExtra
 from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog
@@ -161,7 +163,7 @@ class Beginning:
     @property
     def reached(self) -> Run:
         """The run so far."""
-        return retold(self.plan, self.log.events)
+        return retold(self.plan, self.log.events, self.log.laps)
 
     def is_refused(self, error: Exception) -> bool:
         """Whether an error says that an event could not be written; async drivers raise it in a group."""
@@ -255,7 +257,9 @@ class LiveSession:
         finally:
             saved = files.close()
         say_withheld(files.withheld)
-        run, counts = retold(recorded.plan, log.events), (len(recorded.records), len(log.events))
+        run = retold(recorded.plan, log.events, log.laps)
+        run = replace(run, timing=files.trace.run.timing + run.timing)
+        counts = (len(recorded.records), len(log.events))
         return Resumed(run, *counts, saved, files.journal.cut, files.refused, files.left)
 
     def check_tools(self, recorded: Recorded, others: Sequence[ToolDefinition]) -> None:
@@ -279,11 +283,14 @@ class LiveSession:
 
     def _interruptible(self, begun: Beginning) -> Run | None:
         """Ctrl-C is recorded as a cancellation, unless the run has already ended."""
+        began, told = monotonic(), len(begun.log.laps)
         try:
             return run_on(self.driver, partial(self._run, begun), partial(self._arun, begun))
         except* KeyboardInterrupt:  # trio raises it in a group if it arrives while connecting
             if not isinstance(begun.reached.state.phase, Settled):
-                begun.log.record(None, CancelRequested(STOPPED))
+                since = (lap.passed_ms or 0 for _, lap in [*begun.log.laps.values()][told:])
+                ms = max(0, round((monotonic() - began) * 1000) - sum(since))
+                begun.log.record_timed(None, CancelRequested(STOPPED), Lap(ms, ms))
         return None
 
     def _run(self, begun: Beginning) -> Run:

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from toolreel._cli.output.console import complain, counted, labelled, out
 from toolreel._cli.output.errors import FAILED, INTERRUPTED, STOPPED, say
-from toolreel._driver.run_result import Resting, Run, outcome_of
+from toolreel._driver.run_result import Resting, Run, cost_in_words, outcome_of
+from toolreel._driver.timing import duration
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel._secrets.urls import shown_url
@@ -71,13 +72,16 @@ def show_outcome(console: Console, run: Run) -> None:
             labelled(console, "value", outcome.value, "bold")
     words, _ = describe_outcome(outcome)
     labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
-    labelled(
-        console,
-        "",
-        f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}, "
-        f"{tally.failed_calls} failed, {tally.prompt_tokens} + {tally.completion_tokens} tokens",
-        "dim",
+    cost = cost_in_words(run)
+    counts = (
+        counted(tally.turns, "turn"),
+        counted(tally.tool_calls, "tool call"),
+        f"{tally.failed_calls} failed",
+        f"{tally.prompt_tokens} + {tally.completion_tokens} tokens",
+        cost and f"cost {cost}",
+        str(run.timing),
     )
+    labelled(console, "", ", ".join(filter(None, counts)), "dim")
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:
@@ -116,6 +120,13 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
         "model": run.state.plan.model,
         "plan": run.state.plan.digest,
         "tally": {**asdict(run.state.tally), "cost": run.cost},
+        "timing": {
+            "total_ms": run.timing.total_ms,
+            "model_ms": run.timing.model_ms,
+            "tools_ms": run.timing.tools_ms,
+            "waiting_ms": run.timing.waiting_ms,
+            "took": [took._asdict() for took in run.timing.took],
+        },
         "turns": turns,
         **extra,
     }
@@ -127,7 +138,7 @@ def _turn(console: Console, turn: TurnSummary) -> None:
     labelled(
         console,
         f"turn {turn.number}",
-        f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}",
+        f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}{_times(turn)}",
         "dim",
     )
     for code in turn.repairs:
@@ -152,3 +163,10 @@ def _call(console: Console, call: CallSummary) -> None:
     origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
     labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
     labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")
+
+
+def _times(turn: TurnSummary) -> str:
+    """How long the request took, and the tools, as far as that is known."""
+    model = "" if turn.ms is None else f", {duration(turn.ms)}"
+    known = [call.ms for call in turn.calls if call.ms is not None]
+    return model + (f", tools {duration(sum(known))}" if known else "")

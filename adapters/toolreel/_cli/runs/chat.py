@@ -24,6 +24,7 @@ from toolreel._cli.options.sources import SourceChoice, allow_option, deny_optio
 from toolreel._cli.output.console import complain, err, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, STOPPED, USAGE, reporting
 from toolreel._cli.output.whole_run import exit_code, resume_hint, show_saved
+from toolreel._driver.run_result import Run, cost_in_words
 from toolreel._replay.replay import Driver
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._plan.plan import Plan
@@ -146,7 +147,8 @@ def _talk(chat: LiveChat, progress: RunProgress, base_url: str, api_key_env: str
     code = 0
     for content in _messages():
         with redirect_stdout(sys.stderr), progress:
-            outcome = chat.ask(content).outcome
+            run = chat.ask(content)
+            outcome = run.outcome
         if isinstance(outcome, Completed):
             _show_answer(outcome.content)
         elif outcome == Cancelled(STOPPED):
@@ -154,9 +156,17 @@ def _talk(chat: LiveChat, progress: RunProgress, base_url: str, api_key_env: str
         else:
             exit_code(outcome, base_url, api_key_env)  # says what went wrong
             code = FAILED
+        _show_money_and_time(run)
         if chat.refused or isinstance(outcome, ConversationSpent | CostUnknown):
             break
     return code
+
+
+def _show_money_and_time(run: Run) -> None:
+    """How long the exchange took, and what the conversation has cost."""
+    cost = cost_in_words(run)
+    if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
+        err.print(shown, style="dim")
 
 
 def _show_answer(answer: str) -> None:

@@ -18,6 +18,7 @@ from toolreel._cli.options.driver_and_approval import (
     live_session,
     timeout_option,
 )
+from toolreel._cli.options.output_schema import output_schema_option
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, save_fork
 from toolreel._cli.options.server import ServerChoice, server_options
@@ -43,6 +44,7 @@ from toolreel._replay.fork_changes import Changes
 from toolreel._replay.retrace import opened
 from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
@@ -128,6 +130,7 @@ def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> 
 @click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
 @click.option("--system", metavar="TEXT", help="Replace the system message.")
 @preset_options
+@output_schema_option
 @settings_option("Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.")
 @click.option(
     "--tool-result",
@@ -165,6 +168,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     prompt: str | None,
     system: str | None,
     presets: PresetChoice,
+    output: OutputSpec | None,
     settings: tuple[str, ...],
     tool_result: str | None,
     said: str | None,
@@ -184,7 +188,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     """Continue a recorded run from event N, with a change.
 
     The first N events of FILE are kept as recorded. A changed plan (model, prompt, preset, setting,
-    tools) applies from the beginning: the kept replies and results stay, although the requests would
+    tools, output) applies from the beginning: the kept replies and results stay, although the requests would
     have differed. --tool-result and --said replace event N. What follows is new, and you choose who answers:
     --base-url (a live server), --from (another recording) or --recorded (FILE itself).
 
@@ -221,6 +225,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             provider=chosen.provider,
             options=chosen.options,
             tools=_other_surface(source, available if sources.any_named else None, allow, deny),
+            output=output,
             tool_result=None if tool_result is None else _tool_output(tool_result),
             said=said,
         )

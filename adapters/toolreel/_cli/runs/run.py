@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from toolreel._cli.output.whole_run import exit_code, resume_hint, show_run, sho
 from toolreel._driver.run_result import outcome_of
 from toolreel._journal.format import read_journal
 from toolreel._replay.replay import Driver, companion
+from toolreel._replay.retrace import retrace
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
@@ -166,6 +168,7 @@ def _replay(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
 
     with redirect_stdout(sys.stderr), RunProgress() as progress:
         done = rerun(plan, ReelFiles(path), driver=driver, observe=progress)
+        done = replace(done, timing=retrace(read_journal(companion(path))).run.timing)
     show_run(done, as_machine=as_machine, extra={"saved": [], "replayed": str(path)})
     if not as_machine:
         labelled(out, "replayed", str(path), "green")

@@ -9,6 +9,7 @@ from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
 from toolreel._driver.streaming.events import NoteMade, RunEnded, ShownEvent, ToolResult, ToolStarted
 from toolreel._driver.streaming.shown_reply import ShownReply
+from toolreel._driver.timing import Lap, Timing, record
 from toolreel_core._loop.reply_parsing import received
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import (
@@ -51,11 +52,11 @@ class ShownRun:
         before, self._at = self._at.state, after
         return [*self._answered(effect, answer, before), *self._reached()]
 
-    def end(self) -> RunEnded[Run]:
+    def end(self, timing: Timing) -> RunEnded[Run]:
         """The last event."""
-        return RunEnded(Run(self._at.state, tuple(self._notes)))
+        return RunEnded(Run(self._at.state, tuple(self._notes), timing=timing))
 
-    def cancel(self, journal: Journal | None, stopped: BaseException) -> None:
+    def cancel(self, journal: Journal | None, stopped: BaseException, lap: Lap) -> None:
         """Record that a run was cancelled whose stream was closed or interrupted.
 
         An error of the run itself cancels nothing: as without a stream, the run can then be resumed.
@@ -63,7 +64,7 @@ class ShownRun:
         if journal is None or isinstance(stopped, Exception) or isinstance(self._at.state.phase, Settled):
             return
         try:
-            journal.record(None, CancelRequested(STOPPED))
+            record(journal, None, CancelRequested(STOPPED), lap)
         except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
 

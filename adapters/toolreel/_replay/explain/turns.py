@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, assert_never
 
@@ -27,6 +27,8 @@ class CallSummary:
     ok: bool
     result: str
     """The tool's output, or why the call failed."""
+    ms: int | None = field(default=None, compare=False)
+    """How long the tool ran, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class TurnSummary:
     """Beginning of each message of the user that this request is the first to send; not of the plan's."""
     answer: str = ""
     """The model's text, if an exchange of a conversation ended here and another one followed."""
+    ms: int | None = field(default=None, compare=False)
+    """How long the request took, with its repetitions, if that is known."""
 
     def remarked(self, text: str) -> TurnSummary:
         """This turn with one more remark."""
@@ -84,10 +88,10 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
                 number = note.turn
         turns[number] = _noted(turns.get(number, TurnSummary(number)), note)
     for number, calls in zip(_calling(run.notes), _calls(run), strict=True):
-        turns[number] = replace(turns[number], calls=calls)
+        turns[number] = replace(turns[number], calls=_timed(calls, number, run))
     for number, answer in _answers(run):
         turns[number] = replace(turns[number], answer=answer)
-    return tuple(turns.values())
+    return tuple(replace(turn, ms=_request_ms(turn.number, run)) for turn in turns.values())
 
 
 _WHY: Final[Mapping[IgnoredWhy, str]] = {
@@ -191,18 +195,30 @@ def _says(message: Message, sample: str) -> bool:
     return isinstance(message, UserMessage) and message.content.startswith(sample)
 
 
-def _calls(run: Run) -> Iterator[tuple[CallSummary, ...]]:
-    """The calls of each assistant message that have a result."""
+def _calls(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:
+    """The calls of each assistant message that have a result, each with its id."""
     provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
     messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
     for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage) and message.calls:
             results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
             yield tuple(
-                _call(call, result, provenance.get(call.id, ""))
+                (call.id, _call(call, result, provenance.get(call.id, "")))
                 for call, result in zip(message.calls, results, strict=False)
                 if isinstance(result, ToolMessage)
             )
+
+
+def _request_ms(turn: int, run: Run) -> int | None:
+    found = [took.ms for took in run.timing.requests if took.turn == turn]
+    known = [ms for ms in found if ms is not None]
+    return sum(known) if found and len(known) == len(found) else None
+
+
+def _timed(calls: Iterable[tuple[str, CallSummary]], turn: int, run: Run) -> tuple[CallSummary, ...]:
+    """The calls of a turn, each with the time of its tool; the ids are the key."""
+    ms = {took.call_id: took.ms for took in run.timing.tools if took.turn == turn}
+    return tuple(replace(call, ms=ms.get(id_)) for id_, call in calls)
 
 
 def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:

@@ -15,6 +15,7 @@ from typing import Any, Final, assert_never
 from toolreel._driver.ports import ToolHost, Wanted
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
+from toolreel._driver.timing import NOT_MEASURED, Lap
 from toolreel._internal.errors import JournalError
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.from_cassette.recorded_requests import (
@@ -26,8 +27,9 @@ from toolreel._replay.from_cassette.recorded_requests import (
 )
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._lookup import canonical_body, endpoint
-from toolreel.cassette._open_cassette import Exchange, Recording
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._request_diff import drift
+from toolreel.cassette._stored_exchange import Exchange
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._plan.plan import Plan
@@ -136,6 +138,10 @@ class _Tape:
                 return events.WaitElapsed(effect.ref)
             case _:
                 assert_never(effect)
+
+    def lap_of(self, _effect: Wanted, /) -> Lap:
+        """A cassette does not say how long anything took."""
+        return NOT_MEASURED
 
     def check_over(self) -> None:
         """Fail if the client sent tool results after the reducer's run has ended."""

@@ -19,13 +19,9 @@ from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._lookup import endpoint
-from toolreel.cassette._open_cassette import (
-    REQUEST_HEADERS,
-    RESPONSE_HEADERS,
-    Recording,
-    StoredResponse,
-)
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break
+from toolreel.cassette._stored_exchange import REQUEST_HEADERS, RESPONSE_HEADERS, StoredResponse
 from toolreel.cassette._transports import BODY_LIMIT
 from toolreel.cassette.vcr._vcrpy_files import StockInteraction, read_stock
 from toolreel.http._bounded_decoder import BodyError, BoundedDecoder

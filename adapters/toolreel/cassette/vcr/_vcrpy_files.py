@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError
 from toolreel.cassette._format.yaml import load_yaml
-from toolreel.cassette._open_cassette import StoredResponse
+from toolreel.cassette._stored_exchange import StoredResponse
 
 _LIMIT: Final = 256 * 2**20
 _PYTHON_TAG: Final = "!!python/"

@@ -8,7 +8,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal.errors import CassetteError, SecretFound, VaryError
-from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._stored_exchange import StoredResponse
 from toolreel.cassette._varying.frozen_values import FrozenValues
 from toolreel.cassette._varying.header import Header, header_of
 from toolreel.cassette._varying.rule import Vary

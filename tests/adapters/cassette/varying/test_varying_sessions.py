@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
 from toolreel._internal.errors import VaryError
-from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._session import Session, use_cassette
+from toolreel.cassette._stored_exchange import StoredResponse
 from toolreel.cassette._varying.rule import Vary, put_through
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ReplayMismatch

@@ -33,8 +33,9 @@ from toolreel._secrets.project_rules import SecretRules
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._httpx2 import Httpx2Transport
-from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break
+from toolreel.cassette._stored_exchange import StoredResponse
 from toolreel.cassette._transports import ReplayTransport, replaying
 from toolreel.cassette.vcr._convert import Exported, export_cassette, import_cassette
 from toolreel.testing._scripted import saying

@@ -25,8 +25,9 @@ from tests.replay.sessions import FOLDER
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.project_rules import SecretRules
-from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break
+from toolreel.cassette._stored_exchange import StoredResponse
 from toolreel.cassette._transports import ReplayTransport, replaying
 from toolreel.cassette._varying.rule import Vary
 from toolreel.cassette.vcr._plugin import NAME, Persister, Serializer, register, same_request

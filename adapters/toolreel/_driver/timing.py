@@ -1,0 +1,169 @@
+"""How long a run took, and everything in it: measured where it is live, told again where it is replayed.
+
+Times are no part of a run: two runs with other times are the same run, and nothing is decided by them. What
+limits the time of a run is on the events (``at_ms``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+
+from toolreel._driver.ports import Journal, Wanted
+from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
+from toolreel_core._protocol.events import CancelRequested, Event
+
+TookKind: TypeAlias = Literal["request", "tool", "approval", "wait", "cancelled"]
+
+_SECOND: Final = 1000
+_MINUTE: Final = 60 * _SECOND
+_HOUR: Final = 60 * _MINUTE
+
+
+# Named tuples, since a driver makes one of each for every effect, and they take less than frozen dataclasses.
+
+
+class Lap(NamedTuple):
+    """The times of one event, in milliseconds; a journal has them beside the event."""
+
+    ms: int | None
+    """How long its effect took; ``None`` if the record does not say."""
+    passed_ms: int | None
+    """How long the run went on since the event before: less than ``ms`` where several ran together."""
+    first_ms: int | None = None
+    """When the first piece of a reply came, where somebody was waiting for pieces."""
+
+
+NOT_MEASURED: Final = Lap(None, None)
+"""The times of an event whose record has none."""
+
+
+class Took(NamedTuple):
+    """How long one request, tool call, approval or wait took."""
+
+    kind: TookKind
+    """``cancelled`` is what was under way when the run was cancelled."""
+    name: str
+    """The tool's inner name, such as ``files.read``; empty where it is no tool."""
+    ref: int | None
+    """The number of the effect, as events and the journal have it."""
+    turn: int
+    """Of the run, counted from 1."""
+    ms: int | None
+    """``None`` if the record does not say."""
+    passed_ms: int | None
+    """How long the run went on since the one before: less than ``ms`` where several ran together."""
+    first_ms: int | None = None
+    """When the first piece of a streamed reply came; only where the run was streamed."""
+    call_id: str = ""
+    """Of the tool call, or of that which needs approval; else empty."""
+
+    @classmethod
+    def of(cls, effect: Wanted | None, event: Event, lap: Lap, turn: int) -> Took:
+        """What an effect took, from its times."""
+        answered = None if isinstance(event, CancelRequested) else effect
+        match answered:
+            case None:
+                return cls("cancelled", "", None, turn, *lap)
+            case SendRequest(ref):
+                return cls("request", "", ref, turn, *lap)
+            case RunTool() as call:
+                return cls("tool", call.name, call.ref, turn, *lap, call.call_id)
+            case AskApproval() as call:
+                return cls("approval", call.name, call.ref, turn, *lap, call.call_id)
+            case Wait(ref):
+                return cls("wait", "", ref, turn, *lap)
+            case _:
+                assert_never(answered)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a run took, in milliseconds, without the time in which nothing performed it.
+
+    A sum is ``None`` if nothing was measured, or if one of its parts was not.
+    """
+
+    took: tuple[Took, ...] = ()
+    """Every request, tool call, approval and wait, in the order of the journal."""
+
+    @property
+    def total_ms(self) -> int | None:
+        """The whole run; less than the sum of its parts where tools ran together."""
+        return self._sum(took.passed_ms for took in self.took)
+
+    @property
+    def model_ms(self) -> int | None:
+        """All requests together."""
+        return self._sum(took.ms for took in self.requests)
+
+    @property
+    def tools_ms(self) -> int | None:
+        """All tool calls together."""
+        return self._sum(took.ms for took in self.tools)
+
+    @property
+    def waiting_ms(self) -> int | None:
+        """All waits between retries, and all waiting for approvals."""
+        return self._sum(took.ms for took in self.took if took.kind in {"wait", "approval"})
+
+    @property
+    def requests(self) -> tuple[Took, ...]:
+        """The requests, with those that failed."""
+        return tuple(took for took in self.took if took.kind == "request")
+
+    @property
+    def tools(self) -> tuple[Took, ...]:
+        """The tool calls."""
+        return tuple(took for took in self.took if took.kind == "tool")
+
+    def __add__(self, later: Timing) -> Timing:
+        """The times of a run and of what followed."""
+        return Timing(self.took + later.took)
+
+    def __str__(self) -> str:
+        """For people; empty if the whole is unknown.
+
+        >>> print(Timing((Took("request", "", 1, 1, 1150, 1150), Took("tool", "add", 2, 1, 40, 41))))
+        1.1 s (model 1.1 s, tools 40 ms)
+        """
+        if self.total_ms is None:
+            return ""
+        parts = {"model": self.model_ms, "tools": self.tools_ms, "waiting": self.waiting_ms}
+        shown = ", ".join(f"{name} {duration(ms)}" for name, ms in parts.items() if ms)
+        return duration(self.total_ms) + (f" ({shown})" if shown else "")
+
+    def _sum(self, parts: Iterable[int | None]) -> int | None:
+        found = [*parts]
+        known = [ms for ms in found if ms is not None]
+        return sum(known) if self.took and len(known) == len(found) else None
+
+
+def duration(ms: int) -> str:
+    """Milliseconds for people.
+
+    >>> duration(40), duration(1234), duration(83_000), duration(3_720_000)
+    ('40 ms', '1.2 s', '1 min 23 s', '1 h 2 min')
+    """
+    if ms < _SECOND:
+        return f"{ms} ms"
+    if ms < _MINUTE:
+        tenths = ms // 100
+        return f"{tenths // 10}.{tenths % 10} s"
+    if ms < _HOUR:
+        return f"{ms // _MINUTE} min {ms % _MINUTE // _SECOND} s"
+    return f"{ms // _HOUR} h {ms % _HOUR // _MINUTE} min"
+
+
+def record(journal: Journal | None, effect: Wanted | None, event: Event, lap: Lap) -> Event:
+    """Record an event, with its times in a journal that keeps them; the event that the run continues with.
+
+    A journal that keeps none has no method ``record_timed``.
+    """
+    if journal is None:
+        return event
+    timed: Callable[[Wanted | None, Event, Lap], Event | None] | None
+    timed = getattr(journal, "record_timed", None)
+    written = journal.record(effect, event) if timed is None else timed(effect, event, lap)
+    return written or event

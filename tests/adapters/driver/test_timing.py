@@ -1,0 +1,386 @@
+"""How long things take is measured in every live run, kept beside the events, and told again by a replay."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from collections.abc import AsyncGenerator, Callable, Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import pytest
+
+from tests.adapters.driver.immediate import ImmediateTools
+from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.replay.sessions import cassette
+from tests.samples import complaint
+from toolreel import (
+    Agent,
+    AsyncPorts,
+    Event,
+    FileJournal,
+    LoopConfig,
+    MemoryJournal,
+    Plan,
+    Ports,
+    Price,
+    PythonTools,
+    ReplyReceived,
+    Run,
+    RunEnded,
+    RunTool,
+    SendRequest,
+    Timing,
+    Took,
+    Tool,
+    ToolReturned,
+    arun,
+    astream,
+    fork,
+    parse_journal,
+    read_journal,
+    replay,
+    resume,
+    run,
+    speak,
+    stream,
+)
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.lap_times import LapTimes
+from toolreel._driver.performer import ImmediateApprover, ImmediateClock, ImmediateEndpoint
+from toolreel._driver.ports import Wanted
+from toolreel._internal.errors import JournalError
+from toolreel._journal.format import unfinished
+from toolreel._journal.seal import sealed
+from toolreel._replay.from_cassette.journals import recover_runs
+from toolreel._replay.replay import DRIVERS, Driver, companion
+from toolreel.cassette._open_cassette import Recording
+from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._protocol.effects import AskApproval
+from toolreel_core._protocol.events import ApprovalGiven, RequestFailed
+from toolreel_core._replies.streaming.stream import Delta
+
+
+class SetClock(InstantClock):
+    """Tells the time that it is set to."""
+
+    seconds = 100.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def wait(self, effect: Any) -> Any:  # noqa: ANN401 - of the base
+        self.seconds += effect.ms / 1000
+        return super().wait(effect)
+
+
+@dataclass
+class Slow:
+    """An endpoint, tools and an approver that take so many seconds, by the clock that they set."""
+
+    clock: SetClock
+    endpoint: ScriptedEndpoint
+    tools: PythonTools
+    request: float = 1.0
+    tool: float = 0.25
+    decision: float = 60.0
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        self.clock.seconds += self.request
+        return self.endpoint.send(effect)
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        self.clock.seconds += self.tool
+        return self.tools.run(effect)
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven:
+        self.clock.seconds += self.decision
+        return ApprovalGiven(effect.ref, True)
+
+
+class SlowPieces(Slow):
+    """Streams its replies: the first piece comes after 0.4 seconds, and what it uses is 0.1 seconds."""
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed]:
+        self.clock.seconds += 0.4
+        yield Delta("content", "a")
+        self.clock.seconds += self.request - 0.4
+        yield self.endpoint.send(effect)
+
+
+def slow(script: Any = SUM, kind: type[Slow] = Slow) -> tuple[Ports, AsyncPorts]:  # noqa: ANN401 - a script
+    clock = SetClock()
+    made = kind(clock, ScriptedEndpoint(script), PythonTools([add]))
+    endpoint, decides = ImmediateEndpoint(made), ImmediateApprover(made)
+    return (
+        Ports(made, made, made, clock),
+        AsyncPorts(endpoint, ImmediateTools(made), decides, _Told(clock)),
+    )
+
+
+class _Told(ImmediateClock):
+    def now(self) -> float:
+        return cast("SetClock", self.clock).now()
+
+
+def blocking(plan: Plan, script: Any) -> Run:  # noqa: ANN401
+    return run(plan, slow(script)[0])
+
+
+def awaiting(plan: Plan, script: Any) -> Run:  # noqa: ANN401
+    return asyncio.run(arun(plan, slow(script)[1]))
+
+
+def streaming(plan: Plan, script: Any) -> Run:  # noqa: ANN401
+    *_, ended = stream(plan, slow(script)[0])
+    assert isinstance(ended, RunEnded)
+    return ended.run
+
+
+def streaming_async(plan: Plan, script: Any) -> Run:  # noqa: ANN401
+    async def last() -> Run:
+        *_, ended = [event async for event in cast("AsyncGenerator[Any]", astream(plan, slow(script)[1]))]
+        return cast("Run", ended.run)
+
+    return asyncio.run(last())
+
+
+On: TypeAlias = Callable[[Plan, Any], Run]
+each_driver = pytest.mark.parametrize("on", [blocking, awaiting, streaming, streaming_async])
+
+TOOK = (
+    Took("request", "", 1, 1, 1000, 1000),
+    Took("tool", "add", 2, 1, 250, 250, call_id="call_1"),
+    Took("request", "", 3, 2, 1000, 1000),
+)
+
+
+@each_driver
+def test_a_live_run_knows_how_long_everything_took(on: On) -> None:
+    ended = on(PLAN, SUM)
+    call_id = ended.timing.tools[0].call_id
+    assert ended.timing == Timing((TOOK[0], TOOK[1]._replace(call_id=call_id), TOOK[2]))
+    timing = ended.timing
+    assert (timing.total_ms, timing.model_ms, timing.tools_ms, timing.waiting_ms) == (2250, 2000, 250, 0)
+    assert str(timing) == "2.2 s (model 2.0 s, tools 250 ms)"
+
+
+@each_driver
+def test_waits_and_approvals_are_waiting(on: On) -> None:
+    careful = PLAN.tools.definitions[0]
+    tools = replace(PLAN.tools, definitions=(replace(careful, needs_approval=True),))
+    plan = Plan.of(model="m", messages="Add.", tools=tools)
+    timing = on(plan, [Lost("timeout", "ReadTimeout"), *SUM]).timing
+    assert [took.kind for took in timing.took] == [
+        "request",
+        "wait",
+        "request",
+        "approval",
+        "tool",
+        "request",
+    ]
+    waited = timing.took[1].ms
+    assert waited
+    assert timing.waiting_ms == waited + 60_000
+    assert timing.total_ms == 3 * 1000 + waited + 60_000 + 250
+    assert [took.turn for took in timing.took] == [1, 1, 1, 1, 1, 2]
+
+
+def test_a_streamed_reply_tells_when_it_began() -> None:
+    plan = Plan.of(model="m", messages="Hi.", config=LoopConfig(stream="always"))
+    *_, ended = stream(plan, slow([saying("a")], SlowPieces)[0])
+    assert isinstance(ended, RunEnded)
+    assert [(took.first_ms, took.ms) for took in ended.run.timing.took] == [(400, 1000)]
+    assert [took.first_ms for took in run(plan, slow([saying("a")], SlowPieces)[0]).timing.took] == [None]
+
+
+def test_tools_that_ran_together_count_once_in_the_whole() -> None:
+    clock = SetClock()
+    laps = LapTimes(Ports(ScriptedEndpoint([]), clock=clock))
+    first, second = (RunTool(ref, f"c{ref}", "add", JsonText("{}"), "k") for ref in (2, 3))
+    began = laps.now()
+    clock.seconds += 2
+    laps.stop(second, began)
+    clock.seconds += 1
+    laps.stop(first, began)
+    for effect in (first, second):
+        laps.take(effect, ToolReturned(effect.ref, "1"), 1)
+    assert [took.ms for took in laps.timing.took] == [3000, 2000]
+    assert (laps.timing.total_ms, laps.timing.tools_ms) == (3000, 5000)
+
+
+def test_times_are_no_part_of_a_run(tmp_path: Path) -> None:
+    quick, memory = MemoryJournal(PLAN), MemoryJournal(PLAN)
+    plain = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=quick)
+    path = tmp_path / "sum.journal.jsonl"
+    with FileJournal(path, PLAN) as journal:
+        timed = run(PLAN, slow()[0], journal=journal)
+    run(PLAN, slow()[0], journal=memory)
+    recorded = read_journal(path)
+    assert timed == plain
+    assert recorded.text == memory.text == quick.text
+    assert recorded.digest == parse_journal(quick.text).digest
+    assert recorded.records == parse_journal(quick.text).records
+    assert '"took"' not in recorded.text
+    assert '"took":{"ms":1000,"passed_ms":1000}' in path.read_text()
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_replay_tells_what_the_live_run_took(driver: Driver, tmp_path: Path) -> None:
+    path = tmp_path / "sum.journal.jsonl"
+    with FileJournal(path, PLAN) as journal:
+        live = run(PLAN, slow()[0], journal=journal)
+    assert replay(path, driver=driver).run.timing == live.timing
+    assert replay(path, driver=driver, tools=lambda: [add]).run.timing == live.timing
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_a_resumed_run_took_what_it_took_before_too(lines: int, tmp_path: Path) -> None:
+    path = tmp_path / "sum.journal.jsonl"
+    with FileJournal(path, PLAN) as journal:
+        live = run(PLAN, slow()[0], journal=journal)
+    unfinished(path).write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
+    path.unlink()
+    resumed = resume(path, slow(SUM[(lines > 1) :])[0])
+    assert resumed.timing == live.timing
+    assert read_journal(path).text == run_text()
+    assert replay(path).run.timing == live.timing
+
+
+def run_text() -> str:
+    journal = MemoryJournal(PLAN)
+    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
+    return journal.text
+
+
+def test_between_two_exchanges_no_time_passes(tmp_path: Path) -> None:
+    ports, path = slow([saying("a"), saying("b")])[0], tmp_path / "talk.journal.jsonl"
+    plan = Plan.of(model="m", messages="Hi.")
+    with FileJournal(path, plan) as journal:
+        first = run(plan, ports, journal=journal)
+        cast("SetClock", ports.clock).seconds += 3600
+        second = speak(first, "And now?", ports, journal=journal)
+    assert (first.timing.total_ms, second.timing.total_ms) == (1000, 1000)
+    assert replay(path).run.timing == first.timing + second.timing
+
+
+def test_a_record_without_times_says_that_they_are_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "old.journal.jsonl"
+    path.write_bytes(sealed(run_text()))
+    timing = replay(path).run.timing
+    assert [took.ms for took in timing.took] == [None] * 3
+    assert (timing.total_ms, timing.model_ms, timing.tools_ms) == (None, None, None)
+    assert str(timing) == ""
+    assert Timing().total_ms is None
+
+
+@pytest.mark.parametrize(
+    "took",
+    [
+        "{}",
+        "7",
+        '{"ms":1}',
+        '{"ms":-1,"passed_ms":1}',
+        '{"ms":true,"passed_ms":1}',
+        '{"ms":1,"passed_ms":1,"x":1}',
+    ],
+)
+def test_times_that_are_none_are_refused(took: str) -> None:
+    header, line, *_ = run_text().splitlines()
+    text = f'{header}\n{line[:-1]},"took":{took}}}\n'
+    assert "line 2: took has to say" in complaint(JournalError, lambda: parse_journal(text))
+
+
+class OwnJournal:
+    """What somebody has written who knows nothing of times."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def record(self, effect: Wanted | None, event: Event) -> None:  # noqa: ARG002 - of the protocol
+        self.events.append(event)
+
+
+def test_a_journal_of_ones_own_gets_the_events_alone() -> None:
+    journal = OwnJournal()
+    run(PLAN, slow()[0], journal=journal)
+    assert len(journal.events) == 3
+
+
+def test_what_was_under_way_when_a_stream_was_closed_is_told(tmp_path: Path) -> None:
+    path, ports = tmp_path / "cut.journal.jsonl", slow([saying("a")], SlowPieces)[0]
+    plan = Plan.of(model="m", messages="Hi.", config=LoopConfig(stream="always"))
+    with FileJournal(path, plan) as journal:
+        events = stream(plan, ports, journal=journal)
+        next(event for event in events if type(event).__name__ == "TextDelta")
+        events.close()
+    (took,) = replay(path).run.timing.took
+    assert (took.kind, took.ms) == ("cancelled", 400)
+
+
+def test_a_run_is_pickled_with_its_times() -> None:
+    ended = blocking(PLAN, SUM)
+    assert pickle.loads(pickle.dumps(ended)).timing == ended.timing  # noqa: S301 - it is our own
+    old: Run = object.__new__(Run)
+    old.__setstate__((ended.state, ended.notes))
+    assert (old, old.timing) == (ended, Timing())
+
+
+def test_an_agent_adds_up_what_its_conversation_takes(tmp_path: Path) -> None:
+    endpoint = ScriptedEndpoint([calling(("add", {"a": 1, "b": 2})), saying("3"), saying("Bye.")])
+    careful = Tool.of(add, needs_approval=True)
+    agent = Agent("m", endpoint=endpoint, tools=[careful])
+    rests = agent.run("Add.", record=tmp_path / "talk")
+    done = rests.approve()
+    last = done.reply("Thanks.")
+    kinds = ["request", "approval", "tool", "request", "request"]
+    assert [took.kind for took in rests.timing.took] == kinds[:1]
+    assert [took.kind for took in done.timing.took] == kinds[:4]
+    assert [took.kind for took in last.timing.took] == kinds
+    assert replay(tmp_path / "talk.journal.jsonl").run.timing == last.timing
+
+
+def test_a_notebook_shows_cost_and_time() -> None:
+    plan = Plan.of(model="m", messages="Hi.", price=Price(input=1_000_000, output=0, currency="EUR"))
+    usage = {"usage": {"prompt_tokens": 2, "completion_tokens": 1}}
+    table = str(cast("Any", blocking(plan, [{**saying("a"), **usage}]))._repr_html_())
+    assert ">2 EUR<" in table
+    assert ">1.0 s (model 1.0 s)<" in table
+    unknown = str(cast("Any", blocking(replace(plan, price=None), [{**saying("a"), **usage}]))._repr_html_())
+    assert ">unknown<" in unknown
+
+
+def test_the_line_of_an_event_is_json_with_its_times(tmp_path: Path) -> None:
+    path = tmp_path / "j.journal.jsonl"
+    with FileJournal(path, PLAN) as journal:
+        run(PLAN, slow()[0], journal=journal)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [sorted(line) for line in lines[1:-1]] == [["event", "fp", "kind", "n", "took"]] * 3
+
+
+def test_the_text_is_the_same_however_the_times_are_written() -> None:
+    text = run_text()
+    header, line, *rest = text.splitlines(keepends=True)
+    took = '"took":{"ms":1,"passed_ms":1}'
+    for timed in (f"{line[:-2]},{took}}}\n", f"{{{took},{line[1:]}", f"{line[:-2]}, {took} }}\n"):
+        recorded = parse_journal("".join([header, timed, *rest]))
+        assert recorded.text == text
+        assert recorded.records[0].lap is not None
+
+
+def test_a_fork_has_the_times_of_what_it_performs() -> None:
+    source = parse_journal(run_text())
+    forked = fork(source, 2, performer=slow(SUM[1:])[0])
+    assert [(took.kind, took.ms) for took in forked.run.timing.took] == [("request", 1000)]
+    assert fork(source, 2).run.timing == Timing()
+
+
+def test_a_run_that_is_made_of_a_cassette_took_nobody_knows_how_long() -> None:
+    path = cassette("workspace")
+    plan = read_journal(companion(path)).plan
+    (recovered,) = recover_runs(Recording.load(path), plans=[plan])
+    assert {took.ms for took in recovered.run.timing.took} == {None}
+    assert recovered.run.timing.total_ms is None
