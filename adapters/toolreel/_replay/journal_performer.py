@@ -9,7 +9,8 @@ the recorded one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, assert_never
 
@@ -17,11 +18,13 @@ from toolreel._driver.aio import arun, aspeak
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
+    AsyncStreamingPerformer,
     AsyncToolHost,
     Endpoint,
     Journal,
     Observer,
     Performer,
+    StreamingPerformer,
     ToolHost,
     Wanted,
     secrets_of,
@@ -36,9 +39,11 @@ from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, W
 from toolreel_core._protocol.events import (
     CancelRequested,
     Event,
+    ReplyReceived,
     RequestFailed,
     UserSpoke,
 )
+from toolreel_core._replies.streaming.stream import Delta, deltas_in
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
@@ -119,6 +124,8 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
 class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     """A performer that replays a journal; approvals are not asked for again, and waits take no time.
 
+    ``stream(plan, Rehearsal(recorded))`` shows a recorded run again.
+
     :param endpoint: answers requests instead of the journal
     :param breaks: whether the endpoint has a failed exchange for a request; older cassettes do not store
         failures, so the journal answers for them
@@ -163,6 +170,20 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
             case _:
                 assert_never(effect)
 
+    def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
+        """Each piece of the recorded reply, at once, and last what :meth:`perform` returns.
+
+        What follows the journal comes piece by piece, if ``live`` offers that.
+        """
+        live = self._live if self._script.over else None
+        if isinstance(live, StreamingPerformer):
+            with closing(live.stream(effect)) as pieces:
+                yield from pieces
+            return
+        event = self.perform(effect)
+        yield from _pieces(effect, event)
+        yield event
+
 
 class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
     """The async version of :class:`Rehearsal`."""
@@ -204,6 +225,26 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
                 return self._script.answer(effect, reached)
             case _:
                 assert_never(effect)
+
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
+        """The async version of :meth:`Rehearsal.stream`."""
+        live = self._live if self._script.over else None
+        if isinstance(live, AsyncStreamingPerformer):
+            async with aclosing(live.stream(effect)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            return
+        event = await self.perform(effect)
+        for piece in _pieces(effect, event):
+            yield piece
+        yield event
+
+
+def _pieces(effect: SendRequest, event: Event | None) -> tuple[Delta, ...]:
+    """The pieces in which a reply came, if it was wanted so; of any other, the event is all there is."""
+    if not effect.request.streamed or not isinstance(event, ReplyReceived):
+        return ()
+    return deltas_in(event.body, whole=True)
 
 
 def came_whole(event: Event) -> bool:
