@@ -16,19 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolreel._driver.aio import arun
 from toolreel._driver.approvers import AsyncLater, Later
-from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
-from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra, VaryError
 from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.allowed_differences import AllowedDifferences
-from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.replay import Driver, run_on
-from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._session import Session
@@ -36,22 +30,16 @@ from toolreel.cassette._varying.rule import Vary, distinct
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._journal_snapshot import ReelJournal
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
+from toolreel.testing._reel_runs import arun_in, run_in
+from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import ToolLike
-from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
 
 try:
     import httpx
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
-
-try:
-    import anyio.to_thread
-except ImportError:
-    raise MissingExtra.of("http", "anyio") from None
 
 if TYPE_CHECKING:
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
@@ -231,25 +219,14 @@ class Reel:
         :param tools_in_replay: whether a replay executes tools; use false for tools with side effects
         :raises toolreel.ReplayMismatch: if the run differs from the recording
         """
-        _check_tools(plan, tools, recording=self.recording)
-        host = PythonTools(tools) if isinstance(tools, Iterable) else tools
-        journal = self.journal(plan)
-        if journal.recorded is None:
-            clock = SystemClock() if self.recording else InstantClock()
-            ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
-            return run(plan, ports, journal=journal, observe=observe)
-        tape = self._replayed_tape()
-        rehearsal = Rehearsal(
-            journal.recorded,
-            endpoint=TapedEndpoint(tape) if tape else None,
-            breaks=breaks_in(tape),
-            tools=host if tools_in_replay else None,
-            allowed=journal.allowed,
+        return run_in(
+            self,
+            plan,
+            tools,
+            approver=approver or Later(),
+            observe=observe,
+            tools_in_replay=tools_in_replay,
         )
-        done = run(plan, rehearsal, journal=journal, observe=observe)
-        rehearsal.finish()
-        journal.check()
-        return done
 
     async def arun(
         self,
@@ -261,26 +238,14 @@ class Reel:
         tools_in_replay: bool = True,
     ) -> Run:
         """The async version of :meth:`run`, for asyncio and trio."""
-        _check_tools(plan, tools, recording=self.recording)
-        host = _awaited(tools)
-        journal = self.journal(plan)
-        if journal.recorded is None:
-            clock = AsyncSystemClock() if self.recording else ImmediateClock(InstantClock())
-            async with self.async_endpoint() as live:
-                ports = AsyncPorts(live, host or AsyncPythonTools(), approver or AsyncLater(), clock)
-                return await arun(plan, ports, journal=journal, observe=observe)
-        tape = self._replayed_tape()
-        rehearsal = AsyncRehearsal(
-            journal.recorded,
-            endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
-            breaks=breaks_in(tape),
-            tools=host if tools_in_replay else None,
-            allowed=journal.allowed,
+        return await arun_in(
+            self,
+            plan,
+            tools,
+            approver=approver or AsyncLater(),
+            observe=observe,
+            tools_in_replay=tools_in_replay,
         )
-        done = await arun(plan, rehearsal, journal=journal, observe=observe)
-        rehearsal.finish()
-        journal.check()
-        return done
 
     def finish(self) -> None:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
@@ -353,11 +318,11 @@ class Reel:
         """What may differ from a recorded run; ``None`` without rules."""
         if recorded is None:
             return None
-        tape = self._replayed_tape()
+        tape = self.replayed_tape()
         rules = tape.rules.all if tape else distinct(self._vary, self._shared)
         return AllowedDifferences(recorded, rules) if rules else None
 
-    def _replayed_tape(self) -> Recording | None:
+    def replayed_tape(self) -> Recording | None:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""
         return self._opened().recording if self.files.cassette.exists() else None
 
@@ -373,25 +338,3 @@ def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Obs
     reel.finish()
     reel.close()
     return done
-
-
-class _ThreadedTools:
-    """Async wrapper of a blocking tool host."""
-
-    def __init__(self, tools: PythonTools) -> None:
-        self._tools = tools
-
-    async def run(self, effect: RunTool) -> ToolReturned:
-        return await anyio.to_thread.run_sync(self._tools.run, effect)
-
-
-def _awaited(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
-    if isinstance(tools, PythonTools):
-        return _ThreadedTools(tools)
-    return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
-
-
-def _check_tools(plan: Plan, tools: object, *, recording: bool) -> None:
-    if recording and tools is None and plan.tools.definitions:
-        names = ", ".join(plan.tools.names)
-        raise ConfigError(f"recording runs the tools of the plan for real ({names}): give them to the run")
