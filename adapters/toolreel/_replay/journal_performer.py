@@ -175,7 +175,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
 
         What follows the journal comes piece by piece, if ``live`` offers that.
         """
-        live = self._live if self._script.over else None
+        live: object = self._live if self._script.over else None
         if isinstance(live, StreamingPerformer):
             with closing(live.stream(effect)) as pieces:
                 yield from pieces
@@ -228,7 +228,7 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
         """The async version of :meth:`Rehearsal.stream`."""
-        live = self._live if self._script.over else None
+        live: object = self._live if self._script.over else None
         if isinstance(live, AsyncStreamingPerformer):
             async with aclosing(live.stream(effect)) as pieces:
                 async for piece in pieces:

@@ -14,8 +14,10 @@ from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel.cassette._request_diff import first_change
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText, parse
+from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.events import Event, UserSpoke
+from toolreel_core._protocol.state import Settled
 
 
 class ReelJournal:
@@ -43,6 +45,15 @@ class ReelJournal:
         """Record an event and the effect that it answers."""
         self._kept.append((effect, event))
         self._memory.record(effect, event)
+
+    @property
+    def exchange(self) -> int:
+        """The number of the exchange that a conversation has come to, from 1."""
+        number, at = 1, start(self._plan)
+        for _, event in self._kept:
+            number += isinstance(event, UserSpoke) and isinstance(at.state.phase, Settled)
+            at = step(at.state, event)
+        return number
 
     def check(self) -> None:
         """Fail if the events differ from the recorded ones.

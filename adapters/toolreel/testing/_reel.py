@@ -42,7 +42,10 @@ except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
 if TYPE_CHECKING:
+    from toolreel._agent.agent import Agent
+    from toolreel._agent.agent_run import Value_co
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
+    from toolreel.testing._reel_agents import ReelAgent
 
 _REPLAY_URL: Final = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
@@ -98,6 +101,7 @@ class Reel:
         self._session: Session | None = None
         self._journals: list[ReelJournal] = []
         self._endpoint: HttpEndpoint | None = None
+        self._secrets: dict[str, str] = {}
 
     @property
     def base_url(self) -> str:
@@ -195,6 +199,19 @@ class Reel:
         key = self.live.api_key_env if self.recording else None
         return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
 
+    def agent(self, agent: Agent[Value_co]) -> ReelAgent[Value_co]:
+        """The agent, with runs that go through the reel: ``reel.agent(AGENT).run("How many pins?")``.
+
+        Replies to its runs, decisions and streams belong to the same recording. While recording, requests go
+        to the server of the reel, without one to that of the agent. Tools and ``approve`` are asked in a
+        replay, too.
+
+        :raises ConfigError: if the agent has an endpoint of its own
+        """
+        from toolreel.testing._reel_agents import ReelAgent  # most reels have none
+
+        return ReelAgent(agent, self)
+
     def journal(self, plan: Plan) -> ReelJournal:
         """The journal of the next run, for a driver of your own; checked at the end of the test."""
         path = self.files.journal(len(self._journals) + 1)
@@ -265,18 +282,22 @@ class Reel:
         if self._journals and over and not self.recording:
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
 
+    def keep_secret(self, secrets: Mapping[str, str]) -> None:
+        """Refuse to save a recording that has one of these values, by name."""
+        self._secrets.update(secrets)
+
     def save(self) -> tuple[Path, ...]:
         """Write the recording completely or not at all; return the paths.
 
         :raises SecretFound: if it would contain a secret; nothing is written
         """
         for journal in self._journals:
-            journal.refuse_secrets(self.live.secrets)
+            journal.refuse_secrets(self._known_secrets)
         written = self._save_cassette()
         for stale in self.files.journals[len(self._journals) :]:
             stale.unlink()
         for journal in self._journals:
-            journal.save(self.live.secrets)
+            journal.save(self._known_secrets)
         return (*written, *(journal.path for journal in self._journals))
 
     @property
@@ -292,11 +313,15 @@ class Reel:
         if self._endpoint is not None:
             self._endpoint.close()
 
+    @property
+    def _known_secrets(self) -> dict[str, str]:
+        return self.live.secrets | self._secrets
+
     def _save_cassette(self) -> tuple[Path, ...]:
         if self._session is None or not self._session.recording.grown:
             self.files.cassette.unlink(missing_ok=True)
             return ()
-        self._session.save(self.live.secrets)
+        self._session.save(self._known_secrets)
         return (self.files.cassette,)
 
     def _check_exists(self) -> None:
