@@ -27,7 +27,7 @@ except ImportError:
     raise MissingExtra.of("http", "anyio") from None
 
 if TYPE_CHECKING:
-    from toolreel.testing._reel import Reel
+    from toolreel.testing._reels.reel import Reel
 
 
 def run_in(

@@ -7,10 +7,8 @@ HTTP client.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -23,14 +21,14 @@ from toolreel._internal.errors import CassetteError, EndpointConfigError, Missin
 from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.allowed_differences import AllowedDifferences
 from toolreel._replay.replay import Driver, run_on
-from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._session import Session
 from toolreel.cassette._varying.rule import Vary, distinct
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._journal_snapshot import ReelJournal
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reel_runs import arun_in, run_in
+from toolreel.testing._reels.live_side import LiveSide
+from toolreel.testing._reels.reel_journal import ReelJournal
+from toolreel.testing._reels.runs import arun_in, run_in
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ReplayMismatch
@@ -45,34 +43,10 @@ if TYPE_CHECKING:
     from toolreel._agent.agent import Agent
     from toolreel._agent.agent_run import Value_co
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
-    from toolreel.testing._reel_agents import ReelAgent
+    from toolreel.testing._reels.agents import ReelAgent
 
 _REPLAY_URL: Final = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
-
-
-@dataclass(frozen=True, slots=True)
-class LiveSide:
-    """The server to record from."""
-
-    base_url: str | None = field(default=None, repr=False)
-    api_key_env: str | None = None
-    """Name of the environment variable that holds the key."""
-
-    @property
-    def api_key(self) -> str:
-        """The key, if there is one."""
-        return os.environ.get(self.api_key_env or "", "").strip()
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        """Values to keep out of recordings."""
-        return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), self.api_key)
-
-    @property
-    def key_notice(self) -> str:
-        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
-        return key_notice(str(self.api_key_env), self.api_key)
 
 
 class Reel:
@@ -208,7 +182,7 @@ class Reel:
 
         :raises ConfigError: if the agent has an endpoint of its own
         """
-        from toolreel.testing._reel_agents import ReelAgent  # most reels have none
+        from toolreel.testing._reels.agents import ReelAgent  # most reels have none
 
         return ReelAgent(agent, self)
 

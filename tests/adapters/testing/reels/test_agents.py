@@ -30,7 +30,7 @@ from toolreel import (
 )
 from toolreel.testing import Reel, ScriptedEndpoint, calling, saying, streaming
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reel import LiveSide
+from toolreel.testing._reels.live_side import LiveSide
 
 STOCK = {"pin": 4, "shim": 0}
 

@@ -13,7 +13,7 @@ from toolreel._driver.clocks import InstantClock
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, ImmediateClock, Ports
 from toolreel._driver.ports import Observer
-from toolreel.testing._journal_snapshot import ReelJournal
+from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel.tools._python.tool import Tool
 from toolreel_core._conversation.chat_form import Messages
 from toolreel_core._errors import ConfigError, ReplayMismatch
@@ -24,7 +24,7 @@ from toolreel_core._tools.tool_definition import ToolFlags
 
 if TYPE_CHECKING:
     from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-    from toolreel.testing._reel import Reel
+    from toolreel.testing._reels.reel import Reel
 
 
 class ReelAgent(Generic[Value_co]):
