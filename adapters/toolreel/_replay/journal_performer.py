@@ -108,6 +108,15 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         """What the user said before the recorded answer to an effect, or after the end of an exchange."""
         return self._script.said_before(effect)
 
+    @property
+    def awaits_user(self) -> bool:
+        """Whether the next line is what the user says."""
+        return self._script.awaits_user
+
+    def hear(self) -> None:
+        """Pass over what the user says next, since somebody else says it."""
+        self._script.said_next()
+
     def _cancelled(self, effect: Wanted, event: CancelRequested) -> CancelRequested:
         if isinstance(effect, SendRequest):
             self._breaks.unread(effect)

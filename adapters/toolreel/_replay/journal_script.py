@@ -98,6 +98,13 @@ class JournalScript:
             end = next(iter(self._left), None) if end is None else end
             return [self._said.pop(at) for at in [*self._said] if end is None or at < end]
 
+    @property
+    def awaits_user(self) -> bool:
+        """Whether the next line is what the user says."""
+        with self._lock:
+            first, at = next(iter(self._left), None), next(iter(self._said), None)
+            return at is not None and (first is None or at < first)
+
     def said_next(self) -> UserSpoke | None:
         """Take the next line, if it is what the user says."""
         with self._lock:

@@ -13,10 +13,10 @@ from toolreel._driver.clocks import InstantClock
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, ImmediateClock, Ports
 from toolreel._driver.ports import Observer
-from toolreel.testing._reels.reel_journal import ReelJournal
+from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
 from toolreel.tools._python.tool import Tool
 from toolreel_core._conversation.chat_form import Messages
-from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Delta
@@ -129,11 +129,11 @@ class _Located:
         return dict(self.endpoint.secrets)
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        with _naming_exchange(self.journal):
+        with naming_exchange(self.journal):
             return self.endpoint.send(effect)
 
     def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
-        with _naming_exchange(self.journal), closing(self.endpoint.stream(effect)) as pieces:
+        with naming_exchange(self.journal), closing(self.endpoint.stream(effect)) as pieces:
             yield from pieces
 
 
@@ -149,24 +149,13 @@ class _AsyncLocated:
         return dict(self.endpoint.secrets)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        with _naming_exchange(self.journal):
+        with naming_exchange(self.journal):
             return await self.endpoint.send(effect)
 
     async def stream(
         self, effect: SendRequest
     ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
-        with _naming_exchange(self.journal):
+        with naming_exchange(self.journal):
             async with aclosing(self.endpoint.stream(effect)) as pieces:
                 async for piece in pieces:
                     yield piece
-
-
-@contextmanager
-def _naming_exchange(journal: ReelJournal | None) -> Generator[None]:
-    try:
-        yield
-    except ReplayMismatch as error:
-        number = 1 if journal is None else journal.exchange
-        if number == 1:
-            raise
-        raise ReplayMismatch(f"exchange {number} of the conversation: {error}") from None

@@ -28,7 +28,7 @@ from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.live_side import LiveSide
 from toolreel.testing._reels.reel_journal import ReelJournal
-from toolreel.testing._reels.runs import arun_in, run_in
+from toolreel.testing._reels.runs import Talk, arun_in, aspeak_in, run_in, speak_in
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ReplayMismatch
@@ -76,6 +76,8 @@ class Reel:
         self._journals: list[ReelJournal] = []
         self._endpoint: HttpEndpoint | None = None
         self._secrets: dict[str, str] = {}
+        self.talks: Final[list[Talk]] = []
+        """The runs so far, with what goes on with them."""
 
     @property
     def base_url(self) -> str:
@@ -237,6 +239,18 @@ class Reel:
             observe=observe,
             tools_in_replay=tools_in_replay,
         )
+
+    def speak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
+        """Say something to a run of this reel: it begins the next exchange, in the same journal.
+
+        :param run: as :meth:`run` or :meth:`speak` returned it; tools and approver are those of :meth:`run`
+        :raises toolreel.ReplayMismatch: if the exchange differs from the recording; names it
+        """
+        return speak_in(self, run, content, observe)
+
+    async def aspeak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
+        """The async version of :meth:`speak`."""
+        return await aspeak_in(self, run, content, observe)
 
     def finish(self) -> None:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
