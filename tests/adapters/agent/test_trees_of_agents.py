@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import trio
 
+from tests.cli.commands import toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from toolreel import (
@@ -135,6 +136,8 @@ def test_the_outer_journal_replays_byte_for_byte_and_bills_the_whole_tree(
     assert way.replayed(path, journal).state == ended.state
     assert journal.text == read_journal(path).text
     assert replay(tmp_path / "chief").run.state == ended.state
+    shown = toolreel("replay", "chief", cwd=tmp_path).stdout
+    assert "150 + 25 tokens, 90 + 15 of them by tools" in " ".join(shown.split())
     for inner, cost in (("foremen", 1.5), ("clerks", 0.5)):
         (cassette,) = (tmp_path / inner).glob("*.yaml")
         assert replay(cassette).run.cost == cost
