@@ -47,6 +47,7 @@ from toolreel_core._protocol.events import (
 )
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import FailureKind, Outcome
+from toolreel_core._protocol.spent import Spent
 from toolreel_core._protocol.state import Settled, State
 from toolreel_core._tools.faults import Fault
 from toolreel_core._tools.result_envelope import Envelope, failed
@@ -364,14 +365,14 @@ def fails_to_send(
     return lambda ref: RequestFailed(ref, failure, message, status, body, retry_after_ms)
 
 
-def returns(value: Json) -> Answer:
-    """The tool returns a value."""
-    return returns_text(canonical(value))
+def returns(value: Json, spent: Spent | None = None) -> Answer:
+    """The tool returns a value, and has asked models itself if it spent anything."""
+    return returns_text(canonical(value), spent)
 
 
-def returns_text(output: str) -> Answer:
+def returns_text(output: str, spent: Spent | None = None) -> Answer:
     """The tool's host hands over this text, JSON or not."""
-    return lambda ref: ToolReturned(ref, output)
+    return lambda ref: ToolReturned(ref, output, spent=spent)
 
 
 def approves() -> Answer:

@@ -41,6 +41,7 @@ from toolreel_core._protocol.events import (
 )
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import FailureKind, Outcome
+from toolreel_core._protocol.spent import Spent
 from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -183,6 +184,18 @@ def _transcripts(draw: st.DrawFn) -> Transcript:
 
 
 transcripts: Final[st.SearchStrategy[Transcript]] = _transcripts()
+_counts: Final = st.integers(0, 2_000_000)
+spendings: Final = st.builds(
+    Spent,
+    _counts,
+    _counts,
+    st.none() | st.sampled_from([0.0, 0.001, 0.25, 12.5]),
+    *(_counts,) * 4,
+    st.integers(0, 40),
+    st.integers(0, 40),
+    st.sampled_from(["", "EUR"]),
+)
+st.register_type_strategy(Spent, spendings)
 st.register_type_strategy(Transcript, transcripts)
 st.register_type_strategy(RequestOptions, json_texts.map(RequestOptions))
 
@@ -350,7 +363,8 @@ def answers(state: State) -> st.SearchStrategy[Event]:
         case AwaitingTools() as phase:
             outputs = json_values.map(canonical) | st.text()
             refs = [flight.ref for flight in phase.running if flight.result is None]
-            return st.builds(ToolReturned, st.sampled_from(refs), outputs, times) | cancelled
+            spent = st.none() | spendings
+            return st.builds(ToolReturned, st.sampled_from(refs), outputs, times, spent) | cancelled
         case AwaitingApproval() as phase:
             given = st.builds(ApprovalGiven, st.just(phase.ref), st.booleans(), st.text(max_size=5), times)
             return given | cancelled

@@ -65,7 +65,7 @@ from toolreel._replay.fork_changes import Changes
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel._replay.replay import Replayed, replay
 from toolreel._replay.resume import aresume, resume
-from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call
+from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call, spend
 from toolreel.tools._isolation import Isolation
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
@@ -103,6 +103,7 @@ from toolreel_core import (
     RunStarted,
     RunTool,
     SendRequest,
+    Spent,
     State,
     Stream,
     SystemMessage,
@@ -218,6 +219,7 @@ __all__ = [
     "SecretRulesError",
     "SendRequest",
     "SkillError",
+    "Spent",
     "State",
     "Stream",
     "StreamEvent",
@@ -270,6 +272,7 @@ __all__ = [
     "resume",
     "run",
     "speak",
+    "spend",
     "story",
     "stream",
     "stream_on",

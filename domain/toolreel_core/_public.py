@@ -68,6 +68,7 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
+from toolreel_core._protocol.spent import Spent
 from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -152,6 +153,7 @@ __all__ = [
     "SendRequest",
     "SentCall",
     "Settled",
+    "Spent",
     "State",
     "Step",
     "Stream",

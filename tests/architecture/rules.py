@@ -83,6 +83,11 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "where a cost is limited, a reply whose cost is neither reported nor priced allows no further request": (
         "test_a_limited_cost_that_nobody_knows_stops_the_next_request",
     ),
+    "what a tool spends on models, such as an inner agent, counts in the budgets of tokens and cost": (
+        "test_what_a_tool_spends_on_models_counts_in_the_budgets",
+        "test_a_cost_of_a_tool_that_nobody_knows_stops_the_next_request",
+        "test_of_tools_that_run_at_once_each_counts_what_it_spent",
+    ),
     "budgets of tokens and cost": (
         "test_budgets_of_tokens_and_cost_stop_the_next_request",
         "test_an_answer_that_uses_up_a_budget_is_an_answer_all_the_same",

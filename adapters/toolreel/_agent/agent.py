@@ -243,8 +243,8 @@ class Agent(Generic[Value_co]):
     ) -> Tool:
         """This agent as a tool of another: each call with a ``prompt`` is a run of its own.
 
-        The result has the ``answer``, and what the run ``took``: turns, tokens and cost. So a replay of the
-        outer run needs no inner one.
+        The result has the ``answer``, so a replay of the outer run needs no inner one. What the inner run
+        took counts in ``usage``, ``cost`` and the limits of the outer run.
 
         :param name: of the tool
         :param description: what the model is told about it; by default the agent's instructions

@@ -10,6 +10,7 @@ from toolreel._driver.inbox import message_of
 from toolreel._driver.run_result import Run
 from toolreel._driver.streaming.events import RunEnded, ShownEvent
 from toolreel_core._errors import ConfigError
+from toolreel_core._protocol.events import ApprovalGiven
 
 if TYPE_CHECKING:
     from toolreel._agent.runs import AgentRuns
@@ -55,14 +56,41 @@ class AgentRun(Run, Generic[Value_co]):
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
         the agent's ``config`` has ``{"stream": "always"}``; else each reply comes as a whole.
         """
-        return self._begun_by("stream_on(run.state, ports, say=content)").reply_stream(
-            self, message_of(content)
+        return self._begun_by("stream_on(run.state, ports, say=content)").stream_on(
+            self, message_of(content), None
         )
 
     def areply_stream(self, content: str) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
-        return self._begun_by("astream_on(run.state, ports, say=content)").areply_stream(
-            self, message_of(content)
+        return self._begun_by("astream_on(run.state, ports, say=content)").astream_on(
+            self, message_of(content), None
+        )
+
+    def approve_stream(self) -> Generator[AgentEvent[Value_co], None, None]:
+        """Like :meth:`approve`, and yield what there is to show, as :meth:`reply_stream` does.
+
+        :raises ConfigError: if the run rests at no call
+        """
+        return self._decided_stream(ApprovalGiven(self._asked().ref, True))
+
+    def deny_stream(self, reason: str = "") -> Generator[AgentEvent[Value_co], None, None]:
+        """Like :meth:`deny`, and yield what there is to show."""
+        return self._decided_stream(ApprovalGiven(self._asked().ref, False, reason))
+
+    def aapprove_stream(self) -> AsyncGenerator[AgentEvent[Value_co], None]:
+        """The async version of :meth:`approve_stream`."""
+        return self._adecided_stream(ApprovalGiven(self._asked().ref, True))
+
+    def adeny_stream(self, reason: str = "") -> AsyncGenerator[AgentEvent[Value_co], None]:
+        """The async version of :meth:`deny_stream`."""
+        return self._adecided_stream(ApprovalGiven(self._asked().ref, False, reason))
+
+    def _decided_stream(self, decision: ApprovalGiven) -> Generator[AgentEvent[Value_co], None, None]:
+        return self._begun_by("stream_on(run.state, ports) with an approver").stream_on(self, None, decision)
+
+    def _adecided_stream(self, decision: ApprovalGiven) -> AsyncGenerator[AgentEvent[Value_co], None]:
+        return self._begun_by("astream_on(run.state, ports) with an approver").astream_on(
+            self, None, decision
         )
 
     # Those of the base, in place of what a dataclass with slots would get: a continuation may hold a key.

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 
-from toolreel._driver.ports import AsyncPerformer, Performer, Wanted, secrets_of
-from toolreel_core._protocol.events import ApprovalGiven, Event
+from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.ports import Wanted, secrets_of
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ApprovalGiven, Event, ReplyReceived, RequestFailed
+from toolreel_core._replies.streaming.stream import Delta
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
     """A performer that has the answer to one approval."""
 
-    performer: Performer
+    performer: Ports
     decision: ApprovalGiven
 
     @property
@@ -29,12 +34,17 @@ class Decided:
         """The decision, if it is wanted; else what the performer says."""
         return self.decision if effect.ref == self.decision.ref else self.performer.perform(effect)
 
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+        """What the performer streams."""
+        with closing(self.performer.stream(effect)) as pieces:
+            yield from pieces
+
 
 @dataclass(frozen=True, slots=True)
 class AsyncDecided:
     """The async version of :class:`Decided`."""
 
-    performer: AsyncPerformer
+    performer: AsyncPorts
     decision: ApprovalGiven
 
     @property
@@ -50,3 +60,11 @@ class AsyncDecided:
     async def perform(self, effect: Wanted) -> Event | None:
         """The decision, if it is wanted; else what the performer says."""
         return self.decision if effect.ref == self.decision.ref else await self.performer.perform(effect)
+
+    async def stream(
+        self, effect: SendRequest
+    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+        """What the performer streams."""
+        async with aclosing(self.performer.stream(effect)) as pieces:
+            async for piece in pieces:
+                yield piece

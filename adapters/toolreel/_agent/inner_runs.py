@@ -1,4 +1,4 @@
-"""An agent as a tool of another: each call is a run of its own, of which the result tells what it took."""
+"""An agent as a tool of another: each call is a run of its own, which the outer run pays for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolreel._driver.run_result import Resting, Run
 from toolreel._replay.replay import companion
-from toolreel.tools._call_context import ToolError, current_call
+from toolreel.tools._call_context import ToolError, current_call, spending
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._protocol.outcome import Completed
 
@@ -26,11 +26,17 @@ class InnerRuns:
 
     def ask(self, prompt: str) -> dict[str, Json]:
         """Run the agent, blocking."""
-        return _told(self.agent.run(prompt, record=self._path()))
+        bill = spending()
+        run = self.agent.run(prompt, record=self._path())
+        bill.settle(run.spent)
+        return _told(run)
 
     async def aask(self, prompt: str) -> dict[str, Json]:
         """Run the agent."""
-        return _told(await self.agent.arun(prompt, record=self._path()))
+        bill = spending()
+        run = await self.agent.arun(prompt, record=self._path())
+        bill.settle(run.spent)
+        return _told(run)
 
     def _path(self) -> Path | None:
         """A free name for the recording: the key of the outer call, which its journal has too."""
@@ -53,26 +59,16 @@ def _is_taken(path: Path) -> bool:
 
 
 def _told(run: Run) -> dict[str, Json]:
-    """The result of a call: the answer, and what it took."""
-    tally, usage = run.state.tally, run.usage
-    took: dict[str, Json] = {
-        "turns": tally.turns,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost": run.cost,
-    }
+    """The result of a call."""
     outcome = run.outcome
     match outcome:
         case Completed():
             answer = outcome.content if outcome.value is None else parse(outcome.value)
-            return {"answer": answer, "took": took}
+            return {"answer": answer}
         case Resting():
             raise ToolError(
                 "the agent wants to call a tool that needs approval, which nobody can give here",
                 "AGENT_RESTS",
-                {"took": took},
             )
         case _:
-            raise ToolError(
-                f"the agent did not answer: {outcome.name}", "AGENT_DID_NOT_ANSWER", {"took": took}
-            )
+            raise ToolError(f"the agent did not answer: {outcome.name}", "AGENT_DID_NOT_ANSWER")

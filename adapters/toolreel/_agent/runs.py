@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import aclosing, closing, contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._agent.decided import AsyncDecided, Decided
+from toolreel._agent.stream_end import StreamEnd
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, Ports
@@ -68,31 +69,21 @@ class AgentRuns:
 
     def stream(self, plan: Plan) -> Generator[AgentEvent[Any], None, None]:
         """Run a plan, and yield what happens."""
-        ended: list[Run] = []
+        end = StreamEnd()
         with self._recorded(plan, streams=True) as files, self.agent.ports(_transport(files)) as ports:
-            journal = files or self.journal
-            with closing(stream(plan, ports, journal=journal, inbox=self.inbox)) as events:
-                for event in events:
-                    if isinstance(event, RunEnded):
-                        ended.append(event.run)
-                    else:
-                        yield event
-        # After the files are closed: whoever gets the run may reply at once.
-        yield RunEnded(self._knowing(ports).made_of(ended[0]))
+            yield from end.kept_of(stream(plan, ports, journal=files or self.journal, inbox=self.inbox))
+        yield RunEnded(self._knowing(ports).made_of(end.run))
 
     async def astream(self, plan: Plan) -> AsyncGenerator[AgentEvent[Any], None]:
         """The async version of :meth:`stream`."""
-        ended: list[Run] = []
+        end = StreamEnd()
         with self._recorded(plan, streams=True) as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                journal = files or self.journal
-                async with aclosing(astream(plan, ports, journal=journal, inbox=self.inbox)) as events:
-                    async for event in events:
-                        if isinstance(event, RunEnded):
-                            ended.append(event.run)
-                        else:
-                            yield event
-        yield RunEnded(self._knowing(ports).made_of(ended[0]))
+                events = astream(plan, ports, journal=files or self.journal, inbox=self.inbox)
+                async with aclosing(end.akept_of(events)) as shown:
+                    async for event in shown:
+                        yield event
+        yield RunEnded(self._knowing(ports).made_of(end.run))
 
     def go_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """Go on with a decision, and append to the recording if there is one."""
@@ -128,38 +119,33 @@ class AgentRuns:
                 )
         return self.made_of(ended, run)
 
-    def reply_stream(
-        self, run: AgentRun[_Value], said: UserSpoke
+    def stream_on(
+        self, run: AgentRun[_Value], said: UserSpoke | None, decision: ApprovalGiven | None
     ) -> Generator[AgentEvent[_Value], None, None]:
-        """Say something to a run, and yield what happens."""
-        ended: list[Run] = []
+        """Say something to a run or go on with a decision, and yield what happens."""
+        end = StreamEnd()
         with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
+            performer = ports if decision is None else Decided(ports, decision)
             journal = files or self.journal
-            with closing(stream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox)) as events:
-                for event in events:
-                    if isinstance(event, RunEnded):
-                        ended.append(event.run)
-                    else:
-                        yield event
-        yield RunEnded(self.made_of(ended[0], run))
+            yield from end.kept_of(
+                stream_on(run.state, performer, say=said, journal=journal, inbox=self.inbox)
+            )
+        yield RunEnded(self.made_of(end.run, run))
 
-    async def areply_stream(
-        self, run: AgentRun[_Value], said: UserSpoke
+    async def astream_on(
+        self, run: AgentRun[_Value], said: UserSpoke | None, decision: ApprovalGiven | None
     ) -> AsyncGenerator[AgentEvent[_Value], None]:
-        """The async version of :meth:`reply_stream`."""
-        ended: list[Run] = []
+        """The async version of :meth:`stream_on`."""
+        end = StreamEnd()
         with self._resumed(run) as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
+                performer = ports if decision is None else AsyncDecided(ports, decision)
                 journal = files or self.journal
-                async with aclosing(
-                    astream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox)
-                ) as events:
-                    async for event in events:
-                        if isinstance(event, RunEnded):
-                            ended.append(event.run)
-                        else:
-                            yield event
-        yield RunEnded(self.made_of(ended[0], run))
+                events = astream_on(run.state, performer, say=said, journal=journal, inbox=self.inbox)
+                async with aclosing(end.akept_of(events)) as shown:
+                    async for event in shown:
+                        yield event
+        yield RunEnded(self.made_of(end.run, run))
 
     def made_of(self, run: Run, before: Run | None = None) -> AgentRun[Any]:
         """The agent's run, which goes on in this way.

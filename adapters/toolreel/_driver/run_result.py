@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
@@ -20,6 +20,7 @@ from toolreel_core._protocol.effects import AskApproval, Effect
 from toolreel_core._protocol.events import ApprovalGiven, Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Completed, Outcome
+from toolreel_core._protocol.spent import Spent
 from toolreel_core._protocol.state import Settled, State
 
 _SHOWN: Final = 60
@@ -118,7 +119,7 @@ class Run:
 
     @property
     def usage(self) -> RunUsage:
-        """The tokens of all requests so far."""
+        """The tokens of all requests so far, with those of inner agents (``state.tally.by_tools``)."""
         tally = self.state.tally
         return RunUsage(
             tally.prompt_tokens,
@@ -133,9 +134,16 @@ class Run:
     def cost(self) -> float | None:
         """What the run cost: as its provider reports, in its currency, else by the plan's price.
 
-        ``None`` if the cost of one of its replies is unknown; 0 if the provider says that it was free.
+        ``None`` if the cost of one of its replies is unknown; 0 if the provider says that it was free. The
+        runs of inner agents count.
         """
         return self.state.tally.known_cost
+
+    @property
+    def spent(self) -> Spent | None:
+        """Tokens and cost as one value, for a tool that runs an agent itself: ``spend(run.spent)``."""
+        spent, price = self.state.tally.spent, self.state.plan.price
+        return spent if spent is None or price is None else replace(spent, currency=price.currency)
 
     @property
     def messages(self) -> tuple[Message, ...]:

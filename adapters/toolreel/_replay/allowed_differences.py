@@ -5,7 +5,8 @@ folding the journal makes it again, and its fingerprint proves that it is the on
 the recorded one if it has the same place in the run, and both are the same after the rules. A difference that
 no rule explains fails as it does without rules.
 
-A tool's result may differ where the rules allow it in the message that tells it to the model.
+A tool's result, and what the user says in a conversation, may differ where the rules allow it in the message
+that tells it to the model.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from toolreel.cassette._varying.rule import Vary, put_through, varied
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.effects import RunTool, SendRequest, fingerprint
-from toolreel_core._protocol.events import Event, ToolReturned
+from toolreel_core._protocol.events import Event, ToolReturned, UserSpoke
 
 _UNSENT: Final = "-"
 """The place of a result that no request tells: no index of a rule names it, only ``*``."""
@@ -39,6 +40,8 @@ class AllowedDifferences:
 
     def same(self, record: Record, effect: Wanted | None, event: Event) -> bool:
         """Whether an effect of the replay and its answer count as those of a recorded line."""
+        if isinstance(record.event, UserSpoke):
+            return isinstance(event, UserSpoke) and self._same_saying(record.n, record.event, event)
         if record.fp is None or effect is None or not self.same_effect(record, effect):
             return False
         return record.event == event or self._same_result(record, effect, event)
@@ -67,25 +70,29 @@ class AllowedDifferences:
         was = record.event
         if not (isinstance(effect, RunTool) and isinstance(was, ToolReturned)):
             return False
-        place = self._place_of_result(record.n, effect.call_id)
-
-        def told(output: str) -> Json:
-            return varied({"messages": {place: {"content": output}}}, self._rules)[0]
-
+        place = self._place(record.n, "tool_call_id", effect.call_id)
         return (
             isinstance(event, ToolReturned)
-            and (was.ref, was.at_ms) == (event.ref, event.at_ms)
-            and told(was.output) == told(event.output)
+            and (was.ref, was.at_ms, was.spent) == (event.ref, event.at_ms, event.spent)
+            and self._told(place, was.output) == self._told(place, event.output)
         )
 
-    def _place_of_result(self, n: int, call_id: str) -> str:
-        """The index of the message with a result in the next recorded request."""
+    def _same_saying(self, n: int, was: UserSpoke, now: UserSpoke) -> bool:
+        place = self._place(n, "content", was.content)
+        return was.at_ms == now.at_ms and self._told(place, was.content) == self._told(place, now.content)
+
+    def _told(self, place: str, content: str) -> Json:
+        """The message at a place, after the rules."""
+        return varied({"messages": {place: {"content": content}}}, self._rules)[0]
+
+    def _place(self, n: int, key: str, value: str) -> str:
+        """The index of the message that has this value, in the next recorded request."""
         for effect in self._effects[n:]:
             if isinstance(effect, SendRequest):
                 body = parse(JsonText(effect.request.body))
                 messages = body.get("messages") if isinstance(body, Mapping) else None
                 for index, message in enumerate(messages if isinstance(messages, list) else []):
-                    if isinstance(message, Mapping) and message.get("tool_call_id") == call_id:
+                    if isinstance(message, Mapping) and message.get(key) == value:
                         return str(index)
         return _UNSENT
 

@@ -27,7 +27,7 @@ from toolreel._driver.timing import NOT_MEASURED, Lap, record
 from toolreel._internal.errors import ForkError
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
-from toolreel._replay.journal_performer import describe
+from toolreel._replay.journal_script import describe
 from toolreel._replay.retrace import Source, Trace, Traced, opened, retrace
 from toolreel._replay.run_underway import Answered, Underway
 from toolreel_core._errors import ReplayMismatch

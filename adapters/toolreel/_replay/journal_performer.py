@@ -9,42 +9,42 @@ the recorded one.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from threading import Lock
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, assert_never
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import aclosing, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, assert_never
 
 from toolreel._driver.aio import arun, aspeak
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
+    AsyncStreamingPerformer,
     AsyncToolHost,
     Endpoint,
     Journal,
     Observer,
     Performer,
+    StreamingPerformer,
     ToolHost,
     Wanted,
     secrets_of,
 )
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run, speak
-from toolreel._driver.timing import NOT_MEASURED, Lap
-from toolreel._journal.format import Record, Recorded
+from toolreel._driver.timing import Lap
+from toolreel._journal.format import Recorded
 from toolreel._journal.withheld_results import is_withheld
-from toolreel_core._errors import ReplayMismatch
+from toolreel._replay.journal_script import JournalScript, timed
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import tag
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
+from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
     CancelRequested,
     Event,
     ReplyReceived,
     RequestFailed,
-    ToolReturned,
     UserSpoke,
 )
+from toolreel_core._replies.streaming.stream import Delta, deltas_in
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
@@ -94,7 +94,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         live: _Performer | None = None,
         allowed: AllowedDifferences | None = None,
     ) -> None:
-        self._script = _Script(recorded, allowed)
+        self._script = JournalScript(recorded, allowed)
         self._endpoint = endpoint
         self._breaks = breaks
         self._tools = tools
@@ -108,6 +108,15 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
     def said_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """What the user said before the recorded answer to an effect, or after the end of an exchange."""
         return self._script.said_before(effect)
+
+    @property
+    def awaits_user(self) -> bool:
+        """Whether the next line is what the user says."""
+        return self._script.awaits_user
+
+    def hear(self) -> None:
+        """Pass over what the user says next, since somebody else says it."""
+        self._script.said_next()
 
     def _cancelled(self, effect: Wanted, event: CancelRequested) -> CancelRequested:
         if isinstance(effect, SendRequest):
@@ -128,6 +137,8 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
 
 class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     """A performer that replays a journal; approvals are not asked for again, and waits take no time.
+
+    ``stream(plan, Rehearsal(recorded))`` shows a recorded run again.
 
     :param endpoint: answers requests instead of the journal
     :param breaks: whether the endpoint has a failed exchange for a request; older cassettes do not store
@@ -167,11 +178,25 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
                 answer = self._script.answer(effect, reached)
                 if self._tools is None or is_withheld(answer):
                     return answer
-                return _timed(self._tools.run(effect), record)
+                return timed(self._tools.run(effect), record)
             case AskApproval() | Wait():
                 return self._script.answer(effect, reached)
             case _:
                 assert_never(effect)
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
+        """Each piece of the recorded reply, at once, and last what :meth:`perform` returns.
+
+        What follows the journal comes piece by piece, if ``live`` offers that.
+        """
+        live: object = self._live if self._script.over else None
+        if isinstance(live, StreamingPerformer):
+            with closing(live.stream(effect)) as pieces:
+                yield from pieces
+            return
+        event = self.perform(effect)
+        yield from _pieces(effect, event)
+        yield event
 
 
 class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
@@ -209,144 +234,33 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
                 answer = self._script.answer(effect, reached)
                 if self._tools is None or is_withheld(answer):
                     return answer
-                return _timed(await self._tools.run(effect), record)
+                return timed(await self._tools.run(effect), record)
             case AskApproval() | Wait():
                 return self._script.answer(effect, reached)
             case _:
                 assert_never(effect)
 
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
+        """The async version of :meth:`Rehearsal.stream`."""
+        live: object = self._live if self._script.over else None
+        if isinstance(live, AsyncStreamingPerformer):
+            async with aclosing(live.stream(effect)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            return
+        event = await self.perform(effect)
+        for piece in _pieces(effect, event):
+            yield piece
+        yield event
+
+
+def _pieces(effect: SendRequest, event: Event | None) -> tuple[Delta, ...]:
+    """The pieces in which a reply came, if it was wanted so; of any other, the event is all there is."""
+    if not effect.request.streamed or not isinstance(event, ReplyReceived):
+        return ()
+    return deltas_in(event.body, whole=True)
+
 
 def came_whole(event: Event) -> bool:
     """Whether there was a complete response, which every cassette stores (older ones store no failures)."""
     return not isinstance(event, RequestFailed) or event.failure == "status"
-
-
-def _timed(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
-    """The new event with the recorded time, so that limits on time decide the same."""
-    match record.event:
-        case ReplyReceived() | RequestFailed() | ToolReturned():
-            return replace(event, at_ms=record.event.at_ms)
-        case _:
-            return event
-
-
-class _Reached(NamedTuple):
-    """A line of a journal, and the effect for which it was used."""
-
-    record: Record
-    wanted: str
-    """The effect's fingerprint, or the recorded one where the effect counts as that."""
-
-
-class _Script:
-    """The lines of a journal; each is used once. Thread-safe, since effects run concurrently.
-
-    Most lines answer an effect, and are found by it. What the user said answers none: it is taken when the
-    run comes to its place.
-    """
-
-    def __init__(self, recorded: Recorded, allowed: AllowedDifferences | None) -> None:
-        self._recorded = recorded
-        lines = list(enumerate(recorded.records))
-        self._left = OrderedDict((at, one) for at, one in lines if not isinstance(one.event, UserSpoke))
-        self._said = OrderedDict((at, one.event) for at, one in lines if isinstance(one.event, UserSpoke))
-        """What the user said and the run has not taken yet, by line."""
-        self._places: dict[int, int] = {}
-        """The line that answered each effect, by its ``ref``."""
-        self._allowed = allowed
-        self._lock = Lock()
-
-    @property
-    def over(self) -> bool:
-        """Whether every line has been used."""
-        with self._lock:
-            return not self._left
-
-    def next(self, effect: Wanted) -> _Reached | None:
-        """The line that answers the effect, else the first unused one; ``None`` after the last.
-
-        Parallel effects may come in any order, so the fingerprint is searched in all unused lines. The first
-        unused line serves for the error message, and for a recorded cancellation.
-        """
-        wanted = fingerprint(effect)
-        with self._lock:
-            first = place = next(iter(self._left), None)
-            if place is not None and self._left[place].fp != wanted:
-                places = (place for place, record in self._left.items() if record.fp == wanted)
-                place = next(places, None)
-            if place is None and first is not None:
-                allowed = self._allowed_at(effect)
-                place = first if allowed is None else allowed
-                wanted = wanted if allowed is None else self._left[place].fp or wanted
-            if place is not None:
-                self._places[effect.ref] = place
-                return _Reached(self._left.pop(place), wanted)
-        if isinstance(effect, AskApproval):
-            return None
-        raise ReplayMismatch(
-            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}; "
-            "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
-        )
-
-    def said_before(self, effect: Wanted | None) -> list[UserSpoke]:
-        """Take what stands before the line that answers an effect; without one, before the first unused."""
-        with self._lock:
-            end = None if effect is None else self._places.get(effect.ref)
-            end = next(iter(self._left), None) if end is None else end
-            return [self._said.pop(at) for at in [*self._said] if end is None or at < end]
-
-    def lap_of(self, effect: Wanted) -> Lap | None:
-        """The times on the line that answered an effect; ``None`` if none did."""
-        with self._lock:
-            place = self._places.get(effect.ref)
-        return None if place is None else self._recorded.records[place].lap or NOT_MEASURED
-
-    def said_next(self) -> UserSpoke | None:
-        """Take the next line, if it is what the user says."""
-        with self._lock:
-            first, at = next(iter(self._left), None), next(iter(self._said), None)
-            return self._said.pop(at) if at is not None and (first is None or at < first) else None
-
-    def _allowed_at(self, effect: Wanted) -> int | None:
-        """The first unused line whose effect counts as this one."""
-        if self._allowed is None:
-            return None
-        same = self._allowed.same_effect
-        return next((place for place, record in self._left.items() if same(record, effect)), None)
-
-    def answer(
-        self, effect: Wanted, reached: _Reached, reply: ReplyReceived | RequestFailed | None = None
-    ) -> Event:
-        """The new reply or the recorded event, if the line answers this very effect."""
-        record = reached.record
-        if (record.kind, record.fp) != (tag(type(effect)), reached.wanted):
-            raise ReplayMismatch(
-                f"{self._recorded.source}, line {record.n + 1}: the run wants {describe(effect)}, but that "
-                f"is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
-                "record again"
-            )
-        return record.event if reply is None else _timed(reply, record)
-
-    def finish(self) -> None:
-        """Check that no line is left."""
-        places = sorted({*self._left, *self._said})
-        if unused := [self._recorded.records[at] for at in places]:
-            raise ReplayMismatch(
-                f"{self._recorded.source}: the run ended, but {len(unused)} recorded events are left, "
-                f"from line {unused[0].n + 1} ({unused[0].kind}) on"
-            )
-
-
-def describe(effect: Wanted) -> str:
-    """A short description of an effect, for messages."""
-    match effect:
-        case SendRequest():
-            return f"a request with {len(effect.request.messages.texts)} messages"
-        case RunTool():
-            return f"{effect.name}({effect.arguments})"
-        case AskApproval():
-            return f"approval of {effect.name}({effect.arguments})"
-        case Wait():
-            return f"to wait {effect.ms} ms"
-        case _:
-            assert_never(effect)

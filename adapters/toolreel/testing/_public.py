@@ -7,7 +7,7 @@ from toolreel.testing._expected_calls import ExpectedCall, call
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
 
 if TYPE_CHECKING:
-    from toolreel.testing._reel import Reel
+    from toolreel.testing._reels.reel import Reel
 
 __all__ = [
     "Claims",
@@ -27,7 +27,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load ``Reel`` on demand: it reads cassettes, which need extras; scripted runs need none."""
     if name == "Reel":
-        from toolreel.testing._reel import Reel
+        from toolreel.testing._reels.reel import Reel
 
         return Reel
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What a tool function can use: :class:`RunContext`, :func:`current_call` and :class:`ToolError`.
+"""What a tool function can use: :class:`RunContext`, :func:`current_call`, :func:`spend`, :class:`ToolError`.
 
 The host fills a parameter that is annotated as ``RunContext[Deps]``; the model does not see it.
 
@@ -13,11 +13,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from toolreel._internal.errors import AdapterError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.spent import Spent
 
 Deps = TypeVar("Deps")
 """Type of the dependencies that the tools of a host share: a database, a client, the current user."""
@@ -78,6 +80,27 @@ class _CallEnd:
     listeners: list[Callable[[], object]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Spending:
+    """What a call has taken of models so far. Any thread of the tool may add to it."""
+
+    known: list[Spent] = field(default_factory=list)
+    underway: int = 0
+    """How many runs of inner agents are underway; until they end, nobody knows what they take."""
+
+    def settle(self, spent: Spent | None) -> None:
+        """Say what a run took that was :func:`spending`."""
+        if spent is not None:
+            self.known.append(spent)
+        self.underway -= 1  # last, since a call at its deadline reads this from another thread
+
+    @property
+    def total(self) -> Spent | None:
+        """All together; of unknown cost while a run is underway. ``None`` if it is nothing."""
+        spent = [*self.known, *(Spent() for _ in range(self.underway))]
+        return reduce(Spent.plus, spent) if spent else None
+
+
 @dataclass(frozen=True, slots=True)
 class RunContext(Generic[Deps]):
     """Context of a call, passed to tools that have a parameter of this type.
@@ -94,6 +117,7 @@ class RunContext(Generic[Deps]):
     """When the call times out, on ``time.monotonic``; ``None`` for never."""
     on_progress: ProgressListener = ignore_progress
     _end: _CallEnd = field(default_factory=_CallEnd, compare=False, repr=False)
+    spending: Spending = field(default_factory=Spending, compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -147,22 +171,51 @@ def current_call() -> CurrentCall:
 
     :raises AdapterError: outside of a tool call
     """
+    return _context("current_call").call
+
+
+def spend(spent: Spent | None) -> None:
+    """Say what the call that this thread or task is running took of a model that the tool asked itself.
+
+    The run counts it: in its usage, its cost and its limits. A tool that runs an agent writes
+    ``spend(run.spent)``; :meth:`toolreel.Agent.as_tool` does it by itself.
+
+    :param spent: is added to what the call has said before; ``None`` is nothing
+    :raises AdapterError: outside of a tool call
+    """
+    context = _context("spend")
+    if spent is not None:
+        context.spending.known.append(spent)
+
+
+def spending() -> Spending:
+    """What the current call has taken, to which a run begins to add: :meth:`Spending.settle` it at the end.
+
+    Outside of a tool call, nobody counts it.
+    """
+    context = _CURRENT.get(None)
+    begun = Spending() if context is None else context.spending
+    begun.underway += 1
+    return begun
+
+
+def _context(asked: str) -> RunContext[Any]:
     context = _CURRENT.get(None)
     if context is None:
         raise AdapterError(
-            "current_call: no tool call is running here; call it inside a tool that PythonTools or "
+            f"{asked}: no tool call is running here; call it inside a tool that PythonTools or "
             "AsyncPythonTools runs, and run your own threads in contextvars.copy_context()"
         )
-    return context.call
+    return context
 
 
 @contextmanager
-def running(context: RunContext[Any] | RunTool) -> Generator[None, None, None]:
+def running(context: RunContext[Any] | RunTool) -> Generator[RunContext[Any], None, None]:
     """Set the current call while its tool runs."""
     if isinstance(context, RunTool):
         context = RunContext(None, CurrentCall(context.name, context.call_id, context.key, context.turn))
     token = _CURRENT.set(context)
     try:
-        yield
+        yield context
     finally:
         _CURRENT.reset(token)

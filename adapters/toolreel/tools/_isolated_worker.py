@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 from toolreel.tools._call_context import ToolError, running
@@ -43,9 +44,15 @@ def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
     """The output of the requested call, and the traceback of an unexpected exception."""
     details = (request["name"], JsonText(request["arguments"]), request["key"], request["turn"])
     effect = RunTool(0, request["call_id"], *details)
+    with running(effect) as context:
+        answer = _answer(request, effect)
+    spent = context.spending.total
+    return answer if spent is None else {**answer, "spent": asdict(spent)}
+
+
+def _answer(request: Mapping[str, Any], effect: RunTool) -> Mapping[str, Json]:
     try:
-        with running(effect):
-            return {"output": succeeded(effect, _call(request, effect), request["ok_key"]).output}
+        return {"output": succeeded(effect, _call(request, effect), request["ok_key"]).output}
     except ToolError as error:
         return {"output": failure(effect, error).output}
     except Exception as error:  # noqa: BLE001 - every exception of a tool is reported

@@ -1,10 +1,11 @@
-"""What a reply adds to the tally: its tokens, and what it cost as far as anybody knows."""
+"""What a reply or a tool adds to the tally: tokens, and what they cost as far as anybody knows."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
 
+from toolreel_core._protocol.spent import Spent
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.reply import Reply, Usage
 from toolreel_core._settings.price import Price
@@ -25,6 +26,15 @@ def counted_reply(state: State, reply: Reply) -> State:
     if usage.cost is None and price is not None:
         usage = replace(usage, cost=_cost(usage, price))
     return state.but(tally=state.tally.read(usage))
+
+
+def counted_spending(state: State, spent: Spent | None) -> State:
+    """The state with what a tool took of models in its tally."""
+    if spent is None:
+        return state
+    price = state.plan.price
+    known = spent if price is None else spent.in_currency(price.currency)
+    return state.but(tally=state.tally.spend(known))
 
 
 def _cost(usage: Usage, price: Price) -> float | None:

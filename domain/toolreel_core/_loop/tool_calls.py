@@ -22,6 +22,7 @@ from toolreel_core._loop.admission import (
     run_tool,
 )
 from toolreel_core._loop.budgets import tool_calls_left, tool_calls_spent
+from toolreel_core._loop.counted_reply import counted_spending
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
@@ -117,6 +118,7 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     Stays in ``AwaitingTools`` while calls are running, then leads on as :func:`run_calls` does.
     """
     (returned,) = [flight for flight in phase.running if flight.ref == event.ref]
+    state = counted_spending(state, event.spent)
     own_limit = state.plan.tools.by_name[returned.call.name].max_output_bytes
     limit = state.plan.config.max_tool_output_bytes if own_limit is None else own_limit
     untrusted = _untrusted(state, returned.call)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import sound
 from toolreel_core._protocol.outcome import FailureKind
+from toolreel_core._protocol.spent import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class ToolReturned:
     output: str
     """JSON text: an envelope (``{"ok": ...}``), an object or any other value."""
     at_ms: int | None = None
+    spent: Spent | None = None
+    """What the tool took of models; the tally and the limits of the run count it. The model is not told."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "output", sound(self.output))

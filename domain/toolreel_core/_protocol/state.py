@@ -7,7 +7,7 @@ Every class here is frozen, so a step returns a new state, which shares its hist
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from pyrsistent import PMap, pmap
@@ -20,6 +20,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Outcome
+from toolreel_core._protocol.spent import Spent
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.reply import Usage
 from toolreel_core._tools.result_envelope import Envelope
@@ -130,6 +131,9 @@ class Tally:
     """Replies with a known cost."""
     unpriced: int = 0
     """Replies whose cost nobody knows."""
+    by_tools: Spent | None = None
+    """What tools have taken of models, such as the runs of inner agents: part of the tokens, costs and
+    replies above, not of :attr:`turns` and calls. ``None`` if they took nothing."""
 
     @property
     def known_cost(self) -> float | None:
@@ -138,6 +142,23 @@ class Tally:
             return None
         # A state that was stored before replies were counted has its cost alone.
         return self.cost if self.priced else self.cost or None
+
+    @property
+    def spent(self) -> Spent | None:
+        """What all replies took, for whoever bills this run; ``None`` without a reply."""
+        if not self.priced + self.unpriced:
+            return None
+        return Spent(
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.cost if self.priced else None,
+            self.cached_tokens,
+            self.reasoning_tokens,
+            self.prompt_audio_tokens,
+            self.completion_audio_tokens,
+            self.priced,
+            self.unpriced,
+        )
 
     def read(self, usage: Usage) -> Tally:
         """This tally plus the tokens and the cost of one more reply."""
@@ -157,6 +178,23 @@ class Tally:
             self.completion_audio_tokens + usage.completion_audio_tokens,
             self.priced + (usage.cost is not None),
             self.unpriced + (usage.cost is None),
+            self.by_tools,
+        )
+
+    def spend(self, spent: Spent) -> Tally:
+        """This tally plus what a tool has taken of models."""
+        return replace(
+            self,
+            prompt_tokens=self.prompt_tokens + spent.prompt_tokens,
+            completion_tokens=self.completion_tokens + spent.completion_tokens,
+            cost=self.cost + (spent.cost or 0.0),
+            cached_tokens=self.cached_tokens + spent.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + spent.reasoning_tokens,
+            prompt_audio_tokens=self.prompt_audio_tokens + spent.prompt_audio_tokens,
+            completion_audio_tokens=self.completion_audio_tokens + spent.completion_audio_tokens,
+            priced=self.priced + spent.priced,
+            unpriced=self.unpriced + spent.unpriced,
+            by_tools=spent if self.by_tools is None else self.by_tools.plus(spent),
         )
 
     def since(self, before: Tally) -> Tally:
@@ -176,6 +214,7 @@ class Tally:
             self.completion_audio_tokens - before.completion_audio_tokens,
             self.priced - before.priced,
             self.unpriced - before.unpriced,
+            _without(self.by_tools, before.by_tools),
         )
 
     def counted(self, turns: int = 0, tool_calls: int = 0, failed_calls: int = 0) -> Tally:
@@ -195,7 +234,12 @@ class Tally:
             self.completion_audio_tokens,
             self.priced,
             self.unpriced,
+            self.by_tools,
         )
+
+
+def _without(spent: Spent | None, part: Spent | None) -> Spent | None:
+    return spent if spent is None or part is None else spent.minus(part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""Agents as tools of others: the outer record has the answers, a folder has the inner records."""
+"""Agents as tools of others: the outer record has answers and costs, a folder has the inner records."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 import trio
 
-from toolreel import Agent, AgentRun, read_journal, replay, tool
+from tests.patience import HANG
+from toolreel import Agent, AgentRun, Price, Spent, read_journal, replay, tool
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core import BudgetSpent, ConversationSpent, CostUnknown
 
 ASKS = calling(("ask_agent", {"prompt": "How many pins?"}))
 ON: list[Callable[..., AgentRun[Any]]] = [
@@ -34,6 +37,11 @@ def order(part: str) -> str:
     return part
 
 
+def rest() -> None:
+    """Rest for long: as long as any test waits."""
+    time.sleep(HANG)
+
+
 def agent(*script: Any, **settings: Any) -> Agent[Any]:  # noqa: ANN401 - whatever an agent takes
     return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
 
@@ -50,13 +58,14 @@ def using(answer: object) -> object:
 
 
 @pytest.mark.parametrize("run", ON)
-def test_the_result_has_the_answer_and_what_it_took(run: Callable[..., AgentRun[Any]]) -> None:
+def test_the_result_has_the_answer_and_the_outer_run_pays(run: Callable[..., AgentRun[Any]]) -> None:
     inner = agent(using(saying("Four.")), instructions="Count parts.")
-    outer = agent(ASKS, saying("There are four."), tools=[inner.as_tool()])
+    outer = agent(using(ASKS), using(saying("There are four.")), tools=[inner.as_tool()])
     ended = run(outer, "Pins?")
-    took = {"turns": 1, "prompt_tokens": 30, "completion_tokens": 5, "cost": 0.5}
-    assert [result["data"] for result in told(ended)] == [{"answer": "Four.", "took": took}]
+    assert [result["data"] for result in told(ended)] == [{"answer": "Four."}]
     assert ended.text == "There are four."
+    assert (ended.usage.prompt_tokens, ended.usage.completion_tokens, ended.cost) == (90, 15, 1.5)
+    assert ended.state.tally.by_tools == Spent(30, 5, 0.5)
     (definition,) = outer.plan("?").tools.definitions
     assert (definition.name, definition.description) == ("ask_agent", "Count parts.")
 
@@ -86,7 +95,7 @@ def test_a_run_without_an_answer_is_an_error_of_the_call(
 ) -> None:
     inner = agent(*script, **settings)
     ended = agent(ASKS, saying("I don't know."), tools=[inner.as_tool()]).run("Pins?")
-    assert [code in json.dumps(result) and "took" in json.dumps(result) for result in told(ended)] == [True]
+    assert [code in json.dumps(result) for result in told(ended)] == [True]
 
 
 @pytest.mark.parametrize("run", ON)
@@ -106,3 +115,58 @@ def test_the_outer_recording_replays_alone_and_names_the_inner_ones(
     assert told(run(again, "Pins?"))[0]["data"]["answer"] == "Five."
     names = sorted(each.name for each in (tmp_path / "inner").iterdir())
     assert names == [f"{key}-2.journal.jsonl", f"{key}.journal.jsonl"]
+
+
+@pytest.mark.parametrize("run", ON)
+def test_agents_in_agents_are_billed_once_each(run: Callable[..., AgentRun[Any]], tmp_path: Path) -> None:
+    clerk = agent(using(saying("Four.")), using(saying("Five.")))
+    asks_again = calling(("ask_agent", {"prompt": "Shims?"}))
+    chief = agent(using(ASKS), using(asks_again), using(saying("Nine.")), tools=[clerk.as_tool()])
+    outer = agent(using(ASKS), using(saying("There are nine.")), tools=[chief.as_tool()])
+    ended = run(outer, "Parts?", record=tmp_path / "outer")
+    assert (ended.usage.total_tokens, ended.cost) == (7 * 35, 3.5)
+    assert ended.state.tally.by_tools == Spent(150, 25, 2.5, priced=5)
+    assert replay(tmp_path / "outer").run.state == ended.state
+
+
+@pytest.mark.parametrize("run", ON)
+@pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
+def test_a_limit_of_costs_holds_for_the_whole_tree(run: Callable[..., AgentRun[Any]], limit: str) -> None:
+    def outer(inner: Agent[Any], cost: float) -> Agent[Any]:
+        config = {limit: cost, "reports_cost": "yes"}
+        return agent(using(ASKS), using(saying("Four.")), tools=[inner.as_tool()], config=config)
+
+    assert run(outer(agent(using(saying("Four."))), 1.1), "Pins?").text == "Four."
+    spent = run(outer(agent(using(saying("Four."))), 1.0), "Pins?")
+    assert isinstance(spent.outcome, BudgetSpent if limit == "max_cost" else ConversationSpent)
+    unknown = run(outer(agent(saying("Four.")), 10.0), "Pins?")
+    assert unknown.outcome == CostUnknown(1, 10.0)
+    assert unknown.cost is None
+
+
+@pytest.mark.parametrize("run", ON)
+def test_an_inner_run_that_its_deadline_ends_makes_the_cost_unknown(
+    run: Callable[..., AgentRun[Any]],
+) -> None:
+    slow = agent(using(calling(("rest", {}))), saying("Late."), tools=[rest])
+    outer = agent(using(ASKS), using(saying("No.")), tools=[slow.as_tool(deadline_ms=200)])
+    ended = run(outer, "Pins?")
+    assert "TOOL_TIMEOUT" in json.dumps(told(ended))
+    assert ended.state.tally.by_tools == Spent()
+    assert (ended.text, ended.cost) == ("No.", None)
+
+
+def test_an_inner_run_without_any_reply_costs_nothing() -> None:
+    inner = agent(Lost("connect", "down"), config={"max_tries": 1})
+    ended = agent(using(ASKS), using(saying("No.")), tools=[inner.as_tool()]).run("Pins?")
+    assert (ended.state.tally.by_tools, ended.cost) == (None, 1.0)
+
+
+def test_a_cost_in_another_currency_is_not_added() -> None:
+    inner = agent(using(saying("Four.")), price=Price(2, 8, currency="EUR"))
+    script = (using(ASKS), using(saying("Four.")))
+    dollars = agent(*script, tools=[inner.as_tool()], price=Price(2, 8)).run("Pins?")
+    assert dollars.cost is None
+    inner = agent(using(saying("Four.")), price=Price(2, 8, currency="EUR"))
+    euros = agent(*script, tools=[inner.as_tool()], price=Price(2, 8, currency="EUR")).run("Pins?")
+    assert euros.cost == 1.5

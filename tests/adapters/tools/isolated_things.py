@@ -12,8 +12,9 @@ import time
 from datetime import date, timedelta
 from pathlib import Path
 
-from toolreel.tools._call_context import RunContext, ToolError, current_call
+from toolreel.tools._call_context import RunContext, ToolError, current_call, spend
 from toolreel.tools._python.tool import tool
+from toolreel_core._protocol.spent import Spent
 
 
 @tool(isolated=True)
@@ -34,6 +35,14 @@ def which() -> list[str | int]:
     """Say which call this is, and in which process."""
     call = current_call()
     return [call.name, call.call_id, call.key, call.turn, os.getpid()]
+
+
+def ask(cost: float | None) -> str:
+    """Ask a model, and say what that took; without a cost, fail after it."""
+    spend(Spent(10, 4, cost))
+    if cost is None:
+        raise ToolError("no answer")
+    return "done"
 
 
 def refuse() -> None:

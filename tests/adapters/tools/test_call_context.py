@@ -7,9 +7,10 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal.errors import AdapterError
-from toolreel.tools._call_context import CurrentCall, RunContext, current_call, running
+from toolreel.tools._call_context import CurrentCall, RunContext, current_call, running, spend, spending
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.spent import Spent
 
 
 def effect(name: str) -> RunTool:
@@ -63,3 +64,28 @@ def test_listeners_hear_of_the_end_once_and_late_ones_at_once() -> None:
     context.end()
     context.on_end(lambda: heard.append("late"))
     assert heard == ["first", "late"]
+
+
+def test_outside_of_a_call_nothing_can_be_spent() -> None:
+    assert complaint(AdapterError, lambda: spend(Spent(1))).startswith("spend: no tool call is running here;")
+    spending().settle(Spent(1))
+
+
+def test_what_a_tool_spends_adds_up_and_what_is_underway_is_unknown() -> None:
+    totals: list[Spent | None] = []
+    with running(effect("a")) as context:
+        spend(None)
+        totals.append(context.spending.total)
+        spend(Spent(10, cost=0.5))
+        inner, other = spending(), spending()
+        totals.append(context.spending.total)
+        inner.settle(Spent(5, cost=0.25))
+        other.settle(None)
+        totals.append(context.spending.total)
+    assert totals == [None, Spent(10, cost=0.5, unpriced=2), Spent(15, cost=0.75, priced=2)]
+
+
+def test_a_call_inside_a_call_spends_its_own() -> None:
+    with running(effect("outer")) as outer, running(effect("inner")) as inner:
+        spend(Spent(10))
+    assert (outer.spending.total, inner.spending.total) == (None, Spent(10))

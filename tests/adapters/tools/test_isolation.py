@@ -25,6 +25,7 @@ from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._protocol.spent import Spent
 
 REMEDY = "Do not repeat the call as it was: try other arguments, or another way."
 
@@ -35,6 +36,12 @@ def apart(function: Callable[..., object], isolated: bool | Isolation = True) ->
 
 def died(name: str, why: str) -> ToolReturned:
     return failing("INTERNAL_ERROR", f"{name} did not return: {why}. {REMEDY}")
+
+
+def test_what_a_tool_spends_in_a_process_of_its_own_is_counted() -> None:
+    tools = apart(things.ask)
+    assert tools.run(call("ask", cost=0.5)) == ToolReturned(4, '"done"', spent=Spent(10, 4, 0.5))
+    assert tools.run(call("ask", cost=None)).spent == Spent(10, 4)
 
 
 def test_a_tool_in_a_process_of_its_own_reads_and_returns_like_any_other(

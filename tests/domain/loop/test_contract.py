@@ -81,9 +81,11 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
+from toolreel_core._protocol.spent import Spent
 from toolreel_core._protocol.state import AwaitingReply, Settled
 from toolreel_core._schema.validation import Violation
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.faults import (
     arguments_too_deep,
@@ -373,6 +375,45 @@ def test_a_limited_cost_that_nobody_knows_stops_the_next_request(limit: str) -> 
     goes_on: tuple[Turn, ...] = (asks(calling(LOOKS), LOOKED), *DONE)
     book(unknown_cost="allow", **{limit: 0.5}).play(*one, *goes_on)
     book(**{limit: 0.5}).play(asks(), *DONE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "outcome"),
+    [
+        ({"max_total_tokens": 141}, None),
+        ({"max_total_tokens": 140}, BudgetSpent("tokens", 140, 140)),
+        ({"max_conversation_tokens": 140}, ConversationSpent("tokens", 140, 140)),
+        ({"max_cost": 0.76}, None),
+        ({"max_cost": 0.75}, BudgetSpent("cost", 0.75, 0.75)),
+        ({"max_conversation_cost": 0.75}, ConversationSpent("cost", 0.75, 0.75)),
+    ],
+)
+def test_what_a_tool_spends_on_models_counts_in_the_budgets(
+    settings: dict[str, float], outcome: Outcome | None
+) -> None:
+    end: tuple[Turn, ...] = (finishes(outcome),) if outcome else (asks(calling(LOOKS), LOOKED), *DONE)
+    asked = (asks(), replies_with(body_of(None, LOOKS) | USED), RUNS_LOOK)
+    played = book(**settings).play(*asked, returns(1, Spent(30, 10, 0.25)), *end)
+    assert played.state.tally.by_tools == Spent(30, 10, 0.25)
+
+
+@pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
+def test_a_cost_of_a_tool_that_nobody_knows_stops_the_next_request(limit: str) -> None:
+    asked = (asks(), replies_with(body_of(None, LOOKS) | USED), RUNS_LOOK)
+    book(**{limit: 5}).play(*asked, returns(1, Spent(30, 10, unpriced=2)), finishes(CostUnknown(2, 5)))
+    goes_on: tuple[Turn, ...] = (asks(calling(LOOKS), LOOKED), *DONE)
+    book(unknown_cost="allow", **{limit: 5}).play(*asked, returns(1, Spent(30, 10)), *goes_on)
+    priced = replace(PLAN, price=Price(2, 8))
+    in_euros = returns(1, Spent(30, 10, 0.25, currency="EUR"))
+    book(priced, **{limit: 5}).play(*asked, in_euros, finishes(CostUnknown(1, 5)))
+
+
+def test_of_tools_that_run_at_once_each_counts_what_it_spent() -> None:
+    spent = Spent(30, 10, 0.25)
+    both = (of("call_b", returns(1, spent)), of("call_a", returns(1, spent)))
+    asked = (asks(), replies_calling(LOOKS, READS), RUNS_LOOK, RUNS_READ, *both)
+    played = book(parallel_tools=True).play(*asked, asks(calling(LOOKS, READS), LOOKED, HAS_READ), *DONE)
+    assert played.state.tally.by_tools == Spent(60, 20, 0.5, priced=2)
 
 
 def test_an_answer_that_uses_up_a_budget_is_an_answer_all_the_same() -> None:

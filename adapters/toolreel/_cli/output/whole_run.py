@@ -27,6 +27,7 @@ from toolreel_core._conversation.message import (
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._protocol.codec import encode
 from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
+from toolreel_core._protocol.state import Tally
 
 _ROLES: Final[Mapping[type[Message], str]] = {
     SystemMessage: "system",
@@ -71,17 +72,23 @@ def show_outcome(console: Console, run: Run) -> None:
         if outcome.value is not None:
             labelled(console, "value", outcome.value, "bold")
     words, _ = describe_outcome(outcome)
+    tokens = f"{tally.prompt_tokens} + {tally.completion_tokens} tokens{_by_tools(tally)}"
     labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
     cost = cost_in_words(run)
     counts = (
         counted(tally.turns, "turn"),
         counted(tally.tool_calls, "tool call"),
         f"{tally.failed_calls} failed",
-        f"{tally.prompt_tokens} + {tally.completion_tokens} tokens",
+        tokens,
         cost and f"cost {cost}",
         str(run.timing),
     )
     labelled(console, "", ", ".join(filter(None, counts)), "dim")
+
+
+def _by_tools(tally: Tally) -> str:
+    spent = tally.by_tools
+    return f", {spent.prompt_tokens} + {spent.completion_tokens} of them by tools" if spent else ""
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:

@@ -164,7 +164,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 def _replay(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
     """Replay the recording instead of calling the server."""
     from toolreel._cli.output.progress import RunProgress
-    from toolreel.testing._reel import rerun
+    from toolreel.testing._reels.reel import rerun
 
     with redirect_stdout(sys.stderr), RunProgress() as progress:
         done = rerun(plan, ReelFiles(path), driver=driver, observe=progress)

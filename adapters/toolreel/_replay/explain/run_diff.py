@@ -52,8 +52,8 @@ class TurnPair:
         return self.a == self.b
 
 
-_BEHIND_COST: Final = ("priced", "unpriced")
-"""Counts that only say whether the cost is known, which its absence says already."""
+_BEHIND_COST: Final = ("priced", "unpriced", "by_tools")
+"""Counts that only say whether the cost is known, which its absence says already, and parts of others."""
 
 
 @dataclass(frozen=True, slots=True)

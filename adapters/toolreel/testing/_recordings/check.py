@@ -21,9 +21,9 @@ from toolreel._secrets.scanned_texts import interaction_texts, leaks_at, line_te
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile, interaction_dicts
 from toolreel.cassette._open_cassette import Recording
-from toolreel.testing._journal_snapshot import ReelJournal
 from toolreel.testing._recordings.found_recordings import Group, found_in
 from toolreel.testing._recordings.names_in_tests import names_in, reel_tests
+from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol.codec import VERSION
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
 from toolreel._internal.errors import MissingExtra
@@ -23,6 +24,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._protocol.spent import Spent
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
@@ -137,6 +139,13 @@ class Call:
 
     def run(self) -> ToolReturned:
         """Call a sync tool in this thread."""
+        return self._billed(self._run())
+
+    async def arun(self) -> ToolReturned:
+        """Await an async tool."""
+        return self._billed(await self._arun())
+
+    def _run(self) -> ToolReturned:
         try:
             with running(self._context):
                 if self._isolated is not None:
@@ -145,8 +154,7 @@ class Call:
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             return self._failed(error)
 
-    async def arun(self) -> ToolReturned:
-        """Await an async tool."""
+    async def _arun(self) -> ToolReturned:
         function = cast("Callable[..., Awaitable[object]]", self._tool.function)
         try:
             with running(self._context):
@@ -166,7 +174,12 @@ class Call:
             how = f"{how} and was stopped"
         if not repeatable:
             how = f"{how}; it may {'still have' if self._isolated is None else 'have had'} effects"
-        return timeout_event(self._effect, how, safe_to_repeat=repeatable)
+        return self._billed(timeout_event(self._effect, how, safe_to_repeat=repeatable))
+
+    def _billed(self, event: ToolReturned) -> ToolReturned:
+        """The event with what the tool has said that it took of models."""
+        spent = self._context.spending.total
+        return event if spent is None else replace(event, spent=spent)
 
     def _keywords(self) -> dict[str, object]:
         return self._tool.arguments.read(self._effect.name, keywords(self._effect), self._context)
@@ -187,7 +200,9 @@ class Call:
     def _answered(self, response: Mapping[str, Json]) -> ToolReturned:
         if trace := response.get("trace"):
             self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
-        return ToolReturned(self._effect.ref, str(response["output"]))
+        spent = cast("Mapping[str, Any] | None", response.get("spent"))
+        bill = None if spent is None else Spent(**spent)
+        return ToolReturned(self._effect.ref, str(response["output"]), spent=bill)
 
     def _failed(self, error: Exception) -> ToolReturned:
         killed = isinstance(error, Crash) and self._context.cancelled

@@ -17,7 +17,8 @@ from toolreel._journal.format import MemoryJournal
 from toolreel.cassette._varying.rule import Vary
 from toolreel.testing._assertions import assert_reel
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reel import LiveSide, Reel
+from toolreel.testing._reels.live_side import LiveSide
+from toolreel.testing._reels.reel import Reel
 from toolreel.testing._scripted import calling, saying
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import Tool

@@ -7,82 +7,47 @@ HTTP client.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolreel._driver.aio import arun
 from toolreel._driver.approvers import AsyncLater, Later
-from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
-from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra, VaryError
 from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.allowed_differences import AllowedDifferences
-from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.replay import Driver, run_on
-from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._session import Session
 from toolreel.cassette._stored_exchange import StoredResponse
 from toolreel.cassette._varying.rule import Vary, distinct
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._journal_snapshot import ReelJournal
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
+from toolreel.testing._reels.live_side import LiveSide
+from toolreel.testing._reels.reel_journal import ReelJournal
+from toolreel.testing._reels.runs import Talk, arun_in, aspeak_in, run_in, speak_in
+from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import ToolLike
-from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
 
 try:
     import httpx
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-try:
-    import anyio.to_thread
-except ImportError:
-    raise MissingExtra.of("http", "anyio") from None
-
 if TYPE_CHECKING:
+    from toolreel._agent.agent import Agent
+    from toolreel._agent.agent_run import Value_co
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
+    from toolreel.testing._reels.agents import ReelAgent
 
 _REPLAY_URL: Final = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
-
-
-@dataclass(frozen=True, slots=True)
-class LiveSide:
-    """The server to record from."""
-
-    base_url: str | None = field(default=None, repr=False)
-    api_key_env: str | None = None
-    """Name of the environment variable that holds the key."""
-
-    @property
-    def api_key(self) -> str:
-        """The key, if there is one."""
-        return os.environ.get(self.api_key_env or "", "").strip()
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        """Values to keep out of recordings."""
-        return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), self.api_key)
-
-    @property
-    def key_notice(self) -> str:
-        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
-        return key_notice(str(self.api_key_env), self.api_key)
 
 
 class Reel:
@@ -111,6 +76,9 @@ class Reel:
         self._session: Session | None = None
         self._journals: list[ReelJournal] = []
         self._endpoint: HttpEndpoint | None = None
+        self._secrets: dict[str, str] = {}
+        self.talks: Final[list[Talk]] = []
+        """The runs so far, with what goes on with them."""
 
     @property
     def base_url(self) -> str:
@@ -208,6 +176,19 @@ class Reel:
         key = self.live.api_key_env if self.recording else None
         return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
 
+    def agent(self, agent: Agent[Value_co]) -> ReelAgent[Value_co]:
+        """The agent, with runs that go through the reel: ``reel.agent(AGENT).run("How many pins?")``.
+
+        Replies to its runs, decisions and streams belong to the same recording. While recording, requests go
+        to the server of the reel, without one to that of the agent. Tools and ``approve`` are asked in a
+        replay, too.
+
+        :raises ConfigError: if the agent has an endpoint of its own
+        """
+        from toolreel.testing._reels.agents import ReelAgent  # most reels have none
+
+        return ReelAgent(agent, self)
+
     def journal(self, plan: Plan) -> ReelJournal:
         """The journal of the next run, for a driver of your own; checked at the end of the test."""
         path = self.files.journal(len(self._journals) + 1)
@@ -232,25 +213,14 @@ class Reel:
         :param tools_in_replay: whether a replay executes tools; use false for tools with side effects
         :raises toolreel.ReplayMismatch: if the run differs from the recording
         """
-        _check_tools(plan, tools, recording=self.recording)
-        host = PythonTools(tools) if isinstance(tools, Iterable) else tools
-        journal = self.journal(plan)
-        if journal.recorded is None:
-            clock = SystemClock() if self.recording else InstantClock()
-            ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
-            return run(plan, ports, journal=journal, observe=observe)
-        tape = self._replayed_tape()
-        rehearsal = Rehearsal(
-            journal.recorded,
-            endpoint=TapedEndpoint(tape) if tape else None,
-            breaks=breaks_in(tape),
-            tools=host if tools_in_replay else None,
-            allowed=journal.allowed,
+        return run_in(
+            self,
+            plan,
+            tools,
+            approver=approver or Later(),
+            observe=observe,
+            tools_in_replay=tools_in_replay,
         )
-        done = run(plan, rehearsal, journal=journal, observe=observe)
-        rehearsal.finish()
-        journal.check()
-        return done
 
     async def arun(
         self,
@@ -262,26 +232,26 @@ class Reel:
         tools_in_replay: bool = True,
     ) -> Run:
         """The async version of :meth:`run`, for asyncio and trio."""
-        _check_tools(plan, tools, recording=self.recording)
-        host = _awaited(tools)
-        journal = self.journal(plan)
-        if journal.recorded is None:
-            clock = AsyncSystemClock() if self.recording else ImmediateClock(InstantClock())
-            async with self.async_endpoint() as live:
-                ports = AsyncPorts(live, host or AsyncPythonTools(), approver or AsyncLater(), clock)
-                return await arun(plan, ports, journal=journal, observe=observe)
-        tape = self._replayed_tape()
-        rehearsal = AsyncRehearsal(
-            journal.recorded,
-            endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
-            breaks=breaks_in(tape),
-            tools=host if tools_in_replay else None,
-            allowed=journal.allowed,
+        return await arun_in(
+            self,
+            plan,
+            tools,
+            approver=approver or AsyncLater(),
+            observe=observe,
+            tools_in_replay=tools_in_replay,
         )
-        done = await arun(plan, rehearsal, journal=journal, observe=observe)
-        rehearsal.finish()
-        journal.check()
-        return done
+
+    def speak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
+        """Say something to a run of this reel: it begins the next exchange, in the same journal.
+
+        :param run: as :meth:`run` or :meth:`speak` returned it; tools and approver are those of :meth:`run`
+        :raises toolreel.ReplayMismatch: if the exchange differs from the recording; names it
+        """
+        return speak_in(self, run, content, observe)
+
+    async def aspeak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
+        """The async version of :meth:`speak`."""
+        return await aspeak_in(self, run, content, observe)
 
     def finish(self) -> None:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
@@ -301,18 +271,22 @@ class Reel:
         if self._journals and over and not self.recording:
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
 
+    def keep_secret(self, secrets: Mapping[str, str]) -> None:
+        """Refuse to save a recording that has one of these values, by name."""
+        self._secrets.update(secrets)
+
     def save(self) -> tuple[Path, ...]:
         """Write the recording completely or not at all; return the paths.
 
         :raises SecretFound: if it would contain a secret; nothing is written
         """
         for journal in self._journals:
-            journal.refuse_secrets(self.live.secrets)
+            journal.refuse_secrets(self._known_secrets)
         written = self._save_cassette()
         for stale in self.files.journals[len(self._journals) :]:
             stale.unlink()
         for journal in self._journals:
-            journal.save(self.live.secrets)
+            journal.save(self._known_secrets)
         return (*written, *(journal.path for journal in self._journals))
 
     @property
@@ -328,11 +302,15 @@ class Reel:
         if self._endpoint is not None:
             self._endpoint.close()
 
+    @property
+    def _known_secrets(self) -> dict[str, str]:
+        return self.live.secrets | self._secrets
+
     def _save_cassette(self) -> tuple[Path, ...]:
         if self._session is None or not self._session.recording.grown:
             self.files.cassette.unlink(missing_ok=True)
             return ()
-        self._session.save(self.live.secrets)
+        self._session.save(self._known_secrets)
         return (self.files.cassette,)
 
     def _check_exists(self) -> None:
@@ -354,11 +332,11 @@ class Reel:
         """What may differ from a recorded run; ``None`` without rules."""
         if recorded is None:
             return None
-        tape = self._replayed_tape()
+        tape = self.replayed_tape()
         rules = tape.rules.all if tape else distinct(self._vary, self._shared)
         return AllowedDifferences(recorded, rules) if rules else None
 
-    def _replayed_tape(self) -> Recording | None:
+    def replayed_tape(self) -> Recording | None:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""
         return self._opened().recording if self.files.cassette.exists() else None
 
@@ -374,25 +352,3 @@ def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Obs
     reel.finish()
     reel.close()
     return done
-
-
-class _ThreadedTools:
-    """Async wrapper of a blocking tool host."""
-
-    def __init__(self, tools: PythonTools) -> None:
-        self._tools = tools
-
-    async def run(self, effect: RunTool) -> ToolReturned:
-        return await anyio.to_thread.run_sync(self._tools.run, effect)
-
-
-def _awaited(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
-    if isinstance(tools, PythonTools):
-        return _ThreadedTools(tools)
-    return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
-
-
-def _check_tools(plan: Plan, tools: object, *, recording: bool) -> None:
-    if recording and tools is None and plan.tools.definitions:
-        names = ", ".join(plan.tools.names)
-        raise ConfigError(f"recording runs the tools of the plan for real ({names}): give them to the run")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel.cassette._request_diff import first_change
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText, parse
+from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.events import Event, UserSpoke
+from toolreel_core._protocol.state import Settled
 
 
 class ReelJournal:
@@ -44,16 +47,27 @@ class ReelJournal:
         self._kept.append((effect, event))
         self._memory.record(effect, event)
 
-    def check(self) -> None:
+    @property
+    def exchange(self) -> int:
+        """The number of the exchange that a conversation has come to, from 1."""
+        number, at = 1, start(self._plan)
+        for _, event in self._kept:
+            number += isinstance(event, UserSpoke) and isinstance(at.state.phase, Settled)
+            at = step(at.state, event)
+        return number
+
+    def check(self, *, whole: bool = True) -> None:
         """Fail if the events differ from the recorded ones.
 
         The plan is not compared: a changed limit that has no effect is not a difference.
 
+        :param whole: whether the run is over; else the recorded events may go on
         :raises ReplayMismatch: at the first difference
         """
         if self.recorded is None:
             return
         was, now = self.recorded.text.splitlines()[1:], self._memory.lines[1:]
+        was = was if whole else was[: len(now)]
         for number, (old, new) in enumerate(zip_longest(was, now), 1):
             if old != new and not self._allows(number):
                 raise ReplayMismatch(f"{self.path}: {_difference(number, old, new)}")
@@ -92,3 +106,15 @@ def _difference(number: int, old: str | None, new: str | None) -> str:
     return (
         f"event {number} is not the recorded one; first change: {place}\n  recorded: {was}\n  now:      {now}"
     )
+
+
+@contextmanager
+def naming_exchange(journal: ReelJournal | None) -> Generator[None]:
+    """Say in which exchange of a conversation a replay differs, unless it is the first."""
+    try:
+        yield
+    except ReplayMismatch as error:
+        number = 1 if journal is None else journal.exchange
+        if number == 1:
+            raise
+        raise ReplayMismatch(f"exchange {number} of the conversation: {error}") from None

@@ -1,0 +1,161 @@
+"""Agents in a reel: their requests go through its recording, and each of their runs has a journal in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Generic, Unpack, cast
+
+from toolreel._agent.agent import Agent
+from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.inbox import Incoming
+from toolreel._driver.performer import AsyncPorts, ImmediateClock, Ports
+from toolreel._driver.ports import Observer
+from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
+from toolreel.tools._python.tool import Tool
+from toolreel_core._conversation.chat_form import Messages
+from toolreel_core._errors import ConfigError
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._tools.tool_definition import ToolFlags
+
+if TYPE_CHECKING:
+    from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+    from toolreel.testing._reels.reel import Reel
+
+
+class ReelAgent(Generic[Value_co]):
+    """An agent in a reel, from :meth:`Reel.agent`; each method is that of :class:`toolreel.Agent`."""
+
+    def __init__(self, agent: Agent[Value_co], reel: Reel) -> None:
+        if agent.endpoint is not None:
+            raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
+        self._agent = agent
+        self._reel = reel
+
+    def run(
+        self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
+    ) -> AgentRun[Value_co]:
+        """Run; ``reply`` goes on with the conversation, in the same recording."""
+        agent, journal = self._begun(prompt)
+        return agent.run(prompt, journal=journal, observe=observe, inbox=inbox)
+
+    async def arun(
+        self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
+    ) -> AgentRun[Value_co]:
+        """The async version of :meth:`run`."""
+        agent, journal = self._begun(prompt)
+        return await agent.arun(prompt, journal=journal, observe=observe, inbox=inbox)
+
+    def stream(
+        self, prompt: Messages, *, inbox: Incoming | None = None
+    ) -> Generator[AgentEvent[Value_co], None, None]:
+        """Run like :meth:`run`, and yield what there is to show."""
+        agent, journal = self._begun(prompt, streams=True)
+        return agent.stream(prompt, journal=journal, inbox=inbox)
+
+    def astream(
+        self, prompt: Messages, *, inbox: Incoming | None = None
+    ) -> AsyncGenerator[AgentEvent[Value_co], None]:
+        """The async version of :meth:`stream`."""
+        agent, journal = self._begun(prompt, streams=True)
+        return agent.astream(prompt, journal=journal, inbox=inbox)
+
+    def as_tool(self, name: str = "ask_agent", description: str = "", **flags: Unpack[ToolFlags]) -> Tool:
+        """This agent as a tool of another; its requests are in the same cassette."""
+        return _InReel.of(self._agent, self._reel, None).as_tool(name, description, **flags)
+
+    def _begun(self, prompt: Messages, *, streams: bool = False) -> tuple[_InReel[Value_co], ReelJournal]:
+        journal = self._reel.journal(self._agent.plan(prompt, streams=streams))
+        return _InReel.of(self._agent, self._reel, journal), journal
+
+
+class _InReel(Agent[Value_co]):
+    """The agent of one run, with ports of its reel."""
+
+    __slots__ = ("_journal", "_reel")
+    _reel: Reel
+    _journal: ReelJournal | None
+
+    @classmethod
+    def of(cls, agent: Agent[Value_co], reel: Reel, journal: ReelJournal | None) -> _InReel[Value_co]:
+        """The same agent in a reel."""
+        settings: dict[str, Any] = {
+            each.name: getattr(agent, each.name) for each in fields(agent) if each.init
+        }
+        made = cls(**settings)
+        # Agents are frozen.
+        object.__setattr__(made, "_reel", reel)
+        object.__setattr__(made, "_journal", journal)
+        if reel.recording:
+            reel.keep_secret(made.secrets)
+        return made
+
+    @contextmanager
+    def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - as of the base
+        with super().ports(transport or self._reel.transport) as ports:
+            clock = ports.clock if self._reel.recording else InstantClock()
+            endpoint = _Located(cast("HttpEndpoint", ports.endpoint), self._journal)
+            yield replace(ports, endpoint=endpoint, clock=clock)
+
+    @asynccontextmanager
+    async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - as of the base
+        async with super().aports(transport or self._reel.async_transport) as ports:
+            clock = ports.clock if self._reel.recording else ImmediateClock(InstantClock())
+            endpoint = _AsyncLocated(cast("AsyncHttpEndpoint", ports.endpoint), self._journal)
+            yield replace(ports, endpoint=endpoint, clock=clock)
+
+    def _connection(self) -> dict[str, Any]:
+        """The server of the reel, if it has one; while recording else that of the agent."""
+        reel = self._reel
+        if reel.recording and not reel.live.base_url:
+            return super()._connection()
+        key = reel.live.api_key_env if reel.recording else None
+        return {"base_url": reel.base_url, "api_key": None, "api_key_env": key, "headers": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """An endpoint that says in which exchange of a conversation a request is not the recorded one."""
+
+    endpoint: HttpEndpoint
+    journal: ReelJournal | None
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        return dict(self.endpoint.secrets)
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        with naming_exchange(self.journal):
+            return self.endpoint.send(effect)
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+        with naming_exchange(self.journal), closing(self.endpoint.stream(effect)) as pieces:
+            yield from pieces
+
+
+@dataclass(frozen=True, slots=True)
+class _AsyncLocated:
+    """The async version of :class:`_Located`."""
+
+    endpoint: AsyncHttpEndpoint
+    journal: ReelJournal | None
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        return dict(self.endpoint.secrets)
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        with naming_exchange(self.journal):
+            return await self.endpoint.send(effect)
+
+    async def stream(
+        self, effect: SendRequest
+    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+        with naming_exchange(self.journal):
+            async with aclosing(self.endpoint.stream(effect)) as pieces:
+                async for piece in pieces:
+                    yield piece

@@ -1,0 +1,118 @@
+"""Recorded runs as streams: the events that were shown, and what follows the record piece by piece."""
+
+from __future__ import annotations
+
+from contextlib import aclosing, closing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from tests.adapters.driver.immediate import ImmediateTools
+from tests.servers.chat_server import Answer, replying, serving
+from tests.servers.chat_server import streaming as pieces
+from toolreel import (
+    AsyncPorts,
+    AsyncRehearsal,
+    CancelRequested,
+    LoopConfig,
+    MemoryJournal,
+    Plan,
+    Ports,
+    PythonTools,
+    Rehearsal,
+    StreamEvent,
+    TextDelta,
+    astream,
+    parse_journal,
+    stream,
+)
+from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel.cassette import RecordTransport, recording, replaying
+from toolreel.http import HttpEndpoint
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying, streaming
+
+
+def stock(part: str) -> int:
+    """How many of a part there are."""
+    return len(part)
+
+
+TOOLS = PythonTools([stock])
+ASKS = calling(("stock", {"part": "pin"}))
+
+
+def plan(**config: Any) -> Plan:  # noqa: ANN401 - settings
+    config = {"stream": "always", **config}
+    return Plan.of(model="m", messages="How many?", tools=TOOLS.surface, config=LoopConfig.of(config))
+
+
+SCRIPTS: list[Any] = [
+    [ASKS, streaming("Three ", "pins.")],
+    [Lost("connect", "down"), ASKS, saying("Three.")],
+    [streaming("<think>So</think>Three ", "pi", finish=""), streaming("Three.")],
+]
+
+
+def recorded(script: Any, journal: MemoryJournal, wanted: Plan) -> list[StreamEvent]:  # noqa: ANN401 - a scripta script
+    return list(stream(wanted, Ports(ScriptedEndpoint(script), TOOLS), journal=journal))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("config", [{}, {"stream": "final"}, {"stream": "never"}])
+def test_a_rehearsal_shows_what_the_run_showed(script: Any, config: dict[str, Any]) -> None:  # noqa: ANN401 - a scripta script
+    wanted = plan(**config)
+    journal, again, awaited = (MemoryJournal(wanted) for _ in range(3))
+    shown = recorded(script, journal, wanted)
+    tape = parse_journal(journal.text)
+    assert list(stream(wanted, Rehearsal(tape), journal=again)) == shown
+
+    async def listed() -> list[StreamEvent]:
+        return [event async for event in astream(wanted, AsyncRehearsal(tape), journal=awaited)]
+
+    assert anyio.run(listed) == shown
+    assert journal.text == again.text == awaited.text
+
+
+def test_a_cassette_shows_it_too(tmp_path: Path) -> None:
+    wanted, shown = plan(), list[StreamEvent]()
+    journal = MemoryJournal(wanted)
+    answers: list[Answer] = [replying(ASKS), pieces(streaming("Three ", "pins."))]
+    with serving(*answers) as server, recording(tmp_path / "tape.yaml") as tape:
+        endpoint = HttpEndpoint(server.url, transport=RecordTransport(tape, httpx.HTTPTransport()))
+        with endpoint:
+            shown += stream(wanted, Ports(endpoint, TOOLS), journal=journal)
+    with replaying(tmp_path / "tape.yaml") as tape:
+        rehearsal = Rehearsal(parse_journal(journal.text), endpoint=TapedEndpoint(tape), tools=TOOLS)
+        assert list(stream(wanted, rehearsal)) == shown
+
+
+def test_what_follows_the_record_comes_piece_by_piece() -> None:
+    wanted = plan()
+    journal = MemoryJournal(wanted)
+    with closing(stream(wanted, Ports(ScriptedEndpoint([ASKS]), TOOLS), journal=journal)) as events:
+        next(event for event in events if type(event).__name__ == "ToolResult")
+    text = "".join(journal.text.splitlines(keepends=True)[:3])
+    tape = parse_journal(text)
+
+    def live() -> Ports:
+        return Ports(ScriptedEndpoint([streaming("Three ", "pins.")]), TOOLS)
+
+    goes_on = MemoryJournal(wanted)
+    with closing(stream(wanted, Rehearsal(tape, live=live()), journal=goes_on)) as events:
+        assert next(event.text for event in events if isinstance(event, TextDelta)) == "Three "
+    assert parse_journal(goes_on.text).events[:2] == tape.events
+    assert isinstance(parse_journal(goes_on.text).events[-1], CancelRequested)
+
+    async def first() -> str:
+        ports = AsyncPorts(ImmediateEndpoint(live().endpoint), ImmediateTools(TOOLS))
+        async with aclosing(astream(wanted, AsyncRehearsal(tape, live=ports), journal=goes_on)) as events:
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    return event.text
+        raise AssertionError("there was no text")
+
+    assert anyio.run(first) == "Three "
