@@ -17,7 +17,7 @@ from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Effect
+from toolreel_core._protocol.effects import Effect, RequestPurpose
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._replies.calls.tool_call import ToolCall
@@ -39,7 +39,9 @@ class AwaitingReply:
     attempt: int = 1
     """The number of this attempt, counted from 1; retries of one turn count up."""
     tools_sent: bool = True
-    """Whether the model may call tools in its reply."""
+    """Whether the model may call tools in its reply; while a summary is awaited, in that of the next turn."""
+    purpose: RequestPurpose = "turn"
+    """Whether it waits for the model's turn, or for a summary that the next turn needs."""
 
 
 @dataclass(frozen=True, slots=True)
