@@ -107,7 +107,7 @@ def summary_request(state: State, draft: Draft) -> Request:
         if _tokens(state, request) <= _allowed(state) or (length <= _SHORTEST and len(old) <= 1):
             return request
         if length > _SHORTEST:
-            length = max(length // 2, _SHORTEST)
+            length = max(length * 3 // 4, _SHORTEST)
         else:
             old = _with_fewer(old)
 

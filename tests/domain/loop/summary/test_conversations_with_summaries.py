@@ -405,3 +405,25 @@ def test_repairs_of_a_reply_with_a_summary_are_noted() -> None:
     at = fold(plan(), [ReplyReceived(1, 200, canonical({"message": {"content": TEXT}}))])
     assert RepairApplied(1, "TOP_LEVEL_MESSAGE") in at.notes
     assert rejected(at.notes) == []
+
+
+def test_of_many_short_messages_the_oldest_are_left_out_of_the_request() -> None:
+    said = [AssistantMessage(f"Step {number}.") for number in range(3_000)]
+    at = start(plan(messages=(HI, SUMMARY, *said), window=2_000))
+    effect = request_in(at)
+    assert effect.purpose == "summary"
+    (message,) = effect.request.messages.messages
+    text = message.content
+    assert len(text) // 4 <= 1_500
+    assert f"> {TEXT}\n" in text
+    assert "> Step 0.\n" not in text
+    assert "> Step 2800.\n" in text
+    assert [*at.state.messages.outgoing][-1] == said[-1]
+
+
+def test_long_messages_are_cut_in_the_request() -> None:
+    said = [AssistantMessage(letter * 9_000) for letter in "abc"]
+    effect = request_in(start(plan(messages=(HI, *said, QUESTIONS[0]))))
+    (message,) = effect.request.messages.messages
+    assert "characters left out]" in message.content
+    assert 2_000 <= len(message.content) // 4 <= 3_000
