@@ -87,6 +87,8 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "a reply that is no complete summary is not taken: the policies that follow shorten the history": (
         "test_what_is_no_summary_is_not_taken_and_the_next_policy_shortens",
         "test_a_summary_that_uses_up_its_limit_counts_as_cut",
+        "test_the_reasoning_before_a_summary_is_no_part_of_it",
+        "test_a_summary_that_looks_like_a_call_is_taken_only_where_answers_are_too",
         "test_without_another_policy_a_run_ends_and_what_the_user_says_next_tries_again",
         "test_an_earlier_summary_stays_where_a_new_one_comes_to_nothing",
         "test_repairs_of_a_reply_with_a_summary_are_noted",

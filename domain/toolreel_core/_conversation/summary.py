@@ -70,7 +70,7 @@ def is_question(message: Message) -> bool:
 
 def summary_message(text: str) -> UserMessage:
     """The message that goes out instead of those that the text summarises."""
-    return UserMessage(f"{_HEAD}{text.strip()}")
+    return UserMessage(f"{_HEAD}{text}")
 
 
 def request_text(task: Sequence[Passage], old: Sequence[Passage], length: int, words: int) -> str:

@@ -109,7 +109,7 @@ class Tally:
     """The counters of a run, over all exchanges of a conversation."""
 
     turns: int = 0
-    """Requests sent, not counting retries."""
+    """Turns of the model: requests sent, not counting retries and those for a summary."""
     tool_calls: int = 0
     """Calls that reached a tool."""
     failed_calls: int = 0

@@ -31,7 +31,7 @@ from toolreel_core._conversation.summary import (
 from toolreel_core._jsontext.canonical import Json
 
 HI, AGAIN, SAID = UserMessage("hi"), UserMessage("Once more."), AssistantMessage("Hello.")
-EARLIER = summary_message(" They met. \n")
+EARLIER = summary_message("They met.")
 CALLED = (AssistantMessage("", (SentCall("a", "ping", "{}"),)), ToolMessage("a", "pong"))
 MUCH = 10**9
 

@@ -28,7 +28,7 @@ from tests.playbook import (
     tells,
     waits,
 )
-from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._conversation.summary import summary_message
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
@@ -528,7 +528,7 @@ def endings_with_summaries() -> Iterable[Playbook]:
     config = LoopConfig(context_window_tokens=3_500, history_policies=("summarize_old_turns",))
     asked = Plan.of(model="m", messages=[UserMessage("hi"), *answers], config=config)
     quoted = asks_for_summary(*[("Assistant:", answer.content) for answer in answers[:3]], words=437)
-    kept = (UserMessage("hi"), summary_message("They counted."), *answers[3:])
+    kept: tuple[Message, ...] = (UserMessage("hi"), summary_message("They counted."), *answers[3:])
     done = finishes(Completed("Hello."))
     yield Playbook(asked).play(quoted, replies("They counted."), asks(kept=kept), replies("Hello."), done)
     shortened = replace(config, history_policies=(*config.history_policies, "keep_newest_turns"))

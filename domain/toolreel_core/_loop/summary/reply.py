@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolreel_core._conversation.message import Message
 from toolreel_core._conversation.summary import summary_message
 from toolreel_core._loop.counted_reply import counted_reply
 from toolreel_core._loop.next_request import (
@@ -32,15 +31,16 @@ from toolreel_core._protocol.notes import (
     SummaryRejected,
 )
 from toolreel_core._protocol.state import AwaitingReply, State, Step
+from toolreel_core._replies.answers import without_thoughts
 from toolreel_core._replies.reply import Reply, Usage
 from toolreel_core._transforms.neutral_control_tokens import neutralized
 
 _SAMPLE: Final = 200
 """Characters of a summary that its note shows."""
-_SUSPICIOUS: Final = frozenset(
-    {"TEXT_CALL_SUSPECTED", "TEXT_CALL_MALFORMED", "TEXT_CALL_TRUNCATED", "TEXT_CALL_BUILTIN"}
-)
-"""Warnings about a text that is or resembles a call."""
+_UNREAD: Final = frozenset({"TEXT_CALL_MALFORMED", "TEXT_CALL_TRUNCATED", "TEXT_CALL_BUILTIN"})
+"""Warnings about a text that is a call."""
+_SUSPECTED: Final = frozenset({"TEXT_CALL_SUSPECTED"})
+"""The warning about a text that resembles one."""
 
 
 def summary_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
@@ -57,11 +57,12 @@ def summary_received(state: State, phase: AwaitingReply, event: ReplyReceived) -
             return wait(counted, phase, ms, notes)
     options = turn_options(state, tools=phase.tools_sent)
     draft = draft_of(state, options)
-    text = neutralized(reply.content) if state.plan.provider.special_token_guard else reply.content
-    cap = output_cap(request_effect(state, phase).request)
-    if why := _fault(reply, cap) or _excess(draft, text):
+    text = without_thoughts(reply.content).strip()
+    if state.plan.provider.special_token_guard:
+        text = neutralized(text)
+    if why := _fault(reply, state, phase) or _misfit(draft, text):
         return _without(counted, phase, why, notes, reply.usage)
-    return _with(counted, phase, draft.with_summary(text), notes, reply)
+    return _with(counted, phase, draft, text, notes, reply.usage)
 
 
 def summary_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
@@ -76,32 +77,37 @@ def summary_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     return _without(state, phase, "request_failed", (lost,), Usage())
 
 
-def _fault(reply: Reply, cap: int | None) -> str:
+def _fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
     """Why a reply is no summary; empty if it is one."""
-    if reply.calls or not _SUSPICIOUS.isdisjoint(reply.warnings):
+    calls = _UNREAD if state.plan.config.accept_suspected_calls else _UNREAD | _SUSPECTED
+    if reply.calls or not calls.isdisjoint(reply.warnings):
         return "tool_calls"
     if reply.problem is not None:
         return reply.problem.code
+    cap = output_cap(request_effect(state, phase).request)
     # Some servers report ``stop`` for a truncated reply.
     is_cut = reply.finish == "length" or (cap is not None and reply.usage.completion_tokens >= cap)
     return "TRUNCATED" if is_cut else ""
 
 
-def _excess(draft: Draft, text: str) -> str:
-    """``too_long`` if a summary takes more than half of what it stands for: it would save too little."""
+def _misfit(draft: Draft, text: str) -> str:
+    """Why a text is no summary of these turns; empty if it is one.
+
+    If it takes more than half of what it stands for, it saves too little.
+    """
+    if not text:
+        return "EMPTY_RESPONSE"
     return "too_long" if draft.cost(summary_message(text)) * 2 > draft.tokens else ""
 
 
 def _with(
-    state: State, phase: AwaitingReply, kept: tuple[Message, ...], notes: tuple[Note, ...], reply: Reply
+    state: State, phase: AwaitingReply, draft: Draft, text: str, notes: tuple[Note, ...], usage: Usage
 ) -> Step:
-    before = state.messages
+    before, kept = state.messages, draft.with_summary(text)
     after = before.shortened(kept)
     counts = len(before.outgoing), len(kept), before.tokens, after.tokens
-    usage, sample = reply.usage, reply.content.strip()[:_SAMPLE]
-    note = HistorySummarized(
-        turn_of(state, phase), *counts, usage.prompt_tokens, usage.completion_tokens, sample
-    )
+    tokens = usage.prompt_tokens, usage.completion_tokens
+    note = HistorySummarized(turn_of(state, phase), *counts, *tokens, text[:_SAMPLE])
     summarized = state.but(messages=after)
     return send_next_request(summarized, (*notes, note), tools=phase.tools_sent, summarize=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,8 +159,8 @@ def test_a_summary_is_asked_for_without_tools_and_without_the_form_of_an_answer(
     assert isinstance(body, dict)
     messages = body.pop("messages")
     assert body == {"model": "m", "temperature": 0.5, "max_tokens": 1_000}
-    assert isinstance(messages, list)
-    assert [one["role"] for one in messages] == ["user"]
+    assert messages == [json.loads(text) for text in effect.request.messages.texts]
+    assert [type(message) for message in effect.request.messages.messages] == [UserMessage]
     assert load_effect(dump(effect)) == effect
 
 
@@ -232,6 +233,17 @@ def test_what_is_no_summary_is_not_taken_and_the_next_policy_shortens(reply: Tur
 
 
 ASKS_OF_MORE = asks_for_summary(*quoted(*LONG[1:14]), words=501)
+
+
+def test_a_summary_that_looks_like_a_call_is_taken_only_where_answers_are_too() -> None:
+    text = 'Action: ping\nAction Input: {"n": 1}'
+    assert rejected(fold(plan(tools=[PING]), [says(text)]).notes) == ["tool_calls"]
+    assert rejected(fold(plan(tools=[PING], accept_suspected_calls=True), [says(text)]).notes) == []
+
+
+def test_the_reasoning_before_a_summary_is_no_part_of_it() -> None:
+    Playbook(plan()).play(ASKS, replies(f"<think>Hm.</think>\n{TEXT}"), SUMMED, *DONE)
+    assert rejected(fold(plan(), [says("<think>Hm.</think>\n")]).notes) == ["EMPTY_RESPONSE"]
 
 
 def test_a_summary_that_uses_up_its_limit_counts_as_cut() -> None:
@@ -376,7 +388,7 @@ def test_control_tokens_in_a_summary_are_broken_where_the_provider_wants_that() 
 def test_a_summary_comes_from_the_upstream_that_the_run_is_pinned_to() -> None:
     pinned = plan(provider=Provider(pin_upstream=True), messages=LONG[:-2])
     at = fold(pinned, [says("x" * 2_000, provider="Google"), UserSpoke("And now?")])
-    routing = {"order": ["Google"], "allow_fallbacks": False}
+    routing: Tree = {"order": ["Google"], "allow_fallbacks": False}
     assert request_in(at).purpose == "summary"
     assert request_in(at).request.options.text == canonical({"provider": routing})
 
