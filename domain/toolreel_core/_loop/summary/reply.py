@@ -93,11 +93,11 @@ def _fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
 def _misfit(draft: Draft, text: str) -> str:
     """Why a text is no summary of these turns; empty if it is one.
 
-    If it takes more than half of what it stands for, it saves too little.
+    If it takes more than three quarters of what it stands for, it saves too little.
     """
     if not text:
         return "EMPTY_RESPONSE"
-    return "too_long" if draft.cost(summary_message(text)) * 2 > draft.tokens else ""
+    return "too_long" if draft.cost(summary_message(text)) * 4 > draft.tokens * 3 else ""
 
 
 def _with(

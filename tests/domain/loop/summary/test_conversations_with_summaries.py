@@ -216,7 +216,7 @@ def test_old_turns_of_tools_are_quoted_with_their_calls_and_results() -> None:
         (replies_calling(("call_a", "ping", "{}")), "tool_calls"),
         (replies('<tool_call>{"name": "ping", "arguments": {}}</tool_call>'), "tool_calls"),
         (replies("No.", finish="content_filter"), "CONTENT_FILTER"),
-        (replies("z" * 6_000), "too_long"),
+        (replies("z" * 8_000), "too_long"),
         (replies_with({}), "NO_CHOICES"),
         (replies_with({"error": {"code": 400, "message": "too long"}}), "PROVIDER_ERROR"),
         (replies_with({"error": {"code": 503, "message": "busy"}}), "PROVIDER_ERROR"),
