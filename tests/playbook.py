@@ -27,7 +27,14 @@ from typing import TypeAlias, assert_never
 
 import pytest
 
-from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._conversation.summary import Passage, as_task, request_text
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.reducer import start, step
@@ -61,11 +68,13 @@ __all__ = [
     "Playbook",
     "Runs",
     "SeeksApproval",
+    "Summarizes",
     "Turn",
     "Waits",
     "Wanted",
     "approves",
     "asks",
+    "asks_for_summary",
     "at",
     "body_of",
     "calling",
@@ -103,6 +112,17 @@ class Asks:
 
 
 @dataclass(frozen=True, slots=True)
+class Summarizes:
+    """The model is asked for a summary."""
+
+    task: str
+    """What the user said first."""
+    old: tuple[Passage, ...]
+    """What is quoted."""
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
 class Runs:
     """A tool is run."""
 
@@ -134,7 +154,7 @@ class Finishes:
     outcome: Outcome
 
 
-Wanted: TypeAlias = Asks | Runs | SeeksApproval | Waits | Finishes
+Wanted: TypeAlias = Asks | Summarizes | Runs | SeeksApproval | Waits | Finishes
 """An expected effect, less what the script implies."""
 
 Answer: TypeAlias = Callable[[int], Event]
@@ -187,7 +207,7 @@ class Playbook:
         """Play a part of a run."""
         wanted: list[Wanted] = []
         for turn in script:
-            if isinstance(turn, Asks | Runs | SeeksApproval | Waits | Finishes):
+            if isinstance(turn, Asks | Summarizes | Runs | SeeksApproval | Waits | Finishes):
                 wanted.append(turn)
             else:
                 self._compare(wanted)
@@ -220,6 +240,11 @@ class Playbook:
                 self._said = said if kept is None else said.shortened(kept)
                 request = Request(self.plan.model, self._said, self._options(wanted))
                 return SendRequest(self._next_ref(), request)
+            case Summarizes(task, old, words):
+                text = request_text(as_task([Passage("", task)]), old, 10**9, words)
+                asked = Transcript.of([UserMessage(text)], self.plan.form)
+                request = Request(self.plan.model, asked, RequestOptions(self.plan.options))
+                return SendRequest(self._next_ref(), request, "summary")
             case Runs(call_id, name, arguments):
                 return RunTool(self._next_ref(call_id), call_id, name, canonical(arguments))
             case SeeksApproval(call_id, name, arguments):
@@ -250,6 +275,11 @@ def asks(
 ) -> Asks:
     """The model is asked: the conversation so far, and these messages; or of all that, what is kept."""
     return Asks(news, tools, required, None if kept is None else tuple(kept))
+
+
+def asks_for_summary(*old: tuple[str, str], task: str = "hi", words: int = 500) -> Summarizes:
+    """The model is asked for a summary of these passages, each a heading and a text."""
+    return Summarizes(task, tuple(Passage(*each) for each in old), words)
 
 
 def runs(call_id: str, name: str, arguments: Mapping[str, Json]) -> Runs:

@@ -10,6 +10,7 @@ from typing import Final, get_args
 
 from toolreel.testing._scripted import calling, saying
 from toolreel_core import ANSWERS, Event, Plan, State, ToolDefinition, start, step
+from toolreel_core._conversation.message import AssistantMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.events import (
@@ -61,6 +62,13 @@ ENFORCED: Final = Plan.of(
     tools=PLAN.tools,
     config=LoopConfig(tool_use_mode="enforced", nudge_no_tool_calls=1),
 )
+
+FULL: Final = Plan.of(
+    model="m",
+    messages=[UserMessage("hi"), *(AssistantMessage("x" * 4_000) for _ in range(4))],
+    config=LoopConfig(context_window_tokens=4_000, history_policies=("summarize_old_turns",)),
+)
+"""A plan whose first request asks for a summary."""
 
 DOWN: Final = RequestFailed(1, "timeout", "too slow")
 LATE: Final = 60_000
@@ -134,6 +142,7 @@ def _replies() -> Iterator[tuple[State, str, Event]]:
         ReplyReceived(1, 200, canonical(saying("Done."))),
     )
     yield _asked(ONE_TURN), "every call is rejected, last turn", _reply("pong")
+    yield _asked(FULL), "a summary", ReplyReceived(1, 200, canonical(saying("They spoke.")))
 
 
 def _failures() -> Iterator[tuple[State, str, Event]]:

@@ -1,5 +1,5 @@
-"""The rules of a run, and the conversations that show each, in
-``tests/domain/loop/test_contract.py`` and ``tests/domain/loop/output/test_final_output.py``.
+"""The rules of a run, and the conversations that show each, in ``tests/domain/loop/test_contract.py``,
+``output/test_final_output.py`` and ``summary/test_conversations_with_summaries.py``.
 
 ``tests.architecture.document`` writes the table into docs/loop-rules.md.
 """
@@ -66,6 +66,43 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_conversation_that_does_not_fit_is_shortened_first_and_stays_stored",
         "test_a_shortened_conversation_has_room_to_grow",
         "test_what_no_policy_makes_fit_is_not_sent",
+    ),
+    "`summarize_old_turns`: before a request that does not fit, the model summarises old turns, which is no "
+    "turn; its tokens and cost count": (
+        "test_a_conversation_that_outgrows_its_window_is_summarised_first",
+        "test_an_earlier_summary_is_summarised_again",
+        "test_old_turns_of_tools_are_quoted_with_their_calls_and_results",
+        "test_its_tokens_and_cost_count_and_it_is_no_turn",
+        "test_a_summary_is_not_asked_for_where_a_policy_before_it_suffices",
+        "test_a_summary_that_cannot_help_is_not_asked_for",
+    ),
+    "the request for a summary has no tools and no form of an answer, and always fits the window": (
+        "test_a_summary_is_asked_for_without_tools_and_without_the_form_of_an_answer",
+        "test_a_limit_of_the_reply_that_is_wide_enough_stays",
+        "test_of_many_short_messages_the_oldest_are_left_out_of_the_request",
+        "test_long_messages_are_cut_in_the_request",
+        "test_a_summary_comes_from_the_upstream_that_the_run_is_pinned_to",
+        "test_transforms_of_a_request_for_a_summary_and_of_its_reply_are_noted",
+    ),
+    "a reply that is no complete summary is not taken: the policies that follow shorten the history": (
+        "test_what_is_no_summary_is_not_taken_and_the_next_policy_shortens",
+        "test_a_summary_that_uses_up_its_limit_counts_as_cut",
+        "test_the_reasoning_before_a_summary_is_no_part_of_it",
+        "test_a_summary_that_looks_like_a_call_is_taken_only_where_answers_are_too",
+        "test_without_another_policy_a_run_ends_and_what_the_user_says_next_tries_again",
+        "test_an_earlier_summary_stays_where_a_new_one_comes_to_nothing",
+        "test_repairs_of_a_reply_with_a_summary_are_noted",
+    ),
+    "while a summary is awaited, a run is retried, cancelled, stored and spoken to as ever": (
+        "test_a_summary_is_retried_like_any_request",
+        "test_a_run_can_be_cancelled_while_it_waits_for_a_summary",
+        "test_a_run_that_waits_for_a_summary_can_be_stored",
+        "test_what_the_user_says_meanwhile_joins_the_next_request",
+        "test_a_long_message_meanwhile_allows_another_summary",
+    ),
+    "a call that the model copies from a summary does not run; control tokens in a summary are broken": (
+        "test_a_call_in_a_summary_does_not_run_where_the_model_repeats_it",
+        "test_control_tokens_in_a_summary_are_broken_where_the_provider_wants_that",
     ),
     "conversations: what the user says after the end begins the next exchange, with limits of its own": (
         "test_after_an_end_the_user_begins_the_next_exchange_with_limits_of_its_own",

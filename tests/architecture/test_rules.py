@@ -7,7 +7,11 @@ from tests.architecture.rules import RULES
 from tests.architecture.source import ROOT
 
 LOOP = ROOT / "tests" / "domain" / "loop"
-CONTRACT = (LOOP / "test_contract.py", LOOP / "output" / "test_final_output.py")
+CONTRACT = (
+    LOOP / "test_contract.py",
+    LOOP / "output" / "test_final_output.py",
+    LOOP / "summary" / "test_conversations_with_summaries.py",
+)
 
 
 def test_every_rule_has_a_test_and_every_test_of_the_contract_its_rule() -> None:

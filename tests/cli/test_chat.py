@@ -123,6 +123,25 @@ def test_the_budget_of_the_conversation_ends_it(tmp_path: Path) -> None:
     assert len(server.seen) == 1
 
 
+def test_old_turns_of_a_long_conversation_are_summarised(tmp_path: Path) -> None:
+    long = ["Delft, they say." * 600, "Or so." * 1_700]
+    script = [*long, "Two long answers about Delft.", "In 1660."]
+    policies = 'history_policies=["summarize_old_turns","keep_newest_turns"]'
+    settings = ("--set", "context_window_tokens=5000", "--set", policies)
+    with serving(*(replying(saying(text)) for text in script)) as server:
+        chat = chatting(server, *settings, "--record", "talk")
+        said = toolreel(*chat, cwd=tmp_path, stdin=b"Who painted it?\nAre you sure?\nWhen?\n")
+    assert said.code == 0, said
+    assert said.stdout.split("\n") == [*long, "In 1660.", ""]
+    assert "turn 3: the window is full, waiting for a summary" in said.stderr
+    assert bodies(server)[-2:] == [["user"], ["user", "user", "user"]]
+    again = toolreel("replay", "talk", cwd=tmp_path)
+    assert again.code == 0, again
+    report = " ".join(again.stdout.split())
+    assert "the window was full: a summary of 3 messages was asked for" in report
+    assert "the summary took 5 to 3 messages" in report
+
+
 def test_ctrl_c_cancels_the_exchange_and_the_conversation_goes_on(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), Answer(delay=60), replying(saying("Fine."))) as server:
         said = interrupted(server, tmp_path, b"Which status?\n", b"How are you?\n")

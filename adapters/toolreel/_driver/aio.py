@@ -25,12 +25,12 @@ from toolreel._driver.ports import (
 from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import AsyncStopwatch, timed_anew
 from toolreel._driver.streaming.events import StreamEvent
-from toolreel._driver.streaming.shown_run import ShownRun
+from toolreel._driver.streaming.shown_run import ShownRun, is_shown
 from toolreel._driver.timing import record
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Finish, SendRequest
+from toolreel_core._protocol.effects import Finish
 from toolreel_core._protocol.events import Event, UserSpoke
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.streaming.stream import Delta
@@ -169,7 +169,7 @@ async def _steps(
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
         timed = timed_anew(timed, at.state)
         answers: Iterable[tuple[Wanted, Event | None]] = ()
-        if streams and isinstance(wanted[0], SendRequest) and isinstance(timed, AsyncStreamingPerformer):
+        if streams and is_shown(wanted[0]) and isinstance(timed, AsyncStreamingPerformer):
             began, first = laps.now(), None
             async with aclosing(timed.stream(wanted[0])) as pieces:
                 async for piece in pieces:

@@ -60,6 +60,7 @@ class Incoming:
         headers: Mapping[str, str],
     ) -> None:
         self._intake = intake
+        self._listener = intake.on_delta if effect.purpose == "turn" else None
         self._exchange = exchange
         self._effect = effect
         self._status = status
@@ -93,7 +94,7 @@ class Incoming:
             return ()
         before = self._stream.progress
         self._stream, deltas = self._stream.feed(self._text.decode(piece))
-        tell(self._intake.on_delta, deltas)
+        tell(self._listener, deltas)
         self._watch(now, progressed=self._stream.progress > before)
         return deltas
 
@@ -106,7 +107,7 @@ class Incoming:
         body = self._decoder.body if self.over else self._decoder.finish()
         event = answered(self._effect.ref, self._status, self._headers, body)
         rest = self._rest(event.body) if isinstance(event, ReplyReceived) and not self.over else ()
-        tell(self._intake.on_delta, rest)
+        tell(self._listener, rest)
         return rest, event
 
     def _watch(self, now: float, *, progressed: bool) -> None:

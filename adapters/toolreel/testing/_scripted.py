@@ -143,7 +143,8 @@ class ScriptedEndpoint:
         yield event
 
     def _reply(self, effect: SendRequest, body: str) -> ReplyReceived:
-        tell(self._on_delta, deltas_in(body, whole=effect.request.streamed))
+        listener = self._on_delta if effect.purpose == "turn" else None
+        tell(listener, deltas_in(body, whole=effect.request.streamed))
         return ReplyReceived(effect.ref, 200, body)
 
     def finish(self) -> None:

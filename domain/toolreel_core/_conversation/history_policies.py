@@ -18,6 +18,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.summary import is_question, is_summary
 from toolreel_core._internal.name_registry import Registry
 from toolreel_core._jsontext.canonical import canonical, either, parse, read, sound
 from toolreel_core._tools.result_envelope import Envelope, envelope_of
@@ -30,7 +31,7 @@ class Turn:
     messages: tuple[Message, ...]
     """In order; at least one."""
     pinned: bool = False
-    """It has to stay: a system message, or what the user said first."""
+    """It has to stay: a system message, what the user said first, or the summary of earlier turns."""
 
     @property
     def head(self) -> Message:
@@ -69,7 +70,7 @@ def turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
             grouped.append([message])
     first = next((at for at, group in enumerate(grouped) if isinstance(group[0], UserMessage)), None)
     return tuple(
-        Turn(tuple(group), at == first or isinstance(group[0], SystemMessage))
+        Turn(tuple(group), at == first or isinstance(group[0], SystemMessage) or is_summary(group[0]))
         for at, group in enumerate(grouped)
     )
 
@@ -162,24 +163,64 @@ def keep_newest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tup
     Where a question goes, its answers go with it, even if less would do: they would read as answers to
     another question.
     """
-    newest, kept, orphaned = _newest(history), list[Turn](), False
+    dropped = _oldest(history, excess, cost)
+    return tuple(turn for at, turn in enumerate(history) if at not in dropped)
+
+
+SUMMARIZE: Final = "summarize_old_turns"
+"""The name of the policy that takes a request to the model."""
+
+
+@register_history_policy(SUMMARIZE)
+def summarize_old_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
+    """The history as it is: a summary is made by the model, which the loop asks for it."""
+    del excess, cost
+    return history
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """A history, parted into what a summary may stand for and what stays as it is."""
+
+    before: tuple[Turn, ...]
+    """What stays, up to the first of the old turns."""
+    old: tuple[Turn, ...]
+    """The old turns, with the earlier summary, if there is one."""
+    after: tuple[Turn, ...]
+    """The rest of what stays."""
+
+
+def parted(history: tuple[Turn, ...], excess: int, cost: Cost) -> Parted:
+    """The history, parted at what :func:`keep_newest_turns` would drop, and the earlier summary."""
+    loose = tuple(replace(turn, pinned=turn.pinned and not is_summary(turn.head)) for turn in history)
+    dropped = _oldest(loose, excess, cost)
+    first = min(dropped, default=len(history))
+    return Parted(
+        history[:first],
+        tuple(turn for at, turn in enumerate(history) if at in dropped),
+        tuple(turn for at, turn in enumerate(history) if at > first and at not in dropped),
+    )
+
+
+def _oldest(history: tuple[Turn, ...], excess: int, cost: Cost) -> frozenset[int]:
+    """The places of the oldest turns, until the excess is gone; see :func:`keep_newest_turns`."""
+    newest, places, orphaned = _newest(history), list[int](), False
     question = max(
-        (at for at, turn in enumerate(history[: newest + 1]) if _is_question(turn)), default=newest
+        (at for at, turn in enumerate(history[: newest + 1]) if is_question(turn.head)), default=newest
     )
     for at, turn in enumerate(history):
-        orphaned = orphaned and not _is_question(turn)
+        orphaned = orphaned and not is_question(turn.head)
         stays = turn.pinned or at == question or at >= newest
-        if stays or (excess <= 0 and not orphaned):
-            kept.append(turn)
-        else:
+        if not stays and (excess > 0 or orphaned):
             excess -= _cost((turn,), cost)
-            orphaned = orphaned or _is_question(turn)
-    return tuple(kept)
+            orphaned = orphaned or is_question(turn.head)
+            places.append(at)
+    return frozenset(places)
 
 
 def _newest(history: tuple[Turn, ...]) -> int:
     """Where the newest turn begins; what is said to the model on top of its results belongs to them."""
-    answers = [at for at, turn in enumerate(history) if not _is_question(turn)]
+    answers = [at for at, turn in enumerate(history) if not is_question(turn.head)]
     if answers and _has_calls(history[answers[-1]]):
         return answers[-1]
     return max(len(history) - 1, 0)
@@ -187,10 +228,6 @@ def _newest(history: tuple[Turn, ...]) -> int:
 
 def _cost(history: tuple[Turn, ...], cost: Cost) -> int:
     return sum(cost(message) for turn in history for message in turn.messages)
-
-
-def _is_question(turn: Turn) -> bool:
-    return isinstance(turn.head, UserMessage)
 
 
 def _has_calls(turn: Turn) -> bool:

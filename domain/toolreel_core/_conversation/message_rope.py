@@ -179,13 +179,16 @@ class Quotable(Sequence[str]):
     """The texts of a history that a model may quote: those of users and tools."""
 
     history: StoredMessages
+    sent: StoredMessages | None = None
+    """What is sent, if that has a text that is not stored: a summary."""
 
     def among(self, *words: str) -> Iterator[str]:
         """A subset of the texts, including all that contain one of the words."""
-        return _quotable_texts(self.history.mentioning(*words))
+        sent = self.sent.mentioning(*words) if self.sent is not None else ()
+        return _quotable_texts(chain(self.history.mentioning(*words), sent))
 
     def __iter__(self) -> Iterator[str]:
-        return _quotable_texts(self.history)
+        return _quotable_texts(chain(self.history, self.sent or ()))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

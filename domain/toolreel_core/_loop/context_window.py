@@ -55,16 +55,23 @@ _TARGET_PERCENT: Final = 75
 later turn, and each time the provider's prompt cache would be lost."""
 
 
-def fit_history(state: State, options: RequestOptions) -> tuple[State, tuple[HistoryShortened, ...]]:
-    """The state whose outgoing history fits the window, as far as the plan's policies can make it."""
+def fit_history(
+    state: State, options: RequestOptions, policies: tuple[str, ...] | None = None
+) -> tuple[State, tuple[HistoryShortened, ...]]:
+    """The state whose outgoing history fits the window, as far as policies can make it.
+
+    :param policies: their names; by default, those of the plan
+    """
     limit, before, applied = input_token_limit(state), state.messages, dict[str, None]()
+    names = state.plan.config.history_policies if policies is None else policies
     # Policies measure stored messages. The message that is sent can be smaller (for example without its old
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
     while limit is not None and estimated_tokens(state, options) > limit:
-        shorter, names = _shortened(state, estimated_tokens(state, options) - limit * _TARGET_PERCENT // 100)
+        excess = estimated_tokens(state, options) - limit * _TARGET_PERCENT // 100
+        shorter, effective = _shortened(state, names, excess)
         if shorter.messages.tokens >= state.messages.tokens:
             break
-        state, applied = shorter, applied | dict.fromkeys(names)
+        state, applied = shorter, applied | dict.fromkeys(effective)
     after = state.messages
     if after is before:
         return state, ()
@@ -72,12 +79,11 @@ def fit_history(state: State, options: RequestOptions) -> tuple[State, tuple[His
     return state, (HistoryShortened(state.tally.turns + 1, tuple(applied), *counts),)
 
 
-def _shortened(state: State, excess: int) -> tuple[State, tuple[str, ...]]:
-    config, form = state.plan.config, state.messages.form
-    tokens = estimator(config.estimator)
+def _shortened(state: State, policies: tuple[str, ...], excess: int) -> tuple[State, tuple[str, ...]]:
+    form, tokens = state.messages.form, estimator(state.plan.config.estimator)
     kept, applied = reduced(
         tuple(state.messages.outgoing),
-        config.history_policies,
+        policies,
         excess,
         lambda message: tokens(written(message, form).text),
     )

@@ -7,15 +7,15 @@ encoded once per run. So the cost of a turn does not grow with the conversation.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final, assert_never
 
-from toolreel_core._jsontext.canonical import Tree, canonical, parse
-from toolreel_core._jsontext.tree_access import merged
+from toolreel_core._conversation.history_policies import SUMMARIZE
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
 from toolreel_core._loop.context_window import fit_history, overflow
 from toolreel_core._loop.finish import settle
+from toolreel_core._loop.summary.request import draft_of, summary_request, wanted_summary
 from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import Request, RequestOptions
+from toolreel_core._plan.request import Request, RequestOptions, pinned
 from toolreel_core._protocol.effects import SendRequest, Wait
 from toolreel_core._protocol.notes import (
     Note,
@@ -24,6 +24,7 @@ from toolreel_core._protocol.notes import (
     QuirkApplied,
     RequestSent,
     RetryPlanned,
+    SummaryRequested,
     TextCallsOff,
     UserMessagesAdded,
 )
@@ -52,25 +53,49 @@ def _unsupported_keys(plan: Plan) -> tuple[str, ...]:
     return tuple(key for key, is_unsent in unsent_keys.items() if is_unsent)
 
 
-def send_next_request(state: State, notes: tuple[Note, ...] = (), *, tools: bool = True) -> Step:
+def send_next_request(
+    state: State, notes: tuple[Note, ...] = (), *, tools: bool = True, summarize: bool = True
+) -> Step:
     """Start a new turn: send the conversation to the model, or end the run at one of its limits.
 
-    Leads to ``AwaitingReply``, or to ``Settled`` with ``max_turns``, ``budget`` or ``context_overflow``.
+    Leads to ``AwaitingReply``, also for a summary that the turn needs, or to ``Settled`` with ``max_turns``,
+    ``budget`` or ``context_overflow``.
 
     :param tools: whether the model may call tools in this turn
+    :param summarize: whether a summary may be asked for first; once a turn is enough, unless the user speaks
     """
     # Shorten before judging the overflow: a history policy may make the request fit.
     tools = tools and not state.memory.tools_dropped and state.plan.sends_tools
     if limit := exhausted_limit(state):
         return settle(state, limit, notes)
     state, added = _with_unsent(state)
-    notes = (*notes, *added)
-    options = _options(state, tools=tools)
-    state, shortened = fit_history(state, options)
+    notes, options = (*notes, *added), turn_options(state, tools=tools)
+    if state.plan.config.context_window_tokens is not None:
+        fitted = _fitted(state, options, notes, tools=tools, summarize=summarize or bool(added))
+        if isinstance(fitted, Step):
+            return fitted
+        state, notes = fitted
+    phase = AwaitingReply(state.next_ref, 1, tools)
+    return _send(state, phase, state.tally.counted(turns=1), options, notes)
+
+
+def _fitted(
+    state: State, options: RequestOptions, notes: tuple[Note, ...], *, tools: bool, summarize: bool
+) -> Step | tuple[State, tuple[Note, ...]]:
+    """The state whose request fits the window; or the step that asks for a summary, or that ends the run."""
+    policies = state.plan.config.history_policies
+    if SUMMARIZE in policies:
+        # A summary costs a request, so it is asked for only where the policies before it do not suffice.
+        at = policies.index(SUMMARIZE)
+        state, shortened = fit_history(state, options, policies[:at])
+        notes, policies = (*notes, *shortened), policies[at + 1 :]
+        overflows = summarize and overflow(state, options) is not None
+        if overflows and (request := wanted_summary(state, options)):
+            return _ask_for_summary(state, AwaitingReply(state.next_ref, 1, tools, "summary"), request, notes)
+    state, shortened = fit_history(state, options, policies)
     if overflowing := overflow(state, options):
         return settle(state, overflowing, (*notes, *shortened))
-    phase = AwaitingReply(state.next_ref, 1, tools)
-    return _send(state, phase, state.tally.counted(turns=1), options, (*notes, *shortened))
+    return state, (*notes, *shortened)
 
 
 def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
@@ -84,10 +109,28 @@ def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
 
 def request_of(state: State, *, tools: bool) -> Request:
     """The request of a state, computed from the state alone; a resumed run builds the same one."""
-    return Request(state.plan.model, state.messages, _options(state, tools=tools))
+    return Request(state.plan.model, state.messages, turn_options(state, tools=tools))
 
 
-def _options(state: State, *, tools: bool) -> RequestOptions:
+def request_effect(state: State, phase: AwaitingReply) -> SendRequest:
+    """The effect whose answer a phase waits for."""
+    match phase.purpose:
+        case "turn":
+            return SendRequest(phase.ref, request_of(state, tools=phase.tools_sent))
+        case "summary":
+            options = turn_options(state, tools=phase.tools_sent)
+            return SendRequest(phase.ref, summary_request(state, draft_of(state, options)), phase.purpose)
+        case _:
+            assert_never(phase.purpose)
+
+
+def turn_of(state: State, phase: AwaitingReply) -> int:
+    """The turn that a request belongs to; one for a summary, to the turn that needs it."""
+    return state.tally.turns if phase.purpose == "turn" else state.tally.turns + 1
+
+
+def turn_options(state: State, *, tools: bool) -> RequestOptions:
+    """The options of a turn's request."""
     bodies = state.plan.bodies
     if state.memory.tools_dropped:
         chosen = bodies.dropped
@@ -97,17 +140,11 @@ def _options(state: State, *, tools: bool) -> RequestOptions:
         chosen = bodies.requiring
     else:
         chosen = bodies.with_tools
-    return _pinned(chosen, state.memory.upstream) if state.memory.upstream else chosen
+    return pinned(chosen, state.memory.upstream) if state.memory.upstream else chosen
 
 
 def _requires_call(plan: Plan) -> bool:
     return plan.config.require_first_call and plan.config.tool_use_mode == "enforced"
-
-
-def _pinned(options: RequestOptions, upstream: str) -> RequestOptions:
-    """The options with OpenRouter's ``provider.order``, which pins requests to one upstream provider."""
-    routing: Tree = {"provider": {"order": [upstream], "allow_fallbacks": False}}
-    return RequestOptions(canonical(merged(cast("Tree", parse(options.text)), routing)))
 
 
 def resend_request(state: State, phase: Waiting) -> Step:
@@ -118,14 +155,16 @@ def resend_request(state: State, phase: Waiting) -> Step:
     if limit := spent_budget(state):
         return settle(state, limit)
     retried = replace(phase.failed, ref=state.next_ref, attempt=phase.failed.attempt + 1)
-    return _send(state, retried, state.tally, _options(state, tools=retried.tools_sent), ())
+    if retried.purpose == "summary":
+        return _ask_for_summary(state, retried, request_effect(state, retried).request, ())
+    return _send(state, retried, state.tally, turn_options(state, tools=retried.tools_sent), ())
 
 
 def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -> Step:
     """Pause before a retry. Leads to ``Waiting``."""
     ref = state.next_ref
     waiting = state.but(phase=Waiting(ref, ms, phase), next_ref=ref + 1)
-    return Step(waiting, (Wait(ref, ms),), (*notes, RetryPlanned(state.tally.turns, phase.attempt, ms)))
+    return Step(waiting, (Wait(ref, ms),), (*notes, RetryPlanned(turn_of(state, phase), phase.attempt, ms)))
 
 
 def _send(
@@ -137,3 +176,13 @@ def _send(
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)] if quirks else ()
     sent_state = state.but(phase=phase, tally=tally, next_ref=phase.ref + 1)
     return Step(sent_state, (SendRequest(phase.ref, request),), (*notes, *applied, sent))
+
+
+def _ask_for_summary(state: State, phase: AwaitingReply, request: Request, notes: tuple[Note, ...]) -> Step:
+    """Ask the model for a summary, which is no turn. Leads to ``AwaitingReply``."""
+    turn, texts, quirks = turn_of(state, phase), request.messages.texts, request.messages.quirks
+    draft = draft_of(state, turn_options(state, tools=phase.tools_sent))
+    asked = SummaryRequested(turn, len(draft.messages), texts.size, request.digest, phase.attempt)
+    applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)]
+    asking = state.but(phase=phase, next_ref=phase.ref + 1)
+    return Step(asking, (SendRequest(phase.ref, request, phase.purpose),), (*notes, *applied, asked))

@@ -138,7 +138,7 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     # Gateways report overload and rate limits with status 200 and an error object in the body. Retry-After
     # belongs to RequestFailed, so there is none here.
     if reply.problem is not None and reply.problem.passing:
-        ms = _retry_delay(counted, phase, None)
+        ms = retry_delay(counted, phase, None)
         if ms is not None:
             return wait(counted, phase, ms, notes)
     pinned, found = _pinned(counted, reply)
@@ -161,7 +161,7 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
         return _continue_with(counted, phase, reply, (lost, *_notes(turn, Received(reply))))
     if phase.tools_sent and refuses_tools(event):
         return _tools_refused(state, event, (lost,))
-    ms = _retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None
+    ms = retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None
     if ms is not None:
         return wait(state, phase, ms, (lost,))
     return settle(state, TransportFailed(event.failure, event.status, event.message), (lost,))
@@ -202,7 +202,7 @@ def _tools_refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) 
     return send_next_request(dropped, (*notes, ToolsDropped(turn, event.message)))
 
 
-def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
+def retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
     """Milliseconds before the next attempt, or ``None`` if there is none."""
     config = state.plan.config
     if phase.attempt >= config.max_tries:

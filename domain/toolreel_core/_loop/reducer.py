@@ -19,11 +19,18 @@ from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.admission import ask_approval, run_tool
 from toolreel_core._loop.conversation import keep, kept, next_exchange
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.next_request import opening_notes, request_of, resend_request, send_next_request
+from toolreel_core._loop.next_request import (
+    opening_notes,
+    request_effect,
+    resend_request,
+    send_next_request,
+    turn_of,
+)
 from toolreel_core._loop.on_reply import reply_received, request_failed
+from toolreel_core._loop.summary.reply import summary_failed, summary_received
 from toolreel_core._loop.tool_calls import approval_given, cancel_running, finish_mid_turn, tool_returned
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Effect, Finish, RunTool, SendRequest, Wait
+from toolreel_core._protocol.effects import Effect, Finish, RunTool, Wait
 from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
@@ -127,7 +134,13 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
     match state.phase:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
-            return reply_received(state, phase, event)
+            match phase.purpose:
+                case "turn":
+                    return reply_received(state, phase, event)
+                case "summary":
+                    return summary_received(state, phase, event)
+                case _:
+                    assert_never(phase.purpose)
         case Idle() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
             return _unawaited(state, event)
         case _:
@@ -142,7 +155,13 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
     match state.phase:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
-            return request_failed(state, phase, event)
+            match phase.purpose:
+                case "turn":
+                    return request_failed(state, phase, event)
+                case "summary":
+                    return summary_failed(state, phase, event)
+                case _:
+                    assert_never(phase.purpose)
         case Idle() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
             return _unawaited(state, event)
         case _:
@@ -191,8 +210,10 @@ def _cancel_requested(state: State, event: CancelRequested) -> Step:
     match state.phase:
         case Idle():
             return settle(state, Cancelled(event.reason))
-        case AwaitingReply() | Waiting():
-            return settle(state, Cancelled(event.reason), (RequestAbandoned(state.tally.turns),))
+        case AwaitingReply() as phase:
+            return settle(state, Cancelled(event.reason), (RequestAbandoned(turn_of(state, phase)),))
+        case Waiting() as phase:
+            return settle(state, Cancelled(event.reason), (RequestAbandoned(turn_of(state, phase.failed)),))
         case AwaitingTools() as phase:
             return cancel_running(state, phase, Cancelled(event.reason))
         case AwaitingApproval() as phase:
@@ -290,7 +311,7 @@ def pending(state: State) -> tuple[Effect, ...]:
         case Idle():
             return ()
         case AwaitingReply() as phase:
-            return (SendRequest(phase.ref, request_of(state, tools=phase.tools_sent)),)
+            return (request_effect(state, phase),)
         case Waiting() as phase:
             return (Wait(phase.ref, phase.ms),)
         case AwaitingTools() as phase:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from toolreel_core._conversation.history_policies import SUMMARIZE
 from toolreel_core._conversation.message_rope import Quotable
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, either, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
@@ -79,11 +80,13 @@ def salvaged(body: str, state: State) -> Reply | None:
 def _quotable(state: State) -> Sequence[str]:
     """Texts of users and tools that the model may quote; empty if calls in text are not parsed.
 
-    A page that a tool fetched may contain a call in text. If the model quotes it, it must not run.
+    A page that a tool fetched may contain a call in text. If the model quotes it, it must not run, not even
+    from a summary.
     """
     if not state.plan.reading.text_dialects:
         return ()
-    return Quotable(state.messages.messages)
+    has_summary = SUMMARIZE in state.plan.config.history_policies
+    return Quotable(state.messages.messages, state.messages.kept if has_summary else None)
 
 
 def _transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never, cast
 
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, quote
@@ -82,6 +82,12 @@ class Request:
         """A SHA-256 chain over the digests of the parts; its cost does not grow with the history."""
         before_options = link(known_chain("", self.model), digest(self.messages.chain))
         return link(before_options, known_digest(self.options.digest))
+
+
+def pinned(options: RequestOptions, upstream: str) -> RequestOptions:
+    """The options with OpenRouter's ``provider.order``, which pins requests to one upstream provider."""
+    routing: Tree = {"provider": {"order": [upstream], "allow_fallbacks": False}}
+    return RequestOptions(canonical(merged(cast("Tree", parse(options.text)), routing)))
 
 
 IgnoredWhy: TypeAlias = Literal["reserved", "with_tools", "without_tools", "unsupported"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Final, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import JsonText, Tree, canonical
 from toolreel_core._jsontext.digest import chain, digest, known_digest, link
@@ -25,6 +25,9 @@ from toolreel_core._protocol.events import (
 )
 from toolreel_core._protocol.outcome import Completed, Outcome
 
+RequestPurpose: TypeAlias = Literal["turn", "summary"]
+"""What a request asks for: the model's next turn, or a summary of old ones, which nobody is shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class SendRequest:
@@ -32,6 +35,7 @@ class SendRequest:
 
     ref: int
     request: Request
+    purpose: RequestPurpose = "turn"
 
 
 @dataclass(frozen=True, slots=True)

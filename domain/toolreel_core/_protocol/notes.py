@@ -63,6 +63,53 @@ class HistoryShortened:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryRequested:
+    """The conversation exceeded the context window, and the model is asked for a summary of old messages."""
+
+    turn: int
+    """The turn that it is needed for."""
+    messages: int
+    """Messages that it shall stand for; of those that are sent, the oldest, except pinned ones."""
+    bytes: int
+    """UTF-8 bytes of the request's messages."""
+    digest: str
+    """The request's digest."""
+    attempt: int = 1
+    """The number of this attempt, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySummarized:
+    """From now on, a summary is sent in place of old messages."""
+
+    turn: int
+    """The turn that it is needed for."""
+    messages_before: int
+    messages_after: int
+    """Messages that are sent, with the summary."""
+    tokens_before: int
+    """Estimated tokens of the messages."""
+    tokens_after: int
+    prompt_tokens: int
+    """Tokens of the request for the summary, as counted by the provider."""
+    completion_tokens: int
+    sample: str
+    """The first 200 characters of the summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRejected:
+    """A summary is not used; the policies that follow shorten the history instead."""
+
+    turn: int
+    """The turn that it was needed for."""
+    why: str
+    """``request_failed``, ``tool_calls``, ``too_long``, or the code of the reply's problem."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class UpstreamPinned:
     """From now on, requests are pinned to the upstream provider of the first reply."""
 
@@ -313,6 +360,9 @@ Note: TypeAlias = (
     | TextCallsOff
     | QuirkApplied
     | HistoryShortened
+    | SummaryRequested
+    | HistorySummarized
+    | SummaryRejected
     | UpstreamPinned
     | RequestSent
     | ReplyRead

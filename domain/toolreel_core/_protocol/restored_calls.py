@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from toolreel_core._conversation.history_policies import SUMMARIZE
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.plan import Plan
@@ -24,10 +25,13 @@ from toolreel_core._protocol.state import (
 )
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._schema.validation import violations
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def check_phase(state: State) -> None:
     """Check that every call that runs, or waits for approval, is one that the plan lets run.
+
+    And that a summary is awaited only where the plan has one made.
 
     :raises CodecError: names the place and the tool
     """
@@ -38,10 +42,21 @@ def check_phase(state: State) -> None:
             if phase.call.arguments != phase.arguments:
                 raise CodecError("value.phase: the arguments to approve are not those of the call")
             _check_call(state.plan, phase.call, "value.phase.call")
-        case Idle() | AwaitingReply() | Waiting() | Settled():
+        case AwaitingReply() as phase:
+            _check_purpose(state.plan.config, phase, "value.phase")
+        case Waiting() as phase:
+            _check_purpose(state.plan.config, phase.failed, "value.phase.failed")
+        case Idle() | Settled():
             pass
         case _:
             assert_never(state.phase)
+
+
+def _check_purpose(config: LoopConfig, phase: AwaitingReply, place: str) -> None:
+    if phase.purpose == "summary" and (
+        SUMMARIZE not in config.history_policies or config.context_window_tokens is None
+    ):
+        raise CodecError(f"{place}.purpose: the plan has no summaries made")
 
 
 def _check_running(plan: Plan, phase: AwaitingTools) -> None:

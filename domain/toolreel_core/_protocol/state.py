@@ -17,7 +17,7 @@ from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Effect
+from toolreel_core._protocol.effects import Effect, RequestPurpose
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._protocol.spent import Spent
@@ -40,7 +40,9 @@ class AwaitingReply:
     attempt: int = 1
     """The number of this attempt, counted from 1; retries of one turn count up."""
     tools_sent: bool = True
-    """Whether the model may call tools in its reply."""
+    """Whether the model may call tools in its reply; while a summary is awaited, in that of the next turn."""
+    purpose: RequestPurpose = "turn"
+    """Whether it waits for the model's turn, or for a summary that the next turn needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class Tally:
     """The counters of a run, over all exchanges of a conversation."""
 
     turns: int = 0
-    """Requests sent, not counting retries."""
+    """Turns of the model: requests sent, not counting retries and those for a summary."""
     tool_calls: int = 0
     """Calls that reached a tool."""
     failed_calls: int = 0

@@ -57,7 +57,7 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
 
     :param repairs: with ``strict``, only a text that is JSON as a whole counts
     """
-    said = text if repairs == "strict" else _without_thoughts(text)
+    said = text if repairs == "strict" else without_thoughts(text)
     found = either(read_text(said, max_depth=max_depth, repairs=repairs))
     if isinstance(found, Reading):
         return Answers((_decoded(found, max_depth, repairs),), whole=True)
@@ -68,7 +68,12 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
     return Answers(tuple(_marked(reading) for reading in within), whole=False, why=found.why)
 
 
-def _without_thoughts(text: str) -> str:
+def without_thoughts(text: str) -> str:
+    """The text behind tagged reasoning.
+
+    >>> without_thoughts("<think>2+2</think>Four.")
+    'Four.'
+    """
     if not has_think_tags(text):
         return text
     from toolreel_core._text_calls.reasoning import thoughts  # noqa: PLC0415 - decoders load slowly

@@ -10,6 +10,7 @@ from tests.playbook import (
     Playbook,
     Turn,
     asks,
+    asks_for_summary,
     body_of,
     calling,
     denies,
@@ -27,7 +28,8 @@ from tests.playbook import (
     tells,
     waits,
 )
-from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
+from toolreel_core._conversation.summary import summary_message
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
@@ -487,6 +489,7 @@ def endings_by_policy() -> Iterable[Playbook]:
 def endings_of_odd_plans() -> Iterable[Playbook]:
     told, done = (UserMessage("x" * 200), AssistantMessage("y" * 200)), finishes(Completed("Hello."))
     shortened = LoopConfig(context_window_tokens=100, history_policies=("keep_newest_turns",))
+    yield from endings_with_summaries()
     history = (UserMessage("hi"), *told, UserMessage("bye"))
     long = Plan.of(model="m", messages=history, config=shortened)
     yield Playbook(long).play(asks(kept=(history[0], history[-1])), replies("Hello."), done)
@@ -518,6 +521,19 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
     yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)
+
+
+def endings_with_summaries() -> Iterable[Playbook]:
+    answers = [AssistantMessage(f"{number} " + "y" * 3_000) for number in range(5)]
+    config = LoopConfig(context_window_tokens=3_500, history_policies=("summarize_old_turns",))
+    asked = Plan.of(model="m", messages=[UserMessage("hi"), *answers], config=config)
+    quoted = asks_for_summary(*[("Assistant:", answer.content) for answer in answers[:3]], words=437)
+    kept: tuple[Message, ...] = (UserMessage("hi"), summary_message("They counted."), *answers[3:])
+    done = finishes(Completed("Hello."))
+    yield Playbook(asked).play(quoted, replies("They counted."), asks(kept=kept), replies("Hello."), done)
+    shortened = replace(config, history_policies=(*config.history_policies, "keep_newest_turns"))
+    less = asks(kept=(UserMessage("hi"), *answers[2:]))
+    yield Playbook(replace(asked, config=shortened)).play(quoted, replies(""), less, replies("Hello."), done)
 
 
 def going_on_until_no_turn_is_left() -> Playbook:

@@ -69,6 +69,7 @@ from toolreel_core._protocol.notes import (
     ContentStripped,
     ExchangeBegan,
     HistoryShortened,
+    HistorySummarized,
     LateAnswer,
     ModelNudged,
     Note,
@@ -85,6 +86,8 @@ from toolreel_core._protocol.notes import (
     RequestSent,
     RetryPlanned,
     RunSettled,
+    SummaryRejected,
+    SummaryRequested,
     TextCallsOff,
     ToolsDropped,
     UpstreamPinned,
@@ -220,6 +223,16 @@ GOLDEN: list[tuple[object, str]] = [
         '{"type":"history_shortened","turn":1,"policies":["a"],"messages_before":9,"messages_after":4,'
         '"tokens_before":90,"tokens_after":40}',
     ),
+    (
+        SummaryRequested(1, 9, 800, "ab"),
+        '{"type":"summary_requested","turn":1,"messages":9,"bytes":800,"digest":"ab"}',
+    ),
+    (
+        HistorySummarized(1, 9, 4, 90, 40, 70, 7, "x"),
+        '{"type":"history_summarized","turn":1,"messages_before":9,"messages_after":4,"tokens_before":90,'
+        '"tokens_after":40,"prompt_tokens":70,"completion_tokens":7,"sample":"x"}',
+    ),
+    (SummaryRejected(1, "too_long"), '{"type":"summary_rejected","turn":1,"why":"too_long"}'),
     (UpstreamPinned(1, "x"), '{"type":"upstream_pinned","turn":1,"upstream":"x"}'),
     (
         RequestSent(1, 2, 30, "ab"),
@@ -314,6 +327,10 @@ GOLDEN: list[tuple[object, str]] = [
     (
         AwaitingReply(1, 2, False),
         '{"type":"awaiting_reply","ref":1,"attempt":2,"tools_sent":false}',
+    ),
+    (
+        AwaitingReply(1, purpose="summary"),
+        '{"type":"awaiting_reply","ref":1,"purpose":"summary"}',
     ),
     (
         Waiting(2, 700, ASKED),

@@ -15,8 +15,16 @@ from toolreel_core._jsontext.canonical import JsonText, canonical, parse
 from toolreel_core._loop.reducer import pending, uncertain
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import AskApproval, RunTool
-from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, Idle, InFlight, State
+from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest
+from toolreel_core._protocol.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    InFlight,
+    State,
+    Waiting,
+)
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.loop_config import LoopConfig
@@ -100,6 +108,28 @@ def test_calls_that_may_run_are_loaded() -> None:
             assert load_state(dump(state)) == state
     idle = replace(State.idle(PLAN), phase=Idle())
     assert load_state(dump(idle)) == idle
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"context_window_tokens": 99}, {"history_policies": ["summarize_old_turns"]}],
+)
+def test_a_summary_that_the_plan_never_has_made_is_refused(settings: dict[str, Any]) -> None:
+    asked = replace(State.idle(replace(PLAN, config=LoopConfig.of(settings))), next_ref=9)
+    phase = AwaitingReply(3, purpose="summary")
+    no_summary = "the plan has no summaries made"
+    assert told(replace(asked, phase=phase)) == f"value.phase.purpose: {no_summary}"
+    assert told(replace(asked, phase=Waiting(4, 1, phase))) == f"value.phase.failed.purpose: {no_summary}"
+
+
+def test_a_summary_of_nothing_can_be_loaded_and_asks_for_one() -> None:
+    config = LoopConfig(context_window_tokens=9, history_policies=("summarize_old_turns",))
+    phase = AwaitingReply(3, purpose="summary")
+    asked = replace(State.idle(replace(PLAN, config=config)), phase=phase, next_ref=9)
+    assert load_state(dump(asked)) == asked
+    (effect,) = pending(asked)
+    assert isinstance(effect, SendRequest)
+    assert (effect.ref, effect.purpose) == (3, "summary")
 
 
 NAMES = ["files.read", "files_read", "pay", "hidden", "rm", "unknown", ""]

@@ -104,6 +104,9 @@ def _words(note: notes.Note) -> str:
         case notes.RequestSent():
             again = f" (try {note.attempt})" if note.attempt > 1 else ""
             return f"turn {note.turn}: waiting for the model{again}"
+        case notes.SummaryRequested():
+            again = f" (try {note.attempt})" if note.attempt > 1 else ""
+            return f"turn {note.turn}: the window is full, waiting for a summary{again}"
         case notes.RetryPlanned():
             return f"turn {note.turn}: no reply, trying again in {note.ms / 1000:.1f} s"
         case notes.CallStarted():

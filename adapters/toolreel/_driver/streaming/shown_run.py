@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Final, assert_never
+from typing import Final, TypeGuard, assert_never
 
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
@@ -11,7 +11,7 @@ from toolreel._driver.streaming.events import NoteMade, RunEnded, ShownEvent, To
 from toolreel._driver.streaming.shown_reply import ShownReply
 from toolreel._driver.timing import Lap, Timing, record
 from toolreel_core._loop.reply_parsing import received
-from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
@@ -75,6 +75,8 @@ class ShownRun:
         turn = before.tally.turns
         match event:
             case ReplyReceived() | RequestFailed():
+                if effect is not None and not is_shown(effect):
+                    return []
                 reply, self._reply = self._reply, self._awaited()
                 return _ended(reply, event, before, self._at.state)
             case ToolReturned():
@@ -94,6 +96,11 @@ class ShownRun:
             *(NoteMade(note) for note in self._at.notes),
             *(ToolStarted(turn, tool.call_id, tool.name, tool.arguments) for tool in tools),
         ]
+
+
+def is_shown(effect: Wanted) -> TypeGuard[SendRequest]:
+    """Whether an effect is a request whose reply is shown; nobody is shown a summary for the model."""
+    return isinstance(effect, SendRequest) and effect.purpose == "turn"
 
 
 def _ended(

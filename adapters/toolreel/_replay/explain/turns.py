@@ -118,6 +118,17 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
         case notes.HistoryShortened():
             counts = f"{note.messages_before} to {note.messages_after} messages"
             return turn.remarked(f"the window was full: {', '.join(note.policies)} took {counts}")
+        case notes.SummaryRequested():
+            again = f", try {note.attempt}" if note.attempt > 1 else ""
+            return turn.remarked(
+                f"the window was full: a summary of {note.messages} messages was asked for{again}"
+            )
+        case notes.HistorySummarized():
+            counts = f"{note.messages_before} to {note.messages_after} messages"
+            tokens = f"{note.tokens_before} to {note.tokens_after} tokens (estimated)"
+            return turn.remarked(f"the summary took {counts}, {tokens}: {note.sample}")
+        case notes.SummaryRejected():
+            return turn.remarked(f"the summary was not used ({note.why})")
         case notes.UpstreamPinned():
             return turn.remarked(f"from now on only {note.upstream} is asked")
         case notes.ReplyRead():

@@ -27,7 +27,7 @@ from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Tree
-from toolreel_core._protocol.notes import Note, RequestSent
+from toolreel_core._protocol.notes import Note, RequestSent, SummaryRequested
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
@@ -145,7 +145,7 @@ def run_with_recorded_answers(job: Job, recording: Recording, base_url: str) -> 
 
     def observe(note: Note, /) -> None:
         nonlocal turn
-        if isinstance(note, RequestSent):
+        if isinstance(note, RequestSent | SummaryRequested):
             turn = note.turn
 
     with HttpEndpoint(base_url, transport=answers) as endpoint:

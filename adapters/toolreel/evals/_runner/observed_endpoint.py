@@ -11,7 +11,7 @@ from toolreel._driver.ports import Endpoint
 from toolreel_core._jsontext.canonical import Json, Tree, read, read_tolerant
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.notes import Note, RequestSent
+from toolreel_core._protocol.notes import Note, RequestSent, SummaryRequested
 from toolreel_core._replies.classification import finish_of
 from toolreel_core._replies.reply import served_in, usage_in
 from toolreel_core._replies.streaming.stream import unstreamed
@@ -32,7 +32,7 @@ class ObservedEndpoint:
 
     def note(self, note: Note) -> None:
         """Take the turn of the next request from the run's notes."""
-        if isinstance(note, RequestSent):
+        if isinstance(note, RequestSent | SummaryRequested):
             self._turn = note.turn
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
