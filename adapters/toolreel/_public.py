@@ -4,6 +4,7 @@ from toolreel._agent.agent import Agent
 from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
+from toolreel._driver.attachments import attach
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.inbox import Inbox
 from toolreel._driver.performer import AsyncPorts, Ports
@@ -121,6 +122,7 @@ from toolreel_core import (
     masked,
     register_transform,
 )
+from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
 
 __all__ = [
     "ANSWERS",
@@ -144,6 +146,8 @@ __all__ = [
     "AsyncRouter",
     "AsyncSystemClock",
     "AsyncToolHost",
+    "Audio",
+    "Blob",
     "CancelRequested",
     "CassetteError",
     "CatalogueError",
@@ -159,10 +163,12 @@ __all__ = [
     "EndpointConfigError",
     "EvalPlanError",
     "Event",
+    "File",
     "FileJournal",
     "Finish",
     "ForkError",
     "Forked",
+    "Image",
     "Inbox",
     "InstantClock",
     "InvalidOutput",
@@ -222,6 +228,7 @@ __all__ = [
     "StreamEvent",
     "SystemClock",
     "SystemMessage",
+    "Text",
     "TextDelta",
     "TextWithdrawn",
     "TokenizerError",
@@ -251,6 +258,7 @@ __all__ = [
     "aspeak",
     "astream",
     "astream_on",
+    "attach",
     "compose",
     "counterfactual",
     "current_call",

@@ -3,15 +3,18 @@
 The first line is a header with versions, plan and digest; each other line is an event:
 ``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it
 answers. Request bodies are not stored: the reducer computes them again, and the fingerprint proves that they
-are the same. A journal that was closed ends with a seal (:mod:`toolreel._journal.seal`).
+are the same. Images, audio and files stand in lines of their own, ``{"blob", "base64"}``, each once and
+before the first event that has it (those of the plan follow the header); other lines have their digest. A
+journal that was closed ends with a seal (:mod:`toolreel._journal.seal`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from toolreel._driver.ports import Wanted
 from toolreel._internal.errors import JournalError
@@ -21,12 +24,16 @@ from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, canonical, either, read
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.blobs import MENTION, blobs_in, by_digest, check_blob, with_blobs
 from toolreel_core._protocol.codec import VERSION, decode_event, decode_plan, encode, tag
 from toolreel_core._protocol.effects import ANSWERS, fingerprint
 from toolreel_core._protocol.events import Event
 
 Lines: TypeAlias = Sequence[Mapping[str, Json]]
 """A journal as parsed JSON, line by line; the first is the header."""
+
+_BLOB_LINE: Final = re.compile(r'^{"blob":"([^"]+)"', re.MULTILINE)
+"""A line begins with a brace nowhere else: a line break in a text is escaped."""
 
 VERSIONS: Final[Versions[Lines]] = Versions("journal", JournalError)
 """The layout of the lines; when the codec of the events gets a new version, so does the journal."""
@@ -73,11 +80,16 @@ class MemoryJournal:
     """A journal in memory; ``text`` is what a file would contain before its seal."""
 
     def __init__(self, plan: Plan) -> None:
-        self.lines = [header_line(plan)]
+        self._blobs = blob_lines(plan)
+        self._events = 0
+        self.lines = [header_line(plan), *self._blobs.values()]
 
     def record(self, effect: Wanted | None, event: Event) -> None:
         """Record an event and the effect that it answers."""
-        self.lines.append(event_line(len(self.lines), effect, event))
+        blobs = blob_lines(event, self._blobs)
+        self._blobs |= blobs
+        self._events += 1
+        self.lines += [*blobs.values(), event_line(self._events, effect, event)]
 
     @property
     def text(self) -> str:
@@ -132,13 +144,17 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
     lines = versions.newest_of(
         [header], found, place
     )  # checks the version before the other lines, which may have another form
-    if rest:
-        trees = [_object(line, f"{source}, line {number}") for number, line in enumerate(rest, 2)]
+    numbers, trees, blobs = _events_and_blobs(rest, source)
+    if trees:
         lines = versions.newest_of([header, *trees], found, place)
     is_newest = found == versions.newest
+    if blobs or MENTION in text:
+        places = (place, *(f"{source}, line {number}" for number in numbers))
+        lines = [_with_blobs(line, blobs, at) for line, at in zip(lines, places, strict=True)]
     plan = _plan(lines[0], place, of_this_version=is_newest)
     records = [
-        _record(line, number - 1, f"{source}, line {number}") for number, line in enumerate(lines[1:], 2)
+        _record(line, n, f"{source}, line {number}")
+        for n, (number, line) in enumerate(zip(numbers, lines[1:], strict=True), 1)
     ]
     if not is_newest:
         text = "\n".join([header_line(plan, versions), *map(canonical, lines[1:]), ""])
@@ -148,15 +164,73 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
 def header_line(plan: Plan, versions: Versions[Lines] = VERSIONS) -> str:
     """The first line of a journal, without a line break."""
     return canonical(
-        {"toolreel_journal": versions.newest, "codec": VERSION, "digest": plan.digest, "plan": encode(plan)}
+        {
+            "toolreel_journal": versions.newest,
+            "codec": VERSION,
+            "digest": plan.digest,
+            "plan": _with_digests(plan),
+        }
     )
 
 
 def event_line(n: int, effect: Wanted | None, event: Event) -> str:
     """The line of an event, without a line break."""
     if effect is None or not isinstance(event, ANSWERS[type(effect)]):
-        return canonical({"n": n, "kind": tag(type(event)), "fp": None, "event": encode(event)})
-    return canonical({"n": n, "kind": tag(type(effect)), "fp": fingerprint(effect), "event": encode(event)})
+        return canonical({"n": n, "kind": tag(type(event)), "fp": None, "event": _with_digests(event)})
+    fp, event_tree = fingerprint(effect), _with_digests(event)
+    return canonical({"n": n, "kind": tag(type(effect)), "fp": fp, "event": event_tree})
+
+
+def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
+    """The lines with the blobs of a plan or an event, by digest.
+
+    :param written: the digests that the journal has already
+    """
+    lines: dict[str, str] = {}
+    for blob in blobs_in(value):
+        if blob.digest not in written and blob.digest not in lines:
+            lines[blob.digest] = canonical({"blob": blob.digest, "base64": blob.base64})
+    return lines
+
+
+def written_blobs(text: str) -> set[str]:
+    """The digests of the blobs that a journal has."""
+    return set(_BLOB_LINE.findall(text))
+
+
+def _with_digests(value: Plan | Event) -> Json:
+    blobs, tree = blobs_in(value), encode(value)
+    return by_digest(tree, blobs)[0] if blobs else tree
+
+
+def _events_and_blobs(
+    lines: Sequence[str], source: str
+) -> tuple[list[int], list[Mapping[str, Json]], dict[str, str]]:
+    """The numbers and the content of the lines with events, and the Base64 of each blob by digest."""
+    numbers: list[int] = []
+    trees: list[Mapping[str, Json]] = []
+    blobs: dict[str, str] = {}
+    for number, line in enumerate(lines, 2):
+        place = f"{source}, line {number}"
+        tree = _object(line, place)
+        match tree:
+            case {"blob": str() as digest, "base64": base64} if len(tree) == 2:
+                try:
+                    blobs[digest] = check_blob(digest, base64, place)
+                except CodecError as error:
+                    raise JournalError(str(error)) from None
+            case _:
+                numbers.append(number)
+                trees.append(tree)
+    return numbers, trees, blobs
+
+
+def _with_blobs(line: Mapping[str, Json], blobs: Mapping[str, str], place: str) -> Mapping[str, Json]:
+    try:
+        tree = with_blobs(line, blobs, place)
+    except CodecError as error:
+        raise JournalError(str(error)) from None
+    return cast("Mapping[str, Json]", tree)
 
 
 def _remedy(path: Path) -> str:

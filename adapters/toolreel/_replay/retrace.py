@@ -12,6 +12,7 @@ from toolreel._driver.run_result import Run
 from toolreel._journal.format import Record, Recorded, read_journal
 from toolreel._replay.replay import recording_files
 from toolreel._replay.run_underway import Underway
+from toolreel_core._conversation.content.part import shown_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.reply_parsing import received
@@ -128,7 +129,7 @@ def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
         case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
         case events.UserSpoke():
-            return f"the user said: {event.content}"
+            return f"the user said: {shown_parts(event.parts) or event.content}"
         case events.RunStarted():
             return "started"
         case _:

@@ -17,6 +17,7 @@ from typing import Any, Final, cast, overload
 
 from pyrsistent import PVector, pvector
 
+from toolreel_core._conversation.content.wire import media_among, stored_content
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -242,9 +243,10 @@ def _message(value: Json) -> Message:
         return _from_parts(*tree)
     match tree["role"]:
         case "tool":
-            return ToolMessage(tree["tool_call_id"], tree["content"], tree.get("name", ""))
+            content, parts = stored_content(tree["content"])
+            return ToolMessage(tree["tool_call_id"], content, tree.get("name", ""), media_among(parts))
         case "user":
-            return UserMessage(tree["content"])
+            return UserMessage(*stored_content(tree["content"]))
         case "system":
             return SystemMessage(tree["content"])
         case _:

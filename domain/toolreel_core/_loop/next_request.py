@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, cast
 
+from toolreel_core._conversation.message import shown_content
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
@@ -77,7 +78,7 @@ def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
     """The state with what the user has said since the last request in its history."""
     if not state.unsent:
         return state, ()
-    samples = tuple([message.content[:_SAMPLE] for message in state.unsent])
+    samples = tuple([shown_content(message)[:_SAMPLE] for message in state.unsent])
     added = UserMessagesAdded(state.tally.turns + 1, samples)
     return state.said(*state.unsent).but(unsent=()), (added,)
 

@@ -8,7 +8,14 @@ from itertools import takewhile
 from typing import Final, assert_never
 
 from toolreel._driver.run_result import Run
-from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage, UserMessage
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    ToolMessage,
+    UserMessage,
+    shown_content,
+)
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._plan.request import IgnoredWhy
 from toolreel_core._protocol import notes
@@ -188,7 +195,7 @@ def _answers(run: Run) -> Iterator[tuple[int, str]]:
 
 
 def _says(message: Message, sample: str) -> bool:
-    return isinstance(message, UserMessage) and message.content.startswith(sample)
+    return isinstance(message, UserMessage) and shown_content(message).startswith(sample)
 
 
 def _calls(run: Run) -> Iterator[tuple[CallSummary, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
 from toolreel._internal.errors import MissingExtra
@@ -21,6 +22,7 @@ from toolreel.tools._result_events import failure, keywords, succeeded, timeout_
 from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.codec import load_event
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.masking import masked
@@ -187,6 +189,8 @@ class Call:
     def _answered(self, response: Mapping[str, Json]) -> ToolReturned:
         if trace := response.get("trace"):
             self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
+        if event := response.get("event"):  # with images, audio or files
+            return replace(cast("ToolReturned", load_event(str(event))), ref=self._effect.ref)
         return ToolReturned(self._effect.ref, str(response["output"]))
 
     def _failed(self, error: Exception) -> ToolReturned:
