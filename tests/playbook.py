@@ -27,6 +27,7 @@ from typing import TypeAlias, assert_never
 
 import pytest
 
+from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, canonical
@@ -73,6 +74,7 @@ __all__ = [
     "fails_to_send",
     "faults",
     "finishes",
+    "gives",
     "of",
     "replies",
     "replies_calling",
@@ -372,6 +374,11 @@ def returns(value: Json) -> Answer:
 def returns_text(output: str) -> Answer:
     """The tool's host hands over this text, JSON or not."""
     return lambda ref: ToolReturned(ref, output)
+
+
+def gives(value: Json, *parts: Media) -> Answer:
+    """The tool returns a value with images, audio or files."""
+    return lambda ref: ToolReturned(ref, canonical(value), parts=parts)
 
 
 def approves() -> Answer:

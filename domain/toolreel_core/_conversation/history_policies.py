@@ -214,7 +214,9 @@ def _shortened(message: Message, names: Mapping[str, str]) -> Message:
         return message
     left_out = len(result.data.encode("utf-8", "replace"))
     called = f"call {result.tool_name} again" if result.tool_name else "make the call again"
-    warning = f"{left_out} bytes of this older result were left out to save room. If you need them, {called}."
+    lost = "".join(f"{part.label} and " for part in message.parts)
+    gone = f"{lost}{left_out} bytes of this older result were left out to save room."
+    warning = f"{gone} If you need them, {called}."
     return replace(message, content=replace(result, data=_NOTHING, warnings=(warning,)).text(), parts=())
 
 

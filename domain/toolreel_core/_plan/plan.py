@@ -248,7 +248,6 @@ class Plan:
         parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
         return chain(digest, *parts)
 
-
     def _provider_changes(self) -> Tree:
         """The provider's settings that count: without a part, those of parts decide nothing.
 

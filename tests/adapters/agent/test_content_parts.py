@@ -154,7 +154,7 @@ def test_a_server_gets_the_same_on_every_endpoint(kind: str) -> None:
         else:
             begin = DRIVERS[kind.split()[1]]
             assert begin is not None
-            run = begin(lambda: asynchronously(kind.split()[0], server.url))
+            run = begin(lambda: asynchronously(kind.split(maxsplit=1)[0], server.url))
         assert run.text == "A beep."
         assert said_by_others([seen.body for seen in server.seen]) == BODIES
 
@@ -267,7 +267,10 @@ def test_what_is_said_meanwhile_has_a_sentence_instead() -> None:
 def test_a_stream_has_the_parts_too() -> None:
     agent = Agent("m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot])
     run = list(agent.stream(FIRST))[-1].run
-    assert [run.text, *map(type, run.messages[0].parts)] == ["A cat in a mail.", *map(type, run.messages[0].parts)]
+    assert [run.text, *map(type, run.messages[0].parts)] == [
+        "A cat in a mail.",
+        *map(type, run.messages[0].parts),
+    ]
     assert list(run.reply_stream(SECOND))[-1].run.text == "A beep."
 
 
@@ -315,7 +318,7 @@ def test_files_become_what_they_are(tmp_path: Path) -> None:
     assert attach(str(tmp_path / "beep.wav")) == Audio.from_bytes(BEEP)
     assert attach(tmp_path / "list.csv") == File.from_bytes(b"a,b", "text/csv", name="list.csv")
     assert attach(tmp_path / "odd.bin", media_type="text/plain").source.data == b"??"
-    with pytest.raises(ConfigError, match="nothing says what odd.bin is; write its type"):
+    with pytest.raises(ConfigError, match=r"nothing says what odd\.bin is; write its type"):
         attach(tmp_path / "odd.bin")
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         attach(tmp_path / "none.png")

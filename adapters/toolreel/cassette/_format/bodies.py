@@ -7,7 +7,8 @@
 ===================== ==================================================================
 
 An empty body is omitted. Images, audio and files in messages are mentioned
-(:mod:`~toolreel.cassette._format.blobs`). Lists of messages are written as in :mod:`~toolreel.cassette._format.message_tree`.
+(:mod:`~toolreel.cassette._format.blobs`). Lists of messages are written as in
+:mod:`~toolreel.cassette._format.message_tree`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from io import StringIO
 from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra
-
 from toolreel.cassette._format.blobs import Mention
 
 try:
