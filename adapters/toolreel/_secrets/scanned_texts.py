@@ -135,9 +135,9 @@ def _leaves(place: str, value: Json, nested: int) -> Iterator[tuple[str, str]]:
     match value:
         case str():
             yield from _text(place, value, nested)
-        case {"data": str() as base64, "format": str() as form} if len(value) == 2:  # audio in a message
+        case {"data": str() as base64, "format": str() as form, **more} if not more:  # audio in a message
             yield f"{place}.data", f"data:audio/{form};base64,{base64}"
-        case {"blob": str(), "base64": str() as base64} if len(value) == 2:  # a line of a journal
+        case {"blob": str(), "base64": str() as base64, **more} if not more:  # a line of a journal
             yield f"{place}.base64", f"data:;base64,{base64}"
         case Mapping():
             for key, item in value.items():

@@ -47,7 +47,7 @@ def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
     try:
         with running(effect):
             event = succeeded(effect, _call(request, effect), request["ok_key"])
-            return {"event": dump(event)} if event.parts else {"output": event.output}
+            return {"output": event.output, **({"event": dump(event)} if event.parts else {})}
     except ToolError as error:
         return {"output": failure(effect, error).output}
     except Exception as error:  # noqa: BLE001 - every exception of a tool is reported

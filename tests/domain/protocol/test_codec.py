@@ -24,11 +24,12 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._errors import CodecError
+from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request, RequestOptions
+from toolreel_core._protocol.blobs import blobs_in
 from toolreel_core._protocol.codec import (
     VERSION,
     decode_event,
@@ -791,3 +792,24 @@ def test_a_state_whose_blobs_are_damaged_is_refused(change: tuple[str, str], why
 def test_a_blob_that_stands_where_it_is_used_is_read_too() -> None:
     event = user_spoke(ONCE.parts)
     assert load_event(canonical({"toolreel": 1, "value": encode(event)})) == event
+
+
+def test_the_blobs_of_a_plan_and_of_events_are_known() -> None:
+    blob = PICTURE.source
+    assert blobs_in(Plan("m", (ONCE,))) == (blob, blob)
+    assert blobs_in(user_spoke(ONCE.parts)) == (blob, blob)
+    assert blobs_in(ToolReturned(1, "{}", parts=(PICTURE,))) == (blob,)
+    assert blobs_in(RunStarted()) == ()
+
+
+def test_events_show_their_parts_only_if_they_have_some() -> None:
+    said, returned = user_spoke(ONCE.parts), ToolReturned(1, "{}", parts=(PICTURE,))
+    assert "parts=(Text(text='Look:'), Image([image/png, 3 bytes" in repr(said)
+    assert repr(user_spoke("hi", 3)) == "UserSpoke(content='hi', at_ms=3)"
+    assert repr(returned).startswith("ToolReturned(ref=1, output='{}', at_ms=None, parts=(Image([image")
+    assert repr(ToolReturned(1, "{}")) == "ToolReturned(ref=1, output='{}', at_ms=None)"
+
+
+def test_the_text_of_what_was_said_is_that_of_its_parts() -> None:
+    with pytest.raises(ConfigError, match="content: it differs from the text of the parts"):
+        UserSpoke("Hear:", None, ONCE.parts)

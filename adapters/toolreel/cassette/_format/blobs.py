@@ -55,10 +55,14 @@ class BlobWriter:
             case str():
                 start = _DATA_URL.match(value)
                 return value if start is None else self._mention(value, start.end())
-            case {"data": str() as data, "format": _}:
-                return {**value, "data": self._mention(data, 0)}
             case dict():
-                return {key: self.without(item) for key, item in value.items()}
+                is_audio = "format" in value
+                return {
+                    key: self._mention(item, 0)
+                    if is_audio and key == "data" and isinstance(item, str)
+                    else self.without(item)
+                    for key, item in value.items()
+                }
             case list():
                 return [self.without(item) for item in value]
             case _:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.tools._result_events import failed_event, returned_event
 from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
 from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Media
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, finite, read
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -24,6 +23,11 @@ except ImportError:
 
 _NotText: TypeAlias = types.ImageContent | types.AudioContent | types.ResourceLink | types.EmbeddedResource
 
+_TAKEN: Final = frozenset({
+    "image/png", "image/jpeg", "image/gif", "image/webp", "audio/wav", "audio/mpeg", "application/pdf",
+})  # fmt: skip
+"""The media types that providers of chat completions document."""
+_TAKEN_SHOWN: Final = "PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
 _NO_MESSAGE: Final = "It says no more than that it failed."
 _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
 
@@ -119,15 +123,19 @@ def _other(block: _NotText) -> _Other:
 
 
 def _bytes(kind: str, about: dict[str, Json], base64: str, mime: str, uri: str = "") -> _Other:
-    """Bytes as a part; what is no Base64, or of no type that can be named, is left out with a warning."""
+    """Bytes as a part; what is no Base64, or of a type that no provider takes, is left out with a warning.
+
+    A server chooses what it sends, and one part that the provider refuses would end the run.
+    """
+    size = _decoded_size(base64)
+    why = f"{kind} of {size} bytes ({mime or 'unknown type'}) left out"
+    left_out = _Other(_present(**about, bytes=size), warning=f"{why}: models take {_TAKEN_SHOWN}")
     try:
         data = b64decode(base64, validate=True)
-        found = usual_media_type(mime) or media_type_in(data)
-        return _labelled(Blob.of(data, found), uri.rpartition("/")[2])
-    except (ValueError, ConfigError):
-        size = _decoded_size(base64)
-        why = f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: it could not be read"
-        return _Other(_present(**about, bytes=size), warning=why)
+    except ValueError:
+        return replace(left_out, warning=f"{why}: it is not Base64")
+    found = media_type_in(data) or usual_media_type(mime)
+    return _labelled(Blob.of(data, found), uri.rpartition("/")[2]) if found in _TAKEN else left_out
 
 
 def _labelled(blob: Blob, name: str) -> _Other:

@@ -203,8 +203,6 @@ class Audio:
     """The bytes."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.source, str):
-            raise ConfigError("Audio: providers take its bytes and no URL; write Audio.from_bytes(...)")
         _check_source(self.source, "Audio", "audio/")
 
     @classmethod
@@ -269,6 +267,8 @@ def _check_source(source: object, kind: str, media_types: str) -> None:
     if isinstance(source, Blob):
         if not source.media_type.startswith(media_types):
             raise ConfigError(f"{kind}: {source.media_type} is none; write File.from_bytes(...)")
+    elif kind == "Audio":
+        raise ConfigError("Audio: providers take its bytes and no URL; write Audio.from_bytes(data)")
     elif not isinstance(source, str) or not _URL.fullmatch(source) or source[:5].lower() == "data:":
         raise ConfigError(
             f"{kind}: write {kind}.from_bytes(data), {kind}.from_url(url), or attach(path) for a file"

@@ -55,8 +55,9 @@ def part_in(tree: object, place: str) -> Part:
     :param place: where it stands, for errors
     :raises ConfigError: if it is none
     """
+    body: Any = tree
     try:
-        match tree:
+        match body:
             case {"text": str() as text}:
                 return Text(text)
             case {"type": "image_url", "image_url": {"url": str() as url, **more}} if more.keys() <= {
