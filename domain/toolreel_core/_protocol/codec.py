@@ -146,7 +146,7 @@ def _load(kind: object, text: str) -> object:
             blobs = foreign.pop("blobs", None)
             if foreign:
                 raise CodecError(f"{', '.join(map(str, foreign))} is unknown to this version")
-            return _reader(kind)(value if blobs is None else _with_blobs(value, blobs), "value")
+            return _reader(kind)(value if blobs is None else _with_blobs(value, cast("Json", blobs)), "value")
         case _:
             raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
 

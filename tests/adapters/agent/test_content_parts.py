@@ -6,10 +6,10 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 import trio
@@ -17,12 +17,14 @@ import trio
 from tests.servers.chat_server import replying, serving
 from toolreel import (
     Agent,
+    AgentEvent,
     AgentRun,
     Audio,
     ConfigError,
     File,
     Image,
     Inbox,
+    RunEnded,
     SecretFound,
     UserMessage,
     attach,
@@ -30,12 +32,16 @@ from toolreel import (
     replay,
     tool,
 )
+from toolreel._replay.replay import Driver
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http.fast import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, fold, load_state
+from toolreel_core._conversation.content.part import Part
+from toolreel_core._conversation.message import parts_of
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._protocol.notes import PartsLeftOut, QuirkApplied
 
 CAT: Final = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 SHOT: Final = b"\xff\xd8\xff" + bytes(range(255, -1, -1)) * 8
@@ -51,8 +57,12 @@ def screenshot(window: str) -> list[object]:
 
 
 SCRIPT: Final = (calling(("screenshot", {"window": "mail"})), saying("A cat in a mail."), saying("A beep."))
-FIRST: Final = ["Is this cat", Image.from_bytes(CAT, detail="low"), "in my mail?"]
-SECOND: Final = ["And this?", Audio.from_bytes(BEEP), File.from_bytes(b"%PDF-1.7", name="bill.pdf")]
+FIRST: Final[list[str | Part]] = ["Is this cat", Image.from_bytes(CAT, detail="low"), "in my mail?"]
+SECOND: Final[list[str | Part]] = [
+    "And this?",
+    Audio.from_bytes(BEEP),
+    File.from_bytes(b"%PDF-1.7", name="bill.pdf"),
+]
 BODIES: Final[list[Json]] = [
     {
         "role": "user",
@@ -99,14 +109,14 @@ BODIES: Final[list[Json]] = [
 """What the server gets of the conversation, besides what the model says."""
 
 Begin = Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any]
-DRIVERS: Final[dict[str, Begin | None]] = {
+DRIVERS: Final[dict[Driver, Begin | None]] = {
     "sync": None,
     "asyncio": lambda begun: asyncio.run(begun()),
     "trio": trio.run,
 }
 
 
-def talked(agent: Agent[Any], driver: str, **settings: Any) -> AgentRun[Any]:
+def talked(agent: Agent[Any], driver: Driver, **settings: Any) -> AgentRun[Any]:
     """The conversation, on a driver."""
     begin = DRIVERS[driver]
     if begin is None:
@@ -152,7 +162,7 @@ def test_a_server_gets_the_same_on_every_endpoint(kind: str) -> None:
             with endpoint_of(kind, server.url) as endpoint:
                 run = talked(Agent("m", endpoint=endpoint, tools=[screenshot]), "sync")
         else:
-            begin = DRIVERS[kind.split()[1]]
+            begin = DRIVERS[cast("Driver", kind.split()[1])]
             assert begin is not None
             run = begin(lambda: asynchronously(kind.split(maxsplit=1)[0], server.url))
         assert run.text == "A beep."
@@ -161,15 +171,15 @@ def test_a_server_gets_the_same_on_every_endpoint(kind: str) -> None:
 
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_a_recorded_conversation_replays_to_the_byte_and_has_each_blob_once(
-    driver: str, tmp_path: Path
+    driver: Driver, tmp_path: Path
 ) -> None:
     with serving(*map(replying, SCRIPT)) as server:
         agent = Agent("m", base_url=server.url, tools=[screenshot])
         run = talked(agent, driver, record=tmp_path / "talk")
         assert said_by_others([seen.body for seen in server.seen]) == BODIES
     journal, cassette = tmp_path / "talk.journal.jsonl", tmp_path / "talk.yaml"
-    for other in ("sync", "asyncio", "trio"):
-        again = replay(cassette, driver=other)  # type: ignore[arg-type]
+    for other in DRIVERS:
+        again = replay(cassette, driver=other)
         assert again.run.state == run.state
         assert again.cassette is not None
     text, shown = journal.read_text("utf-8"), "".join(cassette.read_text("utf-8").split())
@@ -181,8 +191,8 @@ def test_a_recorded_conversation_replays_to_the_byte_and_has_each_blob_once(
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
-def test_a_scripted_endpoint_gives_the_same_journal(driver: str, tmp_path: Path) -> None:
-    def journal(name: str, driver: str) -> str:
+def test_a_scripted_endpoint_gives_the_same_journal(driver: Driver, tmp_path: Path) -> None:
+    def journal(name: str, driver: Driver) -> str:
         agent = Agent("m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot])
         talked(agent, driver, record=tmp_path / name)
         return (tmp_path / f"{name}.journal.jsonl").read_text("utf-8")
@@ -240,7 +250,7 @@ def test_the_model_is_told_of_what_its_provider_does_not_take() -> None:
     assert result["warnings"] == [
         "[image/jpeg, 2051 bytes, sha256:fedf3b7d] was left out: deepseek takes no images."
     ]
-    (note,) = [note for note in run.notes if type(note).__name__ == "PartsLeftOut"]
+    (note,) = [note for note in run.notes if isinstance(note, PartsLeftOut)]
     assert note.labels == ("[image/jpeg, 2051 bytes, sha256:fedf3b7d]",)
     assert "image_url" not in sent(run)[0]
 
@@ -261,17 +271,20 @@ def test_what_is_said_meanwhile_has_a_sentence_instead() -> None:
         "Look at",
         f"{Image.from_bytes(CAT).label} was left out: deepseek takes no images.",
     ]
-    assert "supports_images" in [note.name for note in run.notes if type(note).__name__ == "QuirkApplied"]
+    assert "supports_images" in [note.name for note in run.notes if isinstance(note, QuirkApplied)]
+
+
+def ended(events: Iterable[AgentEvent[Any]]) -> AgentRun[Any]:
+    last = list(events)[-1]
+    assert isinstance(last, RunEnded)
+    return last.run
 
 
 def test_a_stream_has_the_parts_too() -> None:
     agent = Agent("m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot])
-    run = list(agent.stream(FIRST))[-1].run
-    assert [run.text, *map(type, run.messages[0].parts)] == [
-        "A cat in a mail.",
-        *map(type, run.messages[0].parts),
-    ]
-    assert list(run.reply_stream(SECOND))[-1].run.text == "A beep."
+    run = ended(agent.stream(FIRST))
+    assert (run.text, parts_of(run.messages[0])[1]) == ("A cat in a mail.", FIRST[1])
+    assert ended(run.reply_stream(SECOND)).text == "A beep."
 
 
 def test_too_much_in_one_result_is_a_failure() -> None:
@@ -317,7 +330,8 @@ def test_files_become_what_they_are(tmp_path: Path) -> None:
     assert attach(tmp_path / "cat") == Image.from_bytes(CAT)
     assert attach(str(tmp_path / "beep.wav")) == Audio.from_bytes(BEEP)
     assert attach(tmp_path / "list.csv") == File.from_bytes(b"a,b", "text/csv", name="list.csv")
-    assert attach(tmp_path / "odd.bin", media_type="text/plain").source.data == b"??"
+    odd = attach(tmp_path / "odd.bin", media_type="text/plain")
+    assert odd.label.startswith("[file odd.bin, text/plain, 2 bytes")
     with pytest.raises(ConfigError, match=r"nothing says what odd\.bin is; write its type"):
         attach(tmp_path / "odd.bin")
     with pytest.raises(ConfigError, match="cannot be read: No such file"):

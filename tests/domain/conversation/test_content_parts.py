@@ -27,7 +27,7 @@ from toolreel_core._conversation.content.tokens import (
     IMAGE_TOKENS,
     tokens_with,
 )
-from toolreel_core._conversation.content.wire import part_in, stored_content, wire_part, with_labels
+from toolreel_core._conversation.content.wire import part_in, stored_content, wire_part, with_digests
 from toolreel_core._conversation.message import (
     Message,
     SystemMessage,
@@ -164,10 +164,20 @@ def test_a_part_with_a_mistake_is_refused_with_its_place() -> None:
     assert complaint(ConfigError, lambda: part_in(wrong, "it")).startswith("it: base64: expected")
 
 
-def test_labels_stand_for_parts_in_any_json() -> None:
+def test_digests_stand_for_bytes_in_any_json() -> None:
     odd: Json = {"type": "file", "file": 1}
-    picture = wire_part(Image.from_url(URL))
-    assert with_labels({"a": [picture, odd, "b", 1]}) == {"a": [f"[image, {URL}]", odd, "b", 1]}
+    linked, empty = wire_part(Image.from_url(URL)), wire_part(Image(Blob("image/png", "")))
+    picture, sound = Image.from_bytes(PNG, detail="low"), Audio.from_bytes(b"fLaC")
+    kept: list[Json] = [linked, empty, odd, "b", 1]
+    assert isinstance(picture.source, Blob)
+    url = f"data:image/png;base64,{picture.source.digest}"
+    assert with_digests({"a": [wire_part(picture), wire_part(sound), *kept]}) == {
+        "a": [
+            {"type": "image_url", "image_url": {"url": url, "detail": "low"}},
+            {"type": "input_audio", "input_audio": {"data": sound.source.digest, "format": "flac"}},
+            *kept,
+        ]
+    }
     assert stored_content("hi") == ("hi", ())
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, assert_never, cast
 from toolreel._replay.retrace import Traced
 from toolreel.cassette._request_diff import Change, changes
 from toolreel_core._conversation.content.part import shown_parts
-from toolreel_core._conversation.content.wire import with_labels
+from toolreel_core._conversation.content.wire import with_digests
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
@@ -65,7 +65,7 @@ def _plan(plan: Plan) -> Tree:
     tools: Json = {tool.name: _settings(tool) for tool in plan.tools.definitions}
     return {
         "model": plan.model,
-        "messages": [with_labels(wire_tree(message)) for message in plan.messages],
+        "messages": [with_digests(wire_tree(message)) for message in plan.messages],
         **{key: parse(getattr(plan, key)) for key in _OPTIONS},
         "config": _settings(plan.config),
         "provider": _settings(plan.provider),
@@ -102,7 +102,7 @@ def _message_changes(old: Sequence[JsonText], new: Sequence[JsonText]) -> tuple[
 
 
 def _messages(texts: Iterable[JsonText]) -> Json:
-    return {"messages": [with_labels(parse(text)) for text in texts]}
+    return {"messages": [with_digests(parse(text)) for text in texts]}
 
 
 def _renamed(texts: Iterable[JsonText]) -> list[JsonText]:

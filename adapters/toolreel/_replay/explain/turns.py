@@ -156,6 +156,8 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return replace(turn, approvals=(*turn.approvals, note.name))
         case notes.CallRejected() | notes.CallStarted() | notes.CallEnded() | notes.CallAbandoned():
             return turn
+        case notes.PartsLeftOut():
+            return turn.remarked(f"the provider does not take {', '.join(note.labels)} of {note.name}")
         case notes.UserMessagesAdded():
             return replace(turn, said=(*turn.said, *note.samples))
         case notes.UserMessageKept():

@@ -8,7 +8,7 @@ of them, so conversations are compared in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal.errors import JournalError
 from toolreel_core._conversation.chat_form import message_in
@@ -58,9 +58,9 @@ def message_of(entry: Json, place: str) -> Message:
             raise JournalError(f"{place}: not a message that a run can begin with: {canonical(entry)[:100]}")
 
 
-def _with_parts(entry: Mapping[str, Json], place: str) -> Message:
+def _with_parts(entry: Json, place: str) -> Message:
     try:
-        return message_in(entry, place)
+        return message_in(cast("Tree", entry), place)
     except ConfigError as error:
         raise JournalError(str(error)) from None
 

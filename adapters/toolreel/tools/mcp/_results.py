@@ -45,7 +45,7 @@ def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     media = tuple([other.media for other in others if other.media is not None])
     if result.structured_content is not None:
         data: Json = finite(result.structured_content)
-        labels: Json = {"parts": [part.label for part in media]}
+        labels: dict[str, Json] = {"parts": [part.label for part in media]}
         # The model, and the count of equal results, have to know which images came with it.
         data = {**labels, **data} if media and isinstance(data, Mapping) else data
     elif others:

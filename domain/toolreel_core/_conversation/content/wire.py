@@ -7,17 +7,18 @@ Images and files are ``data:`` URLs or plain ones, sound is Base64 with the name
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, assert_never
+from typing import Any, Final, assert_never, cast
 
 from toolreel_core._conversation.content.part import (
     Audio,
     Blob,
+    Detail,
     File,
     Image,
     Media,
     Part,
     Text,
-    shown_parts,
+    blob_of,
     source_of,
 )
 from toolreel_core._errors import ConfigError
@@ -63,12 +64,12 @@ def part_in(tree: object, place: str) -> Part:
             case {"type": "image_url", "image_url": {"url": str() as url, **more}} if more.keys() <= {
                 "detail"
             }:
-                return Image(source_of(url), more.get("detail") or "")
+                return Image(source_of(url), cast("Detail", more.get("detail") or ""))
             case {"type": "input_audio", "input_audio": {"data": str() as data, "format": str() as form}}:
                 return Audio(Blob(_media_type(form), data))
             case {"type": "file", "file": {"file_data": str() as url, **more}}:
                 if more.keys() <= {"filename"}:
-                    return File(source_of(url), more.get("filename") or "")
+                    return File(source_of(url), str(more.get("filename") or ""))
             case _:
                 pass
     except ConfigError as error:
@@ -84,22 +85,33 @@ def stored_content(content: Any) -> tuple[str, tuple[Part, ...]]:  # noqa: ANN40
     return "".join([part.text for part in parts if isinstance(part, Text)]), parts
 
 
-def with_labels(tree: Json) -> Json:
-    """JSON in which labels stand for parts that are no text, for people.
+def with_digests(tree: Json) -> Json:
+    """JSON in which digests stand for the Base64 of parts, for people and for comparing.
 
-    >>> with_labels({"content": [wire_part(Image.from_url("https://example.org/cat.png"))]})
-    {'content': ['[image, https://example.org/cat.png]']}
+    >>> with_digests({"content": [wire_part(Image(Blob("image/png", "AAAA")))]})["content"][0]["image_url"]
+    {'url': 'data:image/png;base64,sha256:709e80c88487a2411e1ee4dfb9f22a861492d20c4765150c0c794abd70f8147c'}
     """
     match tree:
         case {"type": "image_url" | "input_audio" | "file"}:
             try:
-                return shown_parts([part_in(tree, "")])
+                blob = blob_of(part_in(tree, ""))
             except ConfigError:
                 return tree
+            return tree if blob is None or not blob.base64 else _with_digest(tree, blob)
         case Mapping():
-            return {key: with_labels(item) for key, item in tree.items()}
+            return {key: with_digests(item) for key, item in tree.items()}
         case [*items]:
-            return [with_labels(item) for item in items]
+            return [with_digests(item) for item in items]
+        case _:
+            return tree
+
+
+def _with_digest(tree: Json, blob: Blob) -> Json:
+    match tree:
+        case str():
+            return tree.removesuffix(blob.base64) + blob.digest if tree.endswith(blob.base64) else tree
+        case Mapping():
+            return {key: _with_digest(item, blob) for key, item in tree.items()}
         case _:
             return tree
 
