@@ -143,7 +143,7 @@ def test_a_known_key_in_a_picture_is_not_written() -> None:
 
 
 def test_patterns_of_keys_are_not_looked_for_in_megabytes_of_base64() -> None:
-    planted = KINDS["a Google key"].secret
+    planted = KINDS["an AWS key id"].secret
     assert leaks(planted, {}) != ()
     assert leaks(f"data:image/png;base64,{planted}", {}) == ()
     assert leaks(f"data:image/png;base64,{planted} ", {}) != ()
