@@ -243,10 +243,14 @@ def _message(value: Json) -> Message:
         return _from_parts(*tree)
     match tree["role"]:
         case "tool":
-            content, parts = stored_content(tree["content"])
-            return ToolMessage(tree["tool_call_id"], content, tree.get("name", ""), media_among(parts))
+            content, name = tree["content"], tree.get("name", "")
+            if isinstance(content, str):
+                return ToolMessage(tree["tool_call_id"], content, name)
+            text, parts = stored_content(content)
+            return ToolMessage(tree["tool_call_id"], text, name, media_among(parts))
         case "user":
-            return UserMessage(*stored_content(tree["content"]))
+            content = tree["content"]
+            return UserMessage(content) if isinstance(content, str) else UserMessage(*stored_content(content))
         case "system":
             return SystemMessage(tree["content"])
         case _:

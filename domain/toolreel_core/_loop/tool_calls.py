@@ -8,7 +8,7 @@ read-only calls run at the same time. When no call is left, the next request is 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, assert_never, cast
+from typing import Final, assert_never
 
 from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import ToolMessage
@@ -131,7 +131,9 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     ended = _call_ended(state, returned, result, event.at_ms)
     completed = _in_flight(returned.ref, returned.call, result, returned.since_ms, parts)
     running = tuple([completed if flight is returned else flight for flight in phase.running])
-    results = tuple([flight for flight in running if flight.result is not None])
+    results = tuple(
+        [(flight.call, flight.result, flight.parts) for flight in running if flight.result is not None]
+    )
     if len(results) < len(running):
         return Step(state.but(phase=AwaitingTools(running, phase.waiting)), (), (ended, *notes))
     return _record_results(state, results, phase.waiting, (ended, *notes))
@@ -180,15 +182,13 @@ def _abandon(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAba
 
 def _record_results(
     state: State,
-    results: tuple[InFlight, ...],
+    results: tuple[tuple[ToolCall, Envelope, tuple[Media, ...]], ...],
     waiting: tuple[ToolCall, ...],
     notes: tuple[Note, ...],
 ) -> Step:
     repetition: RepeatedCall | None = None
-    for flight in results:
-        # A call without a result is not among them, which mypy cannot see.
-        result = cast("Envelope", flight.result)
-        state, result_notes, found = _record_result(state, flight.call, result, flight.parts)
+    for call, result, parts in results:
+        state, result_notes, found = _record_result(state, call, result, parts)
         notes, repetition = (*notes, *result_notes), repetition or found
     if repetition:
         return finish_mid_turn(state, waiting, repetition, notes)

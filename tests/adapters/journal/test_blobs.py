@@ -74,7 +74,8 @@ def test_any_mix_of_parts_comes_back_from_a_journal(said: list[list[Part]], give
     text = written(plan, [*results, *spoken])
     recorded = parse_journal(text)
     assert (recorded.plan, recorded.events) == (plan, tuple(event for _, event in [*results, *spoken]))
-    blobs = {blob.digest for parts in [*said, *given] for blob in blobs_of(parts)}
+    every: list[Part] = [part for parts in [*said, *given] for part in parts]
+    blobs = {blob.digest for blob in blobs_of(every)}
     assert kinds(text).count("blob") == len(blobs)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "j.jsonl"

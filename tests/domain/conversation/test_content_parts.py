@@ -27,7 +27,7 @@ from toolreel_core._conversation.content.tokens import (
     IMAGE_TOKENS,
     tokens_with,
 )
-from toolreel_core._conversation.content.wire import part_in, stored_content, wire_part, with_digests
+from toolreel_core._conversation.content.wire import part_in, wire_part, with_digests
 from toolreel_core._conversation.message import (
     Message,
     SystemMessage,
@@ -178,7 +178,6 @@ def test_digests_stand_for_bytes_in_any_json() -> None:
             *kept,
         ]
     }
-    assert stored_content("hi") == ("hi", ())
 
 
 @given(strategies.messages)

@@ -78,9 +78,7 @@ def part_in(tree: object, place: str) -> Part:
 
 
 def stored_content(content: Any) -> tuple[str, tuple[Part, ...]]:  # noqa: ANN401 - JSON that was written here
-    """The text and the parts of a ``content`` that :func:`wire_part` wrote."""
-    if isinstance(content, str):
-        return content, ()
+    """The text and the parts of a ``content`` that is a list, which :func:`wire_part` wrote."""
     parts = tuple([part_in(tree, "content") for tree in content])
     return "".join([part.text for part in parts if isinstance(part, Text)]), parts
 
