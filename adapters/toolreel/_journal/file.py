@@ -32,9 +32,8 @@ from toolreel._journal.format import (
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
 from toolreel._journal.seal import Sealing
 from toolreel._journal.withheld_results import withheld
-from toolreel._secrets.blob_bytes import refuse_secrets_in_blobs
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
-from toolreel._secrets.scanned_texts import refuse_secrets_in_line
+from toolreel._secrets.scanned_texts import refuse_secrets_in_blobs, refuse_secrets_in_line
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.blobs import blobs_in
 from toolreel_core._protocol.events import Event, ToolReturned

@@ -17,6 +17,7 @@ from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.scan import Leak, leaks
 from toolreel._secrets.split_texts import put_together
+from toolreel_core._conversation.content.part import Blob
 from toolreel_core._jsontext.canonical import Json, canonical, read
 
 _NESTED: Final = 4
@@ -101,6 +102,24 @@ def refuse_secrets_in_line(line: str, known: Mapping[str, str], where: str) -> N
             f"{where}: not written, it holds {leak.kind} at {place or 'the top'}; "
             "keep secrets out of prompts and tool results"
         )
+
+
+def refuse_secrets_in_blobs(blobs: Iterable[Blob], known: Mapping[str, str], where: str) -> None:
+    """Reject blobs that contain a known secret; patterns of keys match random bytes by chance.
+
+    :raises SecretFound: names the place and the variable, never the secret itself
+    """
+    for blob in blobs:
+        if name := _secret_in(blob.data, known):
+            raise SecretFound(
+                f"{where}: not written, {blob!r} holds the value of {name}; "
+                "keep secrets out of what is attached"
+            )
+
+
+def _secret_in(data: bytes, known: Mapping[str, str]) -> str:
+    """The name of a secret whose value is in these bytes; empty if none is."""
+    return next((name for name, value in known.items() if value.encode("utf-8", "replace") in data), "")
 
 
 def _request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
