@@ -26,6 +26,7 @@ from toolreel import (
     Inbox,
     RunEnded,
     SecretFound,
+    ToolResult,
     UserMessage,
     attach,
     read_journal,
@@ -282,7 +283,9 @@ def ended(events: Iterable[AgentEvent[Any]]) -> AgentRun[Any]:
 
 def test_a_stream_has_the_parts_too() -> None:
     agent = Agent("m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot])
-    run = ended(agent.stream(FIRST))
+    events = list(agent.stream(FIRST))
+    assert [event.parts for event in events if isinstance(event, ToolResult)] == [(Image.from_bytes(SHOT),)]
+    run = ended(events)
     assert (run.text, parts_of(run.messages[0])[1]) == ("A cat in a mail.", FIRST[1])
     assert ended(run.reply_stream(SECOND)).text == "A beep."
 

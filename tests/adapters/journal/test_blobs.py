@@ -43,7 +43,7 @@ def written(plan: Plan, events: Sequence[tuple[RunTool | None, Event]]) -> str:
 
 
 def kinds(text: str) -> list[str]:
-    trees: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+    trees: list[dict[str, Any]] = [json.loads(line) for line in text.split("\n")[:-1]]
     return [str(tree.get("kind", next(iter(tree)))) for tree in trees]
 
 
