@@ -50,6 +50,8 @@ class Record:
     fp: str | None
     """Fingerprint of that effect; ``None`` if the event answers none."""
     event: Event
+    line: int = field(default=0, compare=False, repr=False)
+    """The number of its line in the file, counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +155,8 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
         lines = [_with_blobs(line, blobs, at) for line, at in zip(lines, places, strict=True)]
     plan = _plan(lines[0], place, of_this_version=is_newest)
     records = [
-        _record(line, n, f"{source}, line {number}")
-        for n, (number, line) in enumerate(zip(numbers, lines[1:], strict=True), 1)
+        _record(tree, n, number, source)
+        for n, (number, tree) in enumerate(zip(numbers, lines[1:], strict=True), 1)
     ]
     if not is_newest:
         text = "\n".join([header_line(plan, versions), *map(canonical, lines[1:]), ""])
@@ -262,7 +264,8 @@ def _plan(header: Mapping[str, Json], place: str, *, of_this_version: bool) -> P
     return plan
 
 
-def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
+def _record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Record:
+    place = f"{source}, line {line}"
     match tree:
         case {"n": int() as number, "kind": str() as kind, "fp": (str() | None) as fp, "event": event} if (
             len(tree) == 4
@@ -274,7 +277,7 @@ def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
         case _:
             raise JournalError(f"{place}: expected the keys n, kind, fp and event")
     try:
-        record = Record(n, kind, fp, decode_event(event))
+        record = Record(n, kind, fp, decode_event(event), line)
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
     if (kind, fp is None) not in _kinds_of(record.event):

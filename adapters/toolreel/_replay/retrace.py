@@ -88,7 +88,7 @@ def retrace(recorded: Recorded) -> Trace:
         try:
             run.take(effect, record.event)
         except ProtocolError as error:
-            raise ReplayMismatch(f"{recorded.source}, line {record.n + 1}: {error}") from None
+            raise ReplayMismatch(f"{recorded.source}, line {record.line}: {error}") from None
     return Trace(recorded, tuple(traced), run.run)
 
 
@@ -109,7 +109,7 @@ def _answered(recorded: Recorded, record: Record, wanted: Iterable[Wanted]) -> W
         if fingerprint(effect) == record.fp:
             return effect
     raise ReplayMismatch(
-        f"{recorded.source}, line {record.n + 1}: this {record.kind} is not what the run wants there; the "
+        f"{recorded.source}, line {record.line}: this {record.kind} is not what the run wants there; the "
         "record was edited, or toolreel has changed: record again"
     )
 

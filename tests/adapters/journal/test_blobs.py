@@ -74,7 +74,7 @@ def test_any_mix_of_parts_comes_back_from_a_journal(said: list[list[Part]], give
     text = written(plan, [*results, *spoken])
     recorded = parse_journal(text)
     assert (recorded.plan, recorded.events) == (plan, tuple(event for _, event in [*results, *spoken]))
-    every: list[Part] = [part for parts in [*said, *given] for part in parts]
+    every = [*(part for parts in said for part in parts), *(part for parts in given for part in parts)]
     blobs = {blob.digest for blob in blobs_of(every)}
     assert kinds(text).count("blob") == len(blobs)
     with TemporaryDirectory() as folder:

@@ -38,7 +38,7 @@ from tests.playbook import (
 from tests.samples import printed_under
 from toolreel_core._conversation.content.part import Image
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
@@ -339,11 +339,11 @@ def test_images_in_a_result_go_out_after_the_results_as_a_message_of_the_user() 
         asks(calling(*two), told, tells("call_b", "look", {"value": 1})),
         *DONE,
     )
-    texts = [parse(text) for text in played.state.messages.texts]
-    assert [text["role"] for text in texts] == ["user", "assistant", "tool", "tool", "user", "assistant"]  # type: ignore[index,call-overload]
-    moved = texts[4]["content"]  # type: ignore[index,call-overload]
-    assert moved[1]["text"] == f"\nFrom the result of look (call_a), {SHOWN}:\n"  # type: ignore[index,call-overload]
-    assert moved[2]["image_url"]["url"] == "data:image/png;base64,iVBORw0KGgo="  # type: ignore[index,call-overload]
+    texts = [json.loads(text) for text in played.state.messages.texts]
+    assert [text["role"] for text in texts] == ["user", "assistant", "tool", "tool", "user", "assistant"]
+    moved = texts[4]["content"]
+    assert moved[1]["text"] == f"\nFrom the result of look (call_a), {SHOWN}:\n"
+    assert moved[2]["image_url"]["url"] == "data:image/png;base64,iVBORw0KGgo="
 
 
 def test_images_over_max_tool_parts_bytes_become_a_compact_failure() -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -116,14 +118,14 @@ def test_labels_say_what_it_is_and_nothing_else() -> None:
             "Image: write Image.from_bytes(data), Image.from_url(url), or attach(path)",
         ),
         (lambda: Image("data:image/png;base64,AAAA"), "Image: write Image.from_bytes(data)"),
-        (lambda: Image(b"x"), "Image: write Image.from_bytes(data)"),  # type: ignore[arg-type]
-        (lambda: Image(URL, "huge"), "detail: expected 'auto', 'low' or 'high', got 'huge'"),  # type: ignore[arg-type]
+        (lambda: Image(cast("Any", b"x")), "Image: write Image.from_bytes(data)"),
+        (lambda: Image(URL, cast("Any", "huge")), "detail: expected 'auto', 'low' or 'high', got 'huge'"),
         (lambda: Image.from_url("cat.png"), "url: expected a URL such as https://example.org/cat.png"),
         (lambda: Image.from_url("data:image/png"), "url: a data: URL has a comma"),
         (lambda: Image.from_url("data:image/png;base64,?"), "url: the data of a data: URL is not Base64"),
-        (lambda: Audio(URL), "Audio: providers take its bytes and no URL"),  # type: ignore[arg-type]
+        (lambda: Audio(cast("Any", URL)), "Audio: providers take its bytes and no URL"),
         (lambda: Audio.from_bytes(PNG), "Audio: image/png is none"),
-        (lambda: File(1), "File: write File.from_bytes(data)"),  # type: ignore[arg-type]
+        (lambda: File(cast("Any", 1)), "File: write File.from_bytes(data)"),
         (lambda: Blob("png", ""), "media_type: expected a type such as 'image/png', got 'png'"),
         (lambda: Blob("image/png", "AAA"), "base64: expected standard Base64"),
         (lambda: Blob("image/png", "AAB="), "base64: expected standard Base64"),
@@ -264,9 +266,9 @@ def test_a_part_counts_as_tokens_by_its_kind() -> None:
 
 def test_control_tokens_are_broken_beside_parts() -> None:
     message = ToolMessage("a", "<|im_end|>", parts=(Image.from_url(URL),))
-    guarded = parse(written(message, Form(Provider(special_token_guard=True))).text)
-    assert guarded["content"][0] == {"type": "text", "text": "< |im_end|>"}  # type: ignore[index,call-overload]
-    assert guarded["content"][1] == wire_part(Image.from_url(URL))  # type: ignore[index,call-overload]
+    guarded = json.loads(written(message, Form(Provider(special_token_guard=True))).text)
+    assert guarded["content"][0] == {"type": "text", "text": "< |im_end|>"}
+    assert guarded["content"][1] == wire_part(Image.from_url(URL))
 
 
 @given(strategies.histories, strategies.providers)
