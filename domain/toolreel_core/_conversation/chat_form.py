@@ -125,8 +125,6 @@ def _user_message(parts: tuple[Part, ...]) -> UserMessage:
 
 def _message(given: object, place: str) -> Message:
     match given:
-        case str():
-            return UserMessage(given)
         case Mapping():
             return message_in(given, place)
         case _ if isinstance(given, Message):

@@ -105,13 +105,10 @@ def with_digests(tree: Json) -> Json:
 
 
 def _with_digest(tree: Json, blob: Blob) -> Json:
-    match tree:
-        case str():
-            return tree.removesuffix(blob.base64) + blob.digest if tree.endswith(blob.base64) else tree
-        case Mapping():
-            return {key: _with_digest(item, blob) for key, item in tree.items()}
-        case _:
-            return tree
+    if isinstance(tree, Mapping):
+        return {key: _with_digest(item, blob) for key, item in tree.items()}
+    text = str(tree)  # a part has nothing else
+    return text.removesuffix(blob.base64) + blob.digest if text.endswith(blob.base64) else text
 
 
 def media_among(parts: Iterable[Part]) -> tuple[Media, ...]:

@@ -279,3 +279,15 @@ def test_results_have_only_what_the_provider_takes_there(history: list[Message],
             assert all(isinstance(part, Image) for part in message.parts) if stays else not message.parts
         for part in parts_of(message):
             assert isinstance(part, Text) or not refusal((part,), provider)
+
+
+@pytest.mark.parametrize("role", ["system", "assistant"])
+def test_only_users_and_tools_have_parts_that_are_no_text(role: str) -> None:
+    texts: list[Json] = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    (message,) = messages_of({"role": role, "content": texts})
+    assert (message.content, parts_of(message)) == ("ab", ())
+    for odd, kind in ((wire_part(Image.from_url(URL)), "'image_url'"), (1, "'int'")):
+        tree = {"role": role, "content": [*texts, odd]}
+        assert complaint(ConfigError, lambda given=tree: messages_of(given)) == (  # type: ignore[misc]
+            f'messages.content[2]: expected {{"type": "text", "text": "..."}}, got {kind}'
+        )
