@@ -27,6 +27,7 @@ from typing import TypeAlias, assert_never
 
 import pytest
 
+from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -83,6 +84,7 @@ __all__ = [
     "fails_to_send",
     "faults",
     "finishes",
+    "gives",
     "of",
     "replies",
     "replies_calling",
@@ -403,6 +405,11 @@ def returns(value: Json, spent: Spent | None = None) -> Answer:
 def returns_text(output: str, spent: Spent | None = None) -> Answer:
     """The tool's host hands over this text, JSON or not."""
     return lambda ref: ToolReturned(ref, output, spent=spent)
+
+
+def gives(value: Json, *parts: Media) -> Answer:
+    """The tool returns a value with images, audio or files."""
+    return lambda ref: ToolReturned(ref, canonical(value), parts=parts)
 
 
 def approves() -> Answer:

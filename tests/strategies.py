@@ -7,11 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, Final, TypeVar, assert_never, get_args
+from typing import Any, Final, TypeVar, assert_never, cast, get_args
 
 from hypothesis import strategies as st
 
 from tests.samples import ECHO, PING
+from toolreel_core._conversation.chat_form import user_message
+from toolreel_core._conversation.content.part import (
+    Audio,
+    Blob,
+    Detail,
+    File,
+    Image,
+    Media,
+    Part,
+    Text,
+    text_of,
+)
+from toolreel_core._conversation.content.support import refusal
 from toolreel_core._conversation.history_policies import history_policies
 from toolreel_core._conversation.message import (
     AssistantMessage,
@@ -20,6 +33,7 @@ from toolreel_core._conversation.message import (
     SystemMessage,
     ToolMessage,
     UserMessage,
+    parts_of,
 )
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
@@ -37,6 +51,7 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     RunStarted,
     ToolReturned,
+    UserSpoke,
     WaitElapsed,
 )
 from toolreel_core._protocol.notes import Note
@@ -77,11 +92,13 @@ __all__ = [
     "json_objects",
     "json_texts",
     "json_values",
+    "media",
     "member",
     "messages",
     "notes",
     "outcomes",
     "outputs",
+    "parts",
     "plans",
     "providers",
     "replies",
@@ -96,6 +113,8 @@ _Value = TypeVar("_Value")
 
 def member(kind: type[_Value]) -> st.SearchStrategy[_Value]:
     """Values of a class, with every field drawn, those that have a default too."""
+    if kind in _DRAWN_TOGETHER:
+        return cast("st.SearchStrategy[_Value]", _DRAWN_TOGETHER[kind])
     drawn: dict[str, Any] = {item.name: ... for item in fields(kind) if item.init}  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     return st.builds(kind, **drawn)
 
@@ -117,6 +136,28 @@ st.register_type_strategy(JsonText, json_texts)
 # Finite, as JSON wants it, and without -0.0, which equals 0.0 and is written otherwise.
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False).map(abs))
 
+times: Final[st.SearchStrategy[int | None]] = st.none() | st.integers(0, 6_000)
+_bytes: Final = st.binary(max_size=40)
+_urls: Final = st.sampled_from(["https://example.org/a.png", "https://example.org/b?key=1#x"])
+_details: Final[st.SearchStrategy[Detail]] = st.sampled_from(get_args(Detail))
+blobs: Final = st.builds(Blob.of, _bytes, st.sampled_from(["image/png", "application/pdf", "text/csv"]))
+images: Final = st.builds(Image, st.builds(Blob.of, _bytes, st.just("image/png")) | _urls, _details)
+audio: Final = st.builds(Audio, st.builds(Blob.of, _bytes, st.sampled_from(["audio/wav", "audio/mpeg"])))
+files: Final = st.builds(File, blobs | _urls, st.text(max_size=5))
+media: Final[st.SearchStrategy[Media]] = images | audio | files
+parts: Final[st.SearchStrategy[Part]] = st.builds(Text, st.text(max_size=5)) | media
+"""Parts of messages, of every kind."""
+for _kind, _strategy in ((Blob, blobs), (Image, images), (Audio, audio), (File, files)):
+    st.register_type_strategy(_kind, _strategy)
+_part_lists: Final = st.lists(parts, max_size=4).map(tuple)
+_DRAWN_TOGETHER: Final[Mapping[type, st.SearchStrategy[Any]]] = {
+    UserMessage: st.builds(UserMessage, st.text())
+    | _part_lists.filter(bool).map(lambda given: UserMessage(text_of(given), given)),
+    UserSpoke: st.builds(UserSpoke, st.text(), times)
+    | _part_lists.filter(bool).map(lambda given: UserSpoke(text_of(given), None, given)),
+}
+"""Classes whose fields have to fit each other."""
+
 messages: Final[st.SearchStrategy[Message]] = _members(Message)
 
 _support: Final[st.SearchStrategy[Support]] = st.sampled_from(get_args(Support))
@@ -130,6 +171,10 @@ providers: Final[st.SearchStrategy[Provider]] = st.builds(
     supports_json_schema=_support,
     supports_response_format_with_tools=_support,
     supports_stream_options=_support,
+    supports_images=st.sampled_from(["unknown", "yes", "yes", "no"]),
+    supports_audio=_support,
+    supports_files=_support,
+    images_in_tool_results=_support,
     thinking=st.booleans(),
     reasoning_field=st.sampled_from(["", "reasoning", "reasoning_content", "thoughts"]),
     reasoning_replay=st.sampled_from(get_args(ReasoningReplay)),
@@ -161,6 +206,7 @@ histories: Final[st.SearchStrategy[list[Message]]] = st.lists(
     st.one_of(
         st.builds(SystemMessage, st.text(max_size=2)),
         st.builds(UserMessage, st.text(max_size=2)),
+        st.builds(lambda text, part: user_message([text, part]), st.text(max_size=2), media),
         st.builds(
             AssistantMessage,
             st.sampled_from(["", " ", "said"]),
@@ -168,6 +214,7 @@ histories: Final[st.SearchStrategy[list[Message]]] = st.lists(
             _extras,
         ),
         st.builds(ToolMessage, _ids, st.just("{}"), st.sampled_from(["", "pong"])),
+        st.builds(ToolMessage, _ids, st.just("{}"), st.just(""), st.lists(media, max_size=2).map(tuple)),
     ),
     max_size=12,
 )
@@ -256,7 +303,15 @@ _surfaces: Final[st.SearchStrategy[ToolSurface]] = (
 
 
 def _plan(tools: ToolSurface, config: LoopConfig, **rest: Any) -> Plan:  # noqa: ANN401 - the other parts
-    """A plan of these parts; a mode that wants tools is relaxed where there are none."""
+    """A plan of these parts; a mode that wants tools is relaxed where there are none.
+
+    Its provider takes what the messages have.
+    """
+    said = [part for message in rest["messages"] for part in parts_of(message)]
+    if refusal(said, rest["provider"]):
+        rest["provider"] = replace(
+            rest["provider"], supports_images="yes", supports_audio="yes", supports_files="yes"
+        )
     if config.tool_use_mode == "enforced" and not tools.definitions:
         config = replace(config, tool_use_mode="relaxed")
     return Plan(tools=tools, config=config, **rest)
@@ -331,8 +386,6 @@ replies: Final[st.SearchStrategy[str]] = st.text(max_size=5) | _bodies.map(canon
 complaints: Final = st.text(max_size=5) | st.sampled_from(["tools are not supported", "bad tool_choice"])
 """What a failed request says; some of it refuses tools."""
 
-times: Final[st.SearchStrategy[int | None]] = st.none() | st.integers(0, 6_000)
-
 
 def failures(ref: int) -> st.SearchStrategy[RequestFailed]:
     """Ways in which the request with this ref may fail."""
@@ -363,8 +416,10 @@ def answers(state: State) -> st.SearchStrategy[Event]:
         case AwaitingTools() as phase:
             outputs = json_values.map(canonical) | st.text()
             refs = [flight.ref for flight in phase.running if flight.result is None]
-            spent = st.none() | spendings
-            return st.builds(ToolReturned, st.sampled_from(refs), outputs, times, spent) | cancelled
+            given_parts = st.just(()) | st.lists(media, max_size=2).map(tuple)
+            bills = st.none() | spendings
+            ref = st.sampled_from(refs)
+            return st.builds(ToolReturned, ref, outputs, times, bills, given_parts) | cancelled
         case AwaitingApproval() as phase:
             given = st.builds(ApprovalGiven, st.just(phase.ref), st.booleans(), st.text(max_size=5), times)
             return given | cancelled

@@ -4,6 +4,7 @@ from toolreel._agent.agent import Agent
 from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
+from toolreel._driver.attachments import attach
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.inbox import Inbox
 from toolreel._driver.performer import AsyncPorts, Ports
@@ -123,6 +124,7 @@ from toolreel_core import (
     masked,
     register_transform,
 )
+from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
 
 __all__ = [
     "ANSWERS",
@@ -146,6 +148,8 @@ __all__ = [
     "AsyncRouter",
     "AsyncSystemClock",
     "AsyncToolHost",
+    "Audio",
+    "Blob",
     "CancelRequested",
     "CassetteError",
     "CatalogueError",
@@ -161,10 +165,12 @@ __all__ = [
     "EndpointConfigError",
     "EvalPlanError",
     "Event",
+    "File",
     "FileJournal",
     "Finish",
     "ForkError",
     "Forked",
+    "Image",
     "Inbox",
     "InstantClock",
     "InvalidOutput",
@@ -225,6 +231,7 @@ __all__ = [
     "StreamEvent",
     "SystemClock",
     "SystemMessage",
+    "Text",
     "TextDelta",
     "TextWithdrawn",
     "Timing",
@@ -256,6 +263,7 @@ __all__ = [
     "aspeak",
     "astream",
     "astream_on",
+    "attach",
     "compose",
     "counterfactual",
     "current_call",

@@ -33,6 +33,8 @@ tool surface
     The tools that a model is shown: definitions, schemas, flags. ``ToolSurface`` is frozen.
 fault
     What is wrong with a call or a tool's result; it is returned to the model.
+part, blob
+    A piece of a message: text, an image, audio or a file. Its bytes are a ``Blob``, which a record has once.
 transform
     A named pure function that changes what is sent or received, for a provider's quirk.
 preset

@@ -42,6 +42,14 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_arguments_deeper_than_max_argument_depth_never_reach_the_tool",
     ),
     "`max_tool_output_bytes`": ("test_output_over_max_tool_output_bytes_becomes_a_compact_failure",),
+    "`max_tool_parts_bytes`": ("test_images_over_max_tool_parts_bytes_become_a_compact_failure",),
+    "images, audio and files in a result follow the results of the turn as a message of the user, unless the "
+    "provider takes them there": (
+        "test_images_in_a_result_go_out_after_the_results_as_a_message_of_the_user",
+    ),
+    "what the provider is known not to take is left out, and the model is told": (
+        "test_images_that_the_provider_takes_not_are_left_out_and_the_model_is_told",
+    ),
     "every call is checked in the same order, on one frozen value": (
         "test_calls_pass_mask_size_schema_and_approval_in_this_order",
     ),

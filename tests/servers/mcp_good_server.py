@@ -130,6 +130,7 @@ def everything() -> list[t.ContentBlock]:
         t.ResourceLink(type="resource_link", uri=uri, name="notes", size=12),
         t.EmbeddedResource(type="resource", resource=t.TextResourceContents(uri=uri, text="a note")),
         t.EmbeddedResource(type="resource", resource=t.BlobResourceContents(uri=uri, blob=PIXEL)),
+        t.EmbeddedResource(type="resource", resource=t.BlobResourceContents(uri=uri, blob="JVBERi0xLjc=")),
     ]
 
 

@@ -139,7 +139,8 @@ class Agent(Generic[Value_co]):
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
         """The plan of a run: what :meth:`run` runs, for the layer below.
 
-        :param prompt: a text, a message, an object in the chat-completions form, or a list of those
+        :param prompt: a text, a message, an object in the chat-completions form, or a list of those; images,
+            audio and files in a list are one message with the texts next to them
         :param streams: whether it is that of :meth:`stream`, whose replies are streamed unless ``config`` or
             a preset say otherwise
         """
@@ -174,7 +175,8 @@ class Agent(Generic[Value_co]):
         A provider that fails and a model that misbehaves do not raise: ``outcome`` says how the run ended,
         and ``raise_for_outcome()`` raises unless it completed. ``reply`` goes on with the conversation.
 
-        :param prompt: a text, a message, an object in the chat-completions form, or a list of those
+        :param prompt: a text, a message, an object in the chat-completions form, or a list of those; images,
+            audio and files in a list are one message with the texts next to them
         :param record: record the run as ``<record>.yaml`` and ``<record>.journal.jsonl``, which ``replay``
             takes; with an endpoint of your own there is only the journal
         :param overwrite: whether the recording may replace another one

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 from toolreel._driver.inbox import message_of
 from toolreel._driver.run_result import Run
 from toolreel._driver.streaming.events import RunEnded, ShownEvent
+from toolreel_core._conversation.chat_form import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ApprovalGiven
 
@@ -35,22 +36,22 @@ class AgentRun(Run, Generic[Value_co]):
             return cast("Value_co", self.text)
         return cast("Value_co", self._begun_by("output_of(YourType).value(run)").value(self))
 
-    def reply(self, content: str) -> AgentRun[Value_co]:
+    def reply(self, content: Said) -> AgentRun[Value_co]:
         """Say something: after the end this begins the next exchange of the same conversation.
 
         If the run rests at an approval, the message is kept, and sent after the decision. A recorded run goes
         on in its recording.
 
-        :param content: what the user says
+        :param content: what the user says: a text, or texts, images, audio and files in a list
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
         return self._begun_by("speak(run, content, ports)").reply(self, message_of(content))
 
-    async def areply(self, content: str) -> AgentRun[Value_co]:
+    async def areply(self, content: Said) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
         return await self._begun_by("aspeak(run, content, ports)").areply(self, message_of(content))
 
-    def reply_stream(self, content: str) -> Generator[AgentEvent[Value_co], None, None]:
+    def reply_stream(self, content: Said) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
 
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
@@ -60,7 +61,7 @@ class AgentRun(Run, Generic[Value_co]):
             self, message_of(content), None
         )
 
-    def areply_stream(self, content: str) -> AsyncGenerator[AgentEvent[Value_co], None]:
+    def areply_stream(self, content: Said) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
         return self._begun_by("astream_on(run.state, ports, say=content)").astream_on(
             self, message_of(content), None

@@ -28,6 +28,7 @@ from toolreel._driver.streaming.events import StreamEvent
 from toolreel._driver.streaming.shown_run import ShownRun, is_shown
 from toolreel._driver.timing import record
 from toolreel._internal.errors import MissingExtra
+from toolreel_core._conversation.chat_form import Said
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish
@@ -69,7 +70,7 @@ async def ago_on(
 
 async def aspeak(
     run: Run | State,
-    content: str | UserSpoke,
+    content: Said | UserSpoke,
     performer: AsyncPerformer,
     *,
     journal: Journal | None = None,
@@ -103,7 +104,7 @@ def astream_on(
     state: State,
     performer: AsyncPerformer,
     *,
-    say: str | UserSpoke | None = None,
+    say: Said | UserSpoke | None = None,
     journal: Journal | None = None,
     inbox: Incoming | None = None,
 ) -> AsyncGenerator[StreamEvent, None]:

@@ -13,9 +13,12 @@ from typing import Protocol
 
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
+from toolreel_core._conversation.chat_form import Said
+from toolreel_core._conversation.content.part import shown_parts
+from toolreel_core._conversation.content.support import refusal
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop.reducer import pending, step
-from toolreel_core._protocol.events import UserSpoke
+from toolreel_core._protocol.events import UserSpoke, user_spoke
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import Settled, State, Step
 
@@ -38,8 +41,8 @@ class Inbox:
     def __init__(self) -> None:
         self._waiting = deque[UserSpoke]()
 
-    def say(self, content: str) -> None:
-        """Leave a message for the run.
+    def say(self, content: Said) -> None:
+        """Leave a message for the run; of a part that its provider does not take, the model is told.
 
         :raises ConfigError: if the message is empty
         """
@@ -48,7 +51,7 @@ class Inbox:
     @property
     def waiting(self) -> tuple[str, ...]:
         """The messages that no run has taken yet, in order."""
-        return tuple(event.content for event in tuple(self._waiting))
+        return tuple(shown_parts(event.parts) or event.content for event in tuple(self._waiting))
 
     def said_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """Take all messages."""
@@ -56,13 +59,13 @@ class Inbox:
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
 
-def message_of(content: str | UserSpoke) -> UserSpoke:
+def message_of(content: Said | UserSpoke) -> UserSpoke:
     """The event for a message of the user.
 
     :raises ConfigError: if the message is empty, which providers refuse
     """
-    event = content if isinstance(content, UserSpoke) else UserSpoke(content)
-    if not event.content.strip():
+    event = content if isinstance(content, UserSpoke) else user_spoke(content)
+    if not event.parts and not event.content.strip():
         raise ConfigError("content: the message is empty; write what the user says")
     return event
 
@@ -78,10 +81,16 @@ def hear(
         yield event, at
 
 
-def spoken_to(run: Run | State, content: str | UserSpoke, journal: Journal | None) -> Step:
-    """Say something to a run that nobody performs: its new state, all pending effects, and the notes."""
+def spoken_to(run: Run | State, content: Said | UserSpoke, journal: Journal | None) -> Step:
+    """Say something to a run that nobody performs: its new state, all pending effects, and the notes.
+
+    :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
+    """
     state = run.state if isinstance(run, Run) else run
-    ((_, at),) = hear(state, (message_of(content),), journal)
+    event = message_of(content)
+    if why := refusal(event.parts, state.plan.provider):
+        raise ConfigError(f"content: {why}")
+    ((_, at),) = hear(state, (event,), journal)
     return Step(at.state, pending(at.state), at.notes)
 
 

@@ -24,6 +24,7 @@ from toolreel._driver.stopwatch import Stopwatch, timed_anew
 from toolreel._driver.streaming.events import StreamEvent
 from toolreel._driver.streaming.shown_run import ShownRun, is_shown
 from toolreel._driver.timing import record
+from toolreel_core._conversation.chat_form import Said
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish
@@ -84,7 +85,7 @@ def go_on(
 
 def speak(
     run: Run | State,
-    content: str | UserSpoke,
+    content: Said | UserSpoke,
     performer: Performer,
     *,
     journal: Journal | None = None,
@@ -98,13 +99,13 @@ def speak(
     ``max_conversation_`` hold for all together.
 
     :param run: the run, or its last state, for example from ``toolreel_core.load_state``
-    :param content: what the user says
+    :param content: what the user says: a text, or texts, images, audio and files in a list
     :param performer: performs the effects that follow
     :param journal: the journal of the conversation so far, still open or reopened; records the new events
     :param observe: called with each new note
     :param inbox: what the user says meanwhile
     :returns: the final state and the new notes, as :func:`run` returns them
-    :raises ConfigError: if the message is empty
+    :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
     withhold(journal, secrets_of(performer))
     return _run(spoken_to(run, content, journal), performer, journal, observe, inbox)
@@ -138,7 +139,7 @@ def stream_on(
     state: State,
     performer: Performer,
     *,
-    say: str | UserSpoke | None = None,
+    say: Said | UserSpoke | None = None,
     journal: Journal | None = None,
     inbox: Incoming | None = None,
 ) -> Generator[StreamEvent, None, None]:

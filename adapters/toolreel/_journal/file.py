@@ -10,7 +10,7 @@ A journal that could not be written keeps the name ``<path>.part``: its run has 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -22,18 +22,21 @@ from toolreel._internal.errors import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
     VERSIONS,
     Recorded,
+    blob_lines,
     event_line,
     header_line,
     parse_journal,
     read_journal,
     unfinished,
+    written_blobs,
 )
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
 from toolreel._journal.seal import Sealing, unsealed
 from toolreel._journal.withheld_results import withheld
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
-from toolreel._secrets.scanned_texts import refuse_secrets_in_line
+from toolreel._secrets.scanned_texts import refuse_secrets_in_blobs, refuse_secrets_in_line
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.blobs import blobs_in
 from toolreel_core._protocol.events import Event, ToolReturned
 
 
@@ -48,7 +51,8 @@ class _Lines:
         """For each result that was not written because it holds a secret: the place and the kind of it."""
         self._part = unfinished(path)
         self._secrets = known_secrets_of(os.environ) if secrets is None else dict(secrets)
-        self._written = 0
+        self._events = 0
+        self._blobs: set[str] = set()
         self._seal = Sealing()
         self._failure: AdapterError | None = None
         self._holds_results = False
@@ -137,36 +141,40 @@ class _Lines:
                 f"{self._part}: the process that forked this one records there; open a journal of its own"
             )
         self._file.check_name()
-        line = event_line(self._written, effect, event, lap)
+        line = event_line(self._events + 1, effect, event, lap)
         try:
-            self._check(line)
+            self._check(line, event)
         except SecretFound as found:
             if not isinstance(event, ToolReturned):
                 raise
             event = withheld(event, "secret")
-            line = event_line(self._written, effect, event, lap)
+            line = event_line(self._events + 1, effect, event, lap)
             self.withheld.append(str(found))
-        self._write(line, effect, event)
+        blobs = blob_lines(event, self._blobs)
+        self._write((*blobs.values(), line), effect, event)
+        self._events += 1
+        self._blobs |= blobs.keys()
         return event
 
-    def _check(self, line: str) -> None:
-        refuse_secrets_in_line(line, self._secrets, f"{self.path}, line {self._written + 1}")
+    def _check(self, line: str, value: Plan | Event) -> None:
+        where = f"{self.path}, line {self._events + (not isinstance(value, Plan)) + 1}"
+        refuse_secrets_in_line(line, self._secrets, where)
+        refuse_secrets_in_blobs(blobs_in(value), self._secrets, where)
 
-    def _write(self, line: str, effect: Wanted | None, event: Event | None) -> None:
-        before, data = self._file.end, f"{line}\n".encode()
+    def _write(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
+        before, data = self._file.end, "".join(f"{line}\n" for line in lines).encode()
         with writing(self.path):
             try:
                 self._file.append(data)
             except OSError:
                 with suppress(OSError):
                     if self._file.end == before and isinstance(event, ToolReturned):
-                        short = event_line(self._written, effect, withheld(event, "unwritten"))
+                        short = event_line(self._events + 1, effect, withheld(event, "unwritten"))
                         self._file.append_in_room(f"{short}\n".encode())
                 raise
             finally:
                 self._holds_results |= isinstance(event, ToolReturned) and self._file.end > before
         self._seal.take(data)
-        self._written += 1
 
     def __enter__(self) -> Self:
         return self
@@ -202,8 +210,8 @@ class FileJournal(_Lines):
     ) -> None:
         path = Path(path)
         super().__init__(path, known_secrets)
-        self._header = header = header_line(plan)
-        self._check(header)
+        self._plan, self._header = plan, header_line(plan)
+        self._check(self._header, plan)
         if path.exists() and not overwrite:
             raise JournalError(f"{path} exists; record under another name, or overwrite it (overwrite=True)")
         if self._part.exists() and not overwrite:
@@ -220,7 +228,9 @@ class FileJournal(_Lines):
         try:
             with writing(path):
                 self._file.cut(0)
-            self._write(header, None, None)
+            blobs = blob_lines(plan)
+            self._write((self._header, *blobs.values()), None, None)
+            self._blobs |= blobs.keys()
             if durable:
                 sync_folders(path.parent, first)
         except JournalError:
@@ -235,6 +245,7 @@ class FileJournal(_Lines):
         super().withhold(secrets)
         try:
             refuse_secrets_in_line(self._header, secrets, f"{self.path}, line 1")
+            refuse_secrets_in_blobs(blobs_in(self._plan), secrets, f"{self.path}, line 1")
         except SecretFound:
             self.discard()
             raise
@@ -272,7 +283,8 @@ class ReopenedJournal(_Lines):
         except JournalError:
             self._file.forget()
             raise
-        self._written = 1 + len(self.recorded.records)
+        self._events = len(self.recorded.records)
+        self._blobs |= written_blobs(self.recorded.text)
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
     def _read(self) -> Recorded:

@@ -3,16 +3,19 @@
 The first line is a header with versions, plan and digest; each other line is an event:
 ``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it
 answers. Beside them may stand ``took``: how long that took, which is no part of the run. Request bodies are
-not stored: the reducer computes them again, and the fingerprint proves that they are the same. A journal that
-was closed ends with a seal (:mod:`toolreel._journal.seal`).
+not stored: the reducer computes them again, and the fingerprint proves that they are the same. Images, audio
+and files stand in lines of their own, ``{"blob", "base64"}``, each once and before the first event that has
+it (those of the plan follow the header); other lines have their digest. A journal that was closed ends with
+a seal (:mod:`toolreel._journal.seal`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap
@@ -23,12 +26,16 @@ from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, canonical, either, read
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.blobs import MENTION, blobs_in, by_digest, check_blob, with_blobs
 from toolreel_core._protocol.codec import VERSION, decode_event, decode_plan, encode, tag
 from toolreel_core._protocol.effects import ANSWERS, fingerprint
 from toolreel_core._protocol.events import Event
 
 Lines: TypeAlias = Sequence[Mapping[str, Json]]
 """A journal as parsed JSON, line by line; the first is the header."""
+
+_BLOB_LINE: Final = re.compile(r'^{"blob":"([^"]+)"', re.MULTILINE)
+"""A line begins with a brace nowhere else: a line break in a text is escaped."""
 
 VERSIONS: Final[Versions[Lines]] = Versions("journal", JournalError)
 """The layout of the lines; when the codec of the events gets a new version, so does the journal."""
@@ -49,6 +56,8 @@ class Record:
     fp: str | None
     """Fingerprint of that effect; ``None`` if the event answers none."""
     event: Event
+    line: int = field(default=0, compare=False, repr=False)
+    """The number of its line in the file, counted from 1."""
     lap: Lap | None = field(default=None, compare=False)
     """How long that took, if the line says so."""
 
@@ -82,11 +91,16 @@ class MemoryJournal:
     """A journal in memory; ``text`` is what a file would contain before its seal, without times."""
 
     def __init__(self, plan: Plan) -> None:
-        self.lines = [header_line(plan)]
+        self._blobs = blob_lines(plan)
+        self._events = 0
+        self.lines = [header_line(plan), *self._blobs.values()]
 
     def record(self, effect: Wanted | None, event: Event) -> None:
         """Record an event and the effect that it answers."""
-        self.lines.append(event_line(len(self.lines), effect, event))
+        blobs = blob_lines(event, self._blobs)
+        self._blobs |= blobs
+        self._events += 1
+        self.lines += [*blobs.values(), event_line(self._events, effect, event)]
 
     @property
     def text(self) -> str:
@@ -141,16 +155,22 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
     lines = versions.newest_of(
         [header], found, place
     )  # checks the version before the other lines, which may have another form
-    if rest:
-        trees = [_object(line, f"{source}, line {number}") for number, line in enumerate(rest, 2)]
+    numbers, trees, blobs = _events_and_blobs(rest, source)
+    if trees:
         lines = versions.newest_of([header, *trees], found, place)
     is_newest = found == versions.newest
+    if blobs or MENTION in text:
+        places = (place, *(f"{source}, line {number}" for number in numbers))
+        lines = [_with_blobs(line, blobs, at) for line, at in zip(lines, places, strict=True)]
     plan = _plan(lines[0], place, of_this_version=is_newest)
     records = [
-        _record(line, number - 1, f"{source}, line {number}") for number, line in enumerate(lines[1:], 2)
+        _record(tree, n, number, source)
+        for n, (number, tree) in enumerate(zip(numbers, lines[1:], strict=True), 1)
     ]
     if any(record.lap for record in records):
-        text = "\n".join([first, *map(_untimed, rest, lines[1:]), ""])
+        for number, tree in zip(numbers, trees, strict=True):
+            rest[number - 2] = _untimed(rest[number - 2], tree)
+        text = "\n".join([first, *rest, ""])
     if not is_newest:
         text = "\n".join([header_line(plan, versions), *map(canonical, lines[1:]), ""])
     return Recorded(plan, tuple(records), text, source, int(str(found)))
@@ -159,7 +179,12 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
 def header_line(plan: Plan, versions: Versions[Lines] = VERSIONS) -> str:
     """The first line of a journal, without a line break."""
     return canonical(
-        {"toolreel_journal": versions.newest, "codec": VERSION, "digest": plan.digest, "plan": encode(plan)}
+        {
+            "toolreel_journal": versions.newest,
+            "codec": VERSION,
+            "digest": plan.digest,
+            "plan": _with_digests(plan),
+        }
     )
 
 
@@ -168,11 +193,63 @@ def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = No
     kind, fp = tag(type(event)), None
     if effect is not None and isinstance(event, ANSWERS[type(effect)]):
         kind, fp = tag(type(effect)), fingerprint(effect)
-    line: dict[str, Json] = {"n": n, "kind": kind, "fp": fp, "event": encode(event)}
+    line: dict[str, Json] = {"n": n, "kind": kind, "fp": fp, "event": _with_digests(event)}
     if lap is not None and lap.ms is not None:
         first = {} if lap.first_ms is None else {"first_ms": lap.first_ms}
         line["took"] = {"ms": lap.ms, "passed_ms": lap.passed_ms, **first}
     return canonical(line)
+
+
+def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
+    """The lines with the blobs of a plan or an event, by digest.
+
+    :param written: the digests that the journal has already
+    """
+    lines: dict[str, str] = {}
+    for blob in blobs_in(value):
+        if blob.digest not in written and blob.digest not in lines:
+            lines[blob.digest] = canonical({"blob": blob.digest, "base64": blob.base64})
+    return lines
+
+
+def written_blobs(text: str) -> set[str]:
+    """The digests of the blobs that a journal has."""
+    return set(_BLOB_LINE.findall(text))
+
+
+def _with_digests(value: Plan | Event) -> Json:
+    blobs, tree = blobs_in(value), encode(value)
+    return by_digest(tree, blobs)[0] if blobs else tree
+
+
+def _events_and_blobs(
+    lines: Sequence[str], source: str
+) -> tuple[list[int], list[Mapping[str, Json]], dict[str, str]]:
+    """The numbers and the content of the lines with events, and the Base64 of each blob by digest."""
+    numbers: list[int] = []
+    trees: list[Mapping[str, Json]] = []
+    blobs: dict[str, str] = {}
+    for number, line in enumerate(lines, 2):
+        place = f"{source}, line {number}"
+        tree = _object(line, place)
+        match tree:
+            case {"blob": str() as digest, "base64": base64} if len(tree) == 2:
+                try:
+                    blobs[digest] = check_blob(digest, base64, place)
+                except CodecError as error:
+                    raise JournalError(str(error)) from None
+            case _:
+                numbers.append(number)
+                trees.append(tree)
+    return numbers, trees, blobs
+
+
+def _with_blobs(line: Mapping[str, Json], blobs: Mapping[str, str], place: str) -> Mapping[str, Json]:
+    try:
+        tree = with_blobs(line, blobs, place)
+    except CodecError as error:
+        raise JournalError(str(error)) from None
+    return cast("Mapping[str, Json]", tree)
 
 
 def _remedy(path: Path) -> str:
@@ -224,7 +301,8 @@ def _lap(took: Json, place: str) -> Lap | None:
     raise JournalError(f"{place}: took has to say ms and passed_ms, and may say first_ms")
 
 
-def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
+def _record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Record:
+    place = f"{source}, line {line}"
     match tree:
         case {"n": int() as number, "kind": str() as kind, "fp": (str() | None) as fp, "event": event} if (
             len(tree) - (_TOOK in tree) == 4
@@ -236,7 +314,7 @@ def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
         case _:
             raise JournalError(f"{place}: expected the keys n, kind, fp and event")
     try:
-        record = Record(n, kind, fp, decode_event(event), _lap(tree.get(_TOOK), place))
+        record = Record(n, kind, fp, decode_event(event), line, _lap(tree.get(_TOOK), place))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
     if (kind, fp is None) not in _kinds_of(record.event):

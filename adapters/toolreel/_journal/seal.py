@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import Final
 
 from toolreel._internal.errors import JournalError
 from toolreel_core._jsontext.canonical import canonical, read
+
+_BLOB: Final = b'{"blob":'
+"""What a line with a blob begins with."""
 
 
 class Sealing:
@@ -23,7 +27,8 @@ class Sealing:
     def take(self, lines: bytes) -> None:
         """Add what was written: whole lines."""
         self._digest.update(lines)
-        self._lines += lines.count(b"\n")
+        blobs = lines.count(b"\n" + _BLOB) + lines.startswith(_BLOB)
+        self._lines += lines.count(b"\n") - blobs
 
     @property
     def line(self) -> bytes:

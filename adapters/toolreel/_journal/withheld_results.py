@@ -37,7 +37,7 @@ def withheld(event: ToolReturned, reason: Reason) -> ToolReturned:
         tree: Json = {"ok": True, "data": data, "warnings": [f"{CODE}: {text}"]}
     else:
         tree = {"ok": False, "data": data, "errors": [{"code": CODE, "message": text}]}
-    return replace(event, output=canonical(tree))
+    return replace(event, output=canonical(tree), parts=())
 
 
 def is_withheld(event: Event) -> bool:

@@ -132,7 +132,7 @@ class JournalScript:
         record = reached.record
         if (record.kind, record.fp) != (tag(type(effect)), reached.wanted):
             raise ReplayMismatch(
-                f"{self._recorded.source}, line {record.n + 1}: the run wants {describe(effect)}, but that "
+                f"{self._recorded.source}, line {record.line}: the run wants {describe(effect)}, but that "
                 f"is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
                 "record again"
             )
@@ -144,7 +144,7 @@ class JournalScript:
         if unused := [self._recorded.records[at] for at in places]:
             raise ReplayMismatch(
                 f"{self._recorded.source}: the run ended, but {len(unused)} recorded events are left, "
-                f"from line {unused[0].n + 1} ({unused[0].kind}) on"
+                f"from line {unused[0].line} ({unused[0].kind}) on"
             )
 
 

@@ -13,6 +13,7 @@ from toolreel._driver.timing import NOT_MEASURED, Timing, Took
 from toolreel._journal.format import Record, Recorded, read_journal
 from toolreel._replay.replay import recording_files
 from toolreel._replay.run_underway import Underway
+from toolreel_core._conversation.content.part import shown_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.reply_parsing import received
@@ -88,7 +89,7 @@ def retrace(recorded: Recorded) -> Trace:
         try:
             run.take(effect, record.event)
         except ProtocolError as error:
-            raise ReplayMismatch(f"{recorded.source}, line {record.n + 1}: {error}") from None
+            raise ReplayMismatch(f"{recorded.source}, line {record.line}: {error}") from None
     return Trace(recorded, tuple(traced), replace(run.run, timing=_timing(traced)))
 
 
@@ -120,7 +121,7 @@ def _answered(recorded: Recorded, record: Record, wanted: Iterable[Wanted]) -> W
         if fingerprint(effect) == record.fp:
             return effect
     raise ReplayMismatch(
-        f"{recorded.source}, line {record.n + 1}: this {record.kind} is not what the run wants there; the "
+        f"{recorded.source}, line {record.line}: this {record.kind} is not what the run wants there; the "
         "record was edited, or toolreel has changed: record again"
     )
 
@@ -140,7 +141,7 @@ def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
         case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
         case events.UserSpoke():
-            return f"the user said: {event.content}"
+            return f"the user said: {shown_parts(event.parts) or event.content}"
         case events.RunStarted():
             return "started"
         case _:

@@ -17,6 +17,7 @@ from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.scan import Leak, leaks
 from toolreel._secrets.split_texts import put_together
+from toolreel_core._conversation.content.part import Blob
 from toolreel_core._jsontext.canonical import Json, canonical, read
 
 _NESTED: Final = 4
@@ -103,6 +104,24 @@ def refuse_secrets_in_line(line: str, known: Mapping[str, str], where: str) -> N
         )
 
 
+def refuse_secrets_in_blobs(blobs: Iterable[Blob], known: Mapping[str, str], where: str) -> None:
+    """Reject blobs that contain a known secret; patterns of keys match random bytes by chance.
+
+    :raises SecretFound: names the place and the variable, never the secret itself
+    """
+    for blob in blobs:
+        if name := _secret_in(blob.data, known):
+            raise SecretFound(
+                f"{where}: not written, {blob!r} holds the value of {name}; "
+                "keep secrets out of what is attached"
+            )
+
+
+def _secret_in(data: bytes, known: Mapping[str, str]) -> str:
+    """The name of a secret whose value is in these bytes; empty if none is."""
+    return next((name for name, value in known.items() if value.encode("utf-8", "replace") in data), "")
+
+
 def _request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
     short, same = beginnings.without(body)
     text = short.decode("utf-8", "replace")
@@ -135,6 +154,10 @@ def _leaves(place: str, value: Json, nested: int) -> Iterator[tuple[str, str]]:
     match value:
         case str():
             yield from _text(place, value, nested)
+        case {"data": str() as base64, "format": str() as form, **more} if not more:  # audio in a message
+            yield f"{place}.data", f"data:audio/{form};base64,{base64}"
+        case {"blob": str(), "base64": str() as base64, **more} if not more:  # a line of a journal
+            yield f"{place}.base64", f"data:;base64,{base64}"
         case Mapping():
             for key, item in value.items():
                 yield f"{place} (a key)".strip(), key

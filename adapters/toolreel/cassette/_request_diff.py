@@ -9,6 +9,7 @@ from difflib import unified_diff
 from itertools import islice, zip_longest
 from typing import Final
 
+from toolreel_core._conversation.content.wire import with_digests
 from toolreel_core._jsontext.canonical import Json, canonical, either, read
 
 ABSENT: Final = "(absent)"
@@ -88,6 +89,7 @@ def drift(recorded: bytes, request: bytes) -> str:
 
 
 def _json_changes(before: Json, after: Json) -> str:
+    before, after = with_digests(before), with_digests(after)
     change = first_change(before, after)
     if change is None:
         return "the bodies are the same JSON"

@@ -21,6 +21,7 @@ from toolreel.tools._call_context import ToolError, running
 from toolreel.tools._python.signature import signature_of, untyped_arguments
 from toolreel.tools._result_events import failure, keywords, succeeded
 from toolreel_core._jsontext.canonical import Json, JsonText
+from toolreel_core._protocol.codec import dump
 from toolreel_core._protocol.effects import RunTool
 
 
@@ -52,7 +53,8 @@ def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
 
 def _answer(request: Mapping[str, Any], effect: RunTool) -> Mapping[str, Json]:
     try:
-        return {"output": succeeded(effect, _call(request, effect), request["ok_key"]).output}
+        event = succeeded(effect, _call(request, effect), request["ok_key"])
+        return {"output": event.output, **({"event": dump(event)} if event.parts else {})}
     except ToolError as error:
         return {"output": failure(effect, error).output}
     except Exception as error:  # noqa: BLE001 - every exception of a tool is reported

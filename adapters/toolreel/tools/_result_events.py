@@ -9,6 +9,7 @@ from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
 from toolreel.tools._ok_key import OkKey, counted
 from toolreel.tools._python.types.results import plain
+from toolreel_core._conversation.content.part import Media
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -22,9 +23,14 @@ def keywords(effect: RunTool) -> Mapping[str, Json]:
 
 
 def succeeded(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> ToolReturned:
-    """The event for a returned value, or for one that JSON cannot represent."""
+    """The event for a returned value, or for one that JSON cannot represent.
+
+    Images, audio and files anywhere in the value go with it, and their labels say where they were.
+    """
+    parts: list[Media] = []
     try:
-        return ToolReturned(effect.ref, canonical(counted(plain(value), ok_key)))
+        output = canonical(counted(plain(value, parts), ok_key))
+        return ToolReturned(effect.ref, output, parts=tuple(parts))
     except (TypeError, ValueError, RecursionError) as error:
         return failed_event(
             effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but its output is not JSON: {error}."
@@ -69,6 +75,9 @@ def failed_event(effect: RunTool, code: str, message: str, data: Json = None) ->
     return ToolReturned(effect.ref, canonical(tree))
 
 
-def returned_event(effect: RunTool, data: Json, *warnings: str) -> ToolReturned:
+def returned_event(
+    effect: RunTool, data: Json, *warnings: str, parts: tuple[Media, ...] = ()
+) -> ToolReturned:
     """The event for a result, with warnings for the model."""
-    return ToolReturned(effect.ref, canonical({"ok": True, "data": data, "warnings": list(warnings)}))
+    output = canonical({"ok": True, "data": data, "warnings": list(warnings)})
+    return ToolReturned(effect.ref, output, parts=parts)

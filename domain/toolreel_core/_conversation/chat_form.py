@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from toolreel_core._conversation.content.part import Media, Part, Text, text_of
+from toolreel_core._conversation.content.wire import media_among, part_in
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -20,13 +22,19 @@ from toolreel_core._jsontext.tree_access import json_text
 MessageLike: TypeAlias = Message | Mapping[str, Any]
 """A message, or one in the chat-completions form such as ``{"role": "user", "content": "Hello."}``."""
 
-Messages: TypeAlias = str | MessageLike | Iterable[MessageLike | str]
-"""A text, which the user says; a message; or several of either."""
+Said: TypeAlias = str | Part | Sequence[str | Part]
+"""What the user says at once: a text, or texts, images, audio and files in order."""
+
+Messages: TypeAlias = str | Part | MessageLike | Iterable[MessageLike | Part | str]
+"""A text, which the user says; a message; or several of either.
+
+Images, audio and files are one message of the user with the texts next to them."""
 
 _EXPECTED: Final = (
     "messages: expected a text, or a list of messages such as UserMessage('Hello.') or "
     '{"role": "user", "content": "Hello."}'
 )
+_SAID: Final = "expected what the user says: a text, or a list of texts, Image, Audio and File"
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 _SENT: Final[Mapping[str, tuple[str, ...]]] = {
     "system": ("role", "content"),
@@ -45,30 +53,91 @@ def messages_of(given: object) -> tuple[Message, ...]:
 
     :raises ConfigError: if one is no message; names its place
     """
-    if isinstance(given, (str, Mapping, Message)):
+    if (isinstance(given, Mapping) and "role" in given) or isinstance(given, Message):
         return (_message(given, "messages"),)
-    if isinstance(given, Iterable):
-        return tuple([_message(each, f"messages[{number}]") for number, each in enumerate(given)])
+    if isinstance(given, (str, Mapping, Part)):
+        one = _part_like(given, "messages")
+        return (_message(given, "messages"),) if one is None else tuple(_said([one]))
+    if isinstance(given, Iterable) and not isinstance(given, bytes | bytearray):
+        return tuple(_joined(given))
     raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}")
+
+
+def _joined(given: Iterable[object]) -> Iterator[Message]:
+    """The messages; texts and other parts that follow each other are one, texts alone are one each."""
+    pending: list[str | Part] = []
+    for number, each in enumerate(given):
+        one = _part_like(each, f"messages[{number}]")
+        if one is not None:
+            pending.append(one)
+            continue
+        yield from _said(pending)
+        pending = []
+        yield _message(each, f"messages[{number}]")
+    yield from _said(pending)
+
+
+def _part_like(given: object, place: str) -> str | Part | None:
+    """What is a part of a message, and no message of its own."""
+    if isinstance(given, (str, Part)):
+        return given
+    if isinstance(given, Mapping) and "role" not in given and isinstance(given.get("type"), str):
+        return part_in(given, place)
+    return None
+
+
+def _said(given: Sequence[str | Part]) -> Iterator[UserMessage]:
+    if all(isinstance(each, str) for each in given):
+        yield from map(UserMessage, map(str, given))
+    else:
+        yield user_message(given)
+
+
+def user_message(said: object) -> UserMessage:
+    """A message of the user from a text, or from texts and other parts in order.
+
+    >>> user_message(["What is ", "this?"])
+    UserMessage(content='What is this?')
+
+    :raises ConfigError: if it is neither
+    """
+    if isinstance(said, (str, Part)):
+        said = (said,)
+    if not isinstance(said, Iterable) or isinstance(said, (Mapping, bytes, bytearray)):
+        raise ConfigError(f"content: {_SAID}, got {type(said).__name__}")
+    parts: list[Part] = []
+    for number, each in enumerate(said):
+        one = _part_like(each, f"content[{number}]")
+        if one is None:
+            raise ConfigError(f"content[{number}]: {_SAID}, got {type(each).__name__}{_file_hint(each)}")
+        parts.append(Text(one) if isinstance(one, str) else one)
+    return _user_message(tuple(parts))
+
+
+def _file_hint(given: object) -> str:
+    return "; for a file write attach(path)" if hasattr(given, "__fspath__") else ""
+
+
+def _user_message(parts: tuple[Part, ...]) -> UserMessage:
+    """The message; one that has only text is that of a plain text, whatever its pieces were."""
+    return UserMessage(text_of(parts), parts if media_among(parts) else ())
 
 
 def _message(given: object, place: str) -> Message:
     match given:
-        case str():
-            return UserMessage(given)
         case Mapping():
             return message_in(given, place)
         case _ if isinstance(given, Message):
             return given
         case _:
-            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}")
+            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_file_hint(given)}")
 
 
 def message_in(tree: Mapping[str, Any], place: str) -> Message:
     """The message that an object in the chat-completions form stands for.
 
     :param place: where it stands, for errors
-    :raises ConfigError: if it is none, or has something that no message can hold, such as a picture
+    :raises ConfigError: if it is none, or has something that no message of this role can hold
     """
     role = tree.get("role")
     if role not in _ROLES:
@@ -79,11 +148,32 @@ def message_in(tree: Mapping[str, Any], place: str) -> Message:
         if key not in _SENT[role] and value is not None:
             raise ConfigError(f"{place}.{key}: a {role} message has no such key; leave it out")
     if role == "user":
-        return UserMessage(_text(tree, place))
+        parts = _parts(tree, place)
+        return UserMessage(_text(tree, place)) if parts is None else _user_message(parts)
     if role == "tool":
-        name = tree.get("name")
-        return ToolMessage(_call_id(tree, place), _text(tree, place), name if isinstance(name, str) else "")
+        return _tool_message(tree, place)
     return SystemMessage(_text(tree, place))
+
+
+def _tool_message(tree: Mapping[str, Any], place: str) -> ToolMessage:
+    parts, name = _parts(tree, place), tree.get("name")
+    text = _text(tree, place) if parts is None else text_of(parts)
+    media: tuple[Media, ...] = media_among(parts or ())
+    return ToolMessage(_call_id(tree, place), text, name if isinstance(name, str) else "", media)
+
+
+def _parts(tree: Mapping[str, Any], place: str) -> tuple[Part, ...] | None:
+    """The parts of a content that is a list; ``None`` if it is none."""
+    content = tree.get("content")
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return None
+    return tuple([_content_part(each, f"{place}.content[{number}]") for number, each in enumerate(content)])
+
+
+def _content_part(given: object, place: str) -> Part:
+    return (
+        given if isinstance(given, Part) else Text(given) if isinstance(given, str) else part_in(given, place)
+    )
 
 
 def _text(tree: Mapping[str, Any], place: str) -> str:

@@ -242,15 +242,19 @@ def _names(turn: Turn) -> dict[str, str]:
 
 def _shortened(message: Message, names: Mapping[str, str]) -> Message:
     """A tool result without its data; anything else, and a result with nothing to leave out, as it is."""
-    if not isinstance(message, ToolMessage) or len(message.content.encode("utf-8", "replace")) <= _SMALL:
+    if not isinstance(message, ToolMessage):
+        return message
+    if not message.parts and len(message.content.encode("utf-8", "replace")) <= _SMALL:
         return message
     result = _result(message.content, names.get(message.call_id, ""))
-    if result.data == _NOTHING:
+    if not message.parts and result.data == _NOTHING:
         return message
     left_out = len(result.data.encode("utf-8", "replace"))
     called = f"call {result.tool_name} again" if result.tool_name else "make the call again"
-    warning = f"{left_out} bytes of this older result were left out to save room. If you need them, {called}."
-    return replace(message, content=replace(result, data=_NOTHING, warnings=(warning,)).text())
+    lost = "".join(f"{part.label} and " for part in message.parts)
+    gone = f"{lost}{left_out} bytes of this older result were left out to save room."
+    warning = f"{gone} If you need them, {called}."
+    return replace(message, content=replace(result, data=_NOTHING, warnings=(warning,)).text(), parts=())
 
 
 def _result(content: str, name: str) -> Envelope:

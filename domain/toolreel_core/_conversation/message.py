@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never, cast
 
+from toolreel_core._conversation.content.part import Media, Part, Text, shown_parts, text_of
+from toolreel_core._conversation.content.wire import wire_part
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.brief_repr import brief_repr
 from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import merged
 
@@ -25,6 +28,17 @@ class UserMessage:
     """A message of the user."""
 
     content: str
+    """Its text; where there are :attr:`parts`, all text in them."""
+    parts: tuple[Part, ...] = ()
+    """The whole message in order, if it has more than text; see :func:`user_message`."""
+
+    def __post_init__(self) -> None:
+        if self.parts and self.content != text_of(self.parts):
+            raise ConfigError("content: it differs from the text of the parts; write user_message(parts)")
+
+    def __repr__(self) -> str:
+        """Without parts where there are none."""
+        return brief_repr(self, "parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,12 @@ class ToolMessage:
     """The text of an :class:`~toolreel_core._tools.result_envelope.Envelope`."""
     name: str = ""
     """The tool's outward name, for providers that want it told."""
+    parts: tuple[Media, ...] = ()
+    """What the tool gave besides text; the content mentions each by its label."""
+
+    def __repr__(self) -> str:
+        """Without parts where there are none."""
+        return brief_repr(self, "parts")
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -89,15 +109,33 @@ def wire_tree(message: Message) -> Tree:
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case UserMessage():
-            return {"role": "user", "content": message.content}
+            parts = [*map(wire_part, message.parts)]
+            return {"role": "user", "content": parts or message.content}
         case AssistantMessage():
             calls: Tree = {"tool_calls": [*map(_call, message.calls)]} if message.calls else {}
             return _with_extras({"role": "assistant", "content": message.content, **calls}, message.extras)
         case ToolMessage():
             named = {"name": message.name} if message.name else {}
-            return {"role": "tool", "tool_call_id": message.call_id, **named, "content": message.content}
+            media = [*map(wire_part, message.parts)]
+            content = [wire_part(Text(message.content)), *media] if media else message.content
+            return {"role": "tool", "tool_call_id": message.call_id, **named, "content": content}
         case _:
             assert_never(message)
+
+
+def parts_of(message: Message) -> tuple[Part, ...]:
+    """The parts of a message that has more than text."""
+    return message.parts if isinstance(message, UserMessage | ToolMessage) else ()
+
+
+def shown_content(message: Message) -> str:
+    """The content of a message as people read it, with a label for each part that is no text.
+
+    Of a tool's result, the content mentions its parts.
+    """
+    if isinstance(message, UserMessage) and message.parts:
+        return shown_parts(message.parts)
+    return message.content
 
 
 def _check_extras(extras: JsonText) -> None:

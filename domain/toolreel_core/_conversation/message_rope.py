@@ -17,6 +17,7 @@ from typing import Any, Final, cast, overload
 
 from pyrsistent import PVector, pvector
 
+from toolreel_core._conversation.content.wire import media_among, stored_content
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -245,9 +246,14 @@ def _message(value: Json) -> Message:
         return _from_parts(*tree)
     match tree["role"]:
         case "tool":
-            return ToolMessage(tree["tool_call_id"], tree["content"], tree.get("name", ""))
+            content, name = tree["content"], tree.get("name", "")
+            if isinstance(content, str):
+                return ToolMessage(tree["tool_call_id"], content, name)
+            text, parts = stored_content(content)
+            return ToolMessage(tree["tool_call_id"], text, name, media_among(parts))
         case "user":
-            return UserMessage(tree["content"])
+            content = tree["content"]
+            return UserMessage(content) if isinstance(content, str) else UserMessage(*stored_content(content))
         case "system":
             return SystemMessage(tree["content"])
         case _:

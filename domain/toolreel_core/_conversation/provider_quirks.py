@@ -23,7 +23,7 @@ from toolreel_core._jsontext.tree_access import items_of
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._transforms import apply_all
 from toolreel_core._transforms.messages import signature_skip_validator_if_missing
-from toolreel_core._transforms.neutral_control_tokens import neutralized
+from toolreel_core._transforms.neutral_control_tokens import neutralized_content
 
 _Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 
@@ -194,7 +194,7 @@ def _special_token_guard(tree: Tree, _: Provider) -> Tree:
 
     Control tokens occur only inside the strings of a JSON text, so the result stays valid JSON.
     """
-    return {**tree, "content": neutralized(str(tree["content"]))}
+    return {**tree, "content": neutralized_content(tree["content"])}
 
 
 _ASSISTANT_QUIRKS: Final[Mapping[str, _Quirk]] = {

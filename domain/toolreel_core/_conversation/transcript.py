@@ -14,13 +14,15 @@ from typing import Final
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
+from toolreel_core._conversation.content.tokens import tokens_with
+from toolreel_core._conversation.message import Message, SystemMessage, UserMessage, parts_of
 from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo, wire_is_memo
 from toolreel_core._conversation.provider_quirks import Form, written
 from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, turn_begins
 from toolreel_core._internal.fast_constructor import maker
+from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._jsontext.digest import linked
-from toolreel_core._settings.token_estimates import estimator
+from toolreel_core._settings.token_estimates import Estimator, estimator
 
 _PLAIN: Final = Form()
 _NO_TEXTS: Final = Rope()
@@ -113,7 +115,7 @@ class Transcript:
         """This transcript with a result for each unanswered call, since providers reject one without."""
         if not self.projection.waiting:
             return self
-        return self._with(self.projection.unanswered(), replace(self.projection, waiting=()), None)
+        return self._with(self.projection.unanswered(), self.projection.answered(), None)
 
     def _changes_earlier(self, message: UserMessage | SystemMessage) -> bool:
         """Whether appending this message changes how earlier ones are sent."""
@@ -146,7 +148,7 @@ class Transcript:
             data = out.text.encode()
             texts, links = texts.append(data), linked(links, data)
             if estimated is not None:
-                tokens += estimated(out.text)
+                tokens += tokens_of(entry.message, out.text, estimated)
             for name in (*entry.quirks, *out.quirks):
                 quirks = quirks.set(name, (quirks.get(name, 0)) + 1)
                 unchanged = False
@@ -161,6 +163,15 @@ class Transcript:
 
 
 _transcript: Final = maker(Transcript)
+
+
+def tokens_of(message: Message, text: JsonText, estimate: Estimator) -> int:
+    """Estimated tokens of a message.
+
+    :param text: the message as it is sent
+    """
+    parts = parts_of(message)
+    return tokens_with(parts, text, estimate) if parts else estimate(text)
 
 
 def _shortened_to(stored: Rope, kept: Iterable[Message], form: Form) -> Transcript:

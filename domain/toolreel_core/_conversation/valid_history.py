@@ -18,6 +18,8 @@ from typing import Final, assert_never
 
 from pyrsistent import PMap, pmap
 
+from toolreel_core._conversation.content.part import Image, Media, Part, text_of
+from toolreel_core._conversation.content.support import fitted, from_result, is_taken, moved
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -123,6 +125,8 @@ class Projection:
     """Calls that have gone out."""
     after_result: bool = False
     """The latest message that went out is a tool result."""
+    moved: tuple[Part, ...] = ()
+    """What results had that they may not have here; it follows the last of them as a message of the user."""
 
     def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Outgoing, ...]]:
         """Project one more message: to itself, repaired if needed, or to nothing.
@@ -141,7 +145,24 @@ class Projection:
 
     def unanswered(self) -> tuple[Outgoing, ...]:
         """A result for each unanswered call, which says that the result is unknown."""
-        return tuple(map(self._unknown, self.waiting))
+        return (*map(self._unknown, self.waiting), *self._with_moved(self.moved))
+
+    def answered(self) -> Projection:
+        """The projection after :meth:`unanswered`."""
+        after_result = not self.moved
+        return _projection(
+            self.provider, self.used_ids, self.called, self.sent, (), self.calls, after_result, ()
+        )
+
+    def _with_moved(self, parts: tuple[Part, ...]) -> tuple[Outgoing, ...]:
+        """The message of the user with what results may not have; none if there is nothing."""
+        if not parts:
+            return ()
+        sent, settings = fitted(moved(parts), self.provider)
+        message = Outgoing(UserMessage(text_of(sent), sent), ("images_in_tool_results", *settings))
+        return (Outgoing(_BRIDGE, ("assistant_after_tool",)), message)[
+            not self.provider.assistant_after_tool :
+        ]
 
     def _unknown(self, place: int) -> Outgoing:
         name = self.sent[place].name
@@ -149,11 +170,17 @@ class Projection:
         return self._result(place, ToolMessage(self.called[place].id, text))
 
     def _add_prompt(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
-        after_result = self.after_result or bool(self.waiting)
+        after_result = self.after_result or bool(self.waiting and not self.moved)
         bridged = self.provider.assistant_after_tool and after_result
         bridge = (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
-        after = _projection(self.provider, self.used_ids, self.called, self.sent, (), self.calls, False)
-        return after, (*self.unanswered(), *bridge, Outgoing(message))
+        after = _projection(self.provider, self.used_ids, self.called, self.sent, (), self.calls, False, ())
+        return after, (*self.unanswered(), *bridge, self._fitted(message))
+
+    def _fitted(self, message: SystemMessage | UserMessage) -> Outgoing:
+        if isinstance(message, SystemMessage) or not message.parts:
+            return Outgoing(message)
+        parts, settings = fitted(message.parts, self.provider)
+        return Outgoing(UserMessage(text_of(parts), parts), settings) if settings else Outgoing(message)
 
     def _add_assistant(
         self, message: AssistantMessage, *, fresh: bool
@@ -176,7 +203,7 @@ class Projection:
         outgoing = _with_allowed_extras(self._renamed(message, out), self.provider, fresh=fresh)
         waiting = _ONE_WAITING if len(out) == 1 else tuple(range(len(out)))
         after = _projection(
-            self.provider, used_ids, message.calls, out, waiting, self.calls + len(out), False
+            self.provider, used_ids, message.calls, out, waiting, self.calls + len(out), False, ()
         )
         return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
 
@@ -193,18 +220,39 @@ class Projection:
         for place in self.waiting:
             if self.called[place].id == message.call_id:
                 rest = tuple([other for other in self.waiting if other != place])
+                if message.parts or self.moved:
+                    return self._add_result_with_parts(place, message, rest)
                 answered = _projection(
-                    self.provider, self.used_ids, self.called, self.sent, rest, self.calls, True
+                    self.provider, self.used_ids, self.called, self.sent, rest, self.calls, True, ()
                 )
                 return answered, (self._result(place, message),)
         return self, ()
 
+    def _add_result_with_parts(
+        self, place: int, message: ToolMessage, rest: tuple[int, ...]
+    ) -> tuple[Projection, tuple[Outgoing, ...]]:
+        """Send a result; what it may not have follows the last result of the turn."""
+        stays = [part for part in message.parts if self._may_stay(part)]
+        moves = [part for part in message.parts if not self._may_stay(part)]
+        call = self.sent[place]
+        following = (*self.moved, *from_result(call.id, call.name, moves))
+        result = self._result(place, replace(message, parts=tuple(stays)))
+        after = _projection(
+            self.provider, self.used_ids, self.called, self.sent, rest, self.calls, True, following
+        )
+        return (after, (result,)) if rest else (after.answered(), (result, *after.unanswered()))
+
+    def _may_stay(self, part: Media) -> bool:
+        taken = is_taken(part, self.provider)
+        return taken and isinstance(part, Image) and self.provider.images_in_tool_results == "yes"
+
     def _result(self, place: int, message: ToolMessage) -> Outgoing:
         call = self.sent[place]
         if self.provider.tool_result_name:
-            return Outgoing(ToolMessage(call.id, message.content, call.name), ("tool_result_name",))
+            named = ToolMessage(call.id, message.content, call.name, message.parts)
+            return Outgoing(named, ("tool_result_name",))
         same = call.id == message.call_id and not message.name
-        return Outgoing(message if same else ToolMessage(call.id, message.content))
+        return Outgoing(message if same else ToolMessage(call.id, message.content, parts=message.parts))
 
 
 _projection: Final = maker(Projection)

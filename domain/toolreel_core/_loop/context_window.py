@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from toolreel_core._conversation.history_policies import reduced
 from toolreel_core._conversation.provider_quirks import written
+from toolreel_core._conversation.transcript import tokens_of
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._plan.request import RequestOptions
 from toolreel_core._protocol.notes import HistoryShortened
@@ -85,6 +86,6 @@ def _shortened(state: State, policies: tuple[str, ...], excess: int) -> tuple[St
         tuple(state.messages.outgoing),
         policies,
         excess,
-        lambda message: tokens(written(message, form).text),
+        lambda message: tokens_of(message, written(message, form).text, tokens),
     )
     return replace(state, messages=state.messages.shortened(kept)) if applied else state, applied

@@ -24,7 +24,7 @@ from toolreel_core._protocol.state import State, Step
 
 def kept(state: State, event: UserSpoke) -> State:
     """The state with the message among those that the next request sends."""
-    return state.but(unsent=(*state.unsent, UserMessage(event.content)))
+    return state.but(unsent=(*state.unsent, UserMessage(event.content, event.parts)))
 
 
 def keep(state: State, event: UserSpoke) -> Step:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel_core._conversation.history_policies import SUMMARIZE
+from toolreel_core._conversation.message import shown_content
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
 from toolreel_core._loop.context_window import fit_history, overflow
 from toolreel_core._loop.finish import settle
@@ -102,7 +103,7 @@ def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
     """The state with what the user has said since the last request in its history."""
     if not state.unsent:
         return state, ()
-    samples = tuple([message.content[:_SAMPLE] for message in state.unsent])
+    samples = tuple([shown_content(message)[:_SAMPLE] for message in state.unsent])
     added = UserMessagesAdded(state.tally.turns + 1, samples)
     return state.said(*state.unsent).but(unsent=()), (added,)
 

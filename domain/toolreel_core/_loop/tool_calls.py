@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, assert_never
 
+from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText, canonical
@@ -26,6 +27,7 @@ from toolreel_core._loop.counted_reply import counted_spending
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
+from toolreel_core._loop.result_parts import parts_taken
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
 from toolreel_core._protocol.notes import (
@@ -100,7 +102,7 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
     if event.approved:
         # The approved arguments run without another check: a second coercion could change them.
         ref = state.next_ref
-        flight = _in_flight(ref, call, None, state.tally.at_ms)
+        flight = _in_flight(ref, call, None, state.tally.at_ms, ())
         running = _with_running(state, (flight,), phase.waiting, ref + 1)
         effect = run_tool(state, ref, call, phase.arguments)
         return Step(running, (effect,), (_call_started(state, call),))
@@ -123,13 +125,20 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     limit = state.plan.config.max_tool_output_bytes if own_limit is None else own_limit
     untrusted = _untrusted(state, returned.call)
     result = envelope_of(returned.call.name, event.output, limit=limit, untrusted=untrusted)
+    parts: tuple[Media, ...] = ()
+    notes: tuple[Note, ...] = ()
+    if event.parts:
+        taken = parts_taken(state, returned.call, result, event.parts)
+        result, parts, notes = taken.result, taken.parts, taken.notes
     ended = _call_ended(state, returned, result, event.at_ms)
-    completed = _in_flight(returned.ref, returned.call, result, returned.since_ms)
+    completed = _in_flight(returned.ref, returned.call, result, returned.since_ms, parts)
     running = tuple([completed if flight is returned else flight for flight in phase.running])
-    results = tuple([(flight.call, flight.result) for flight in running if flight.result is not None])
+    results = tuple(
+        [(flight.call, flight.result, flight.parts) for flight in running if flight.result is not None]
+    )
     if len(results) < len(running):
-        return Step(state.but(phase=AwaitingTools(running, phase.waiting)), (), (ended,))
-    return _record_results(state, results, phase.waiting, (ended,))
+        return Step(state.but(phase=AwaitingTools(running, phase.waiting)), (), (ended, *notes))
+    return _record_results(state, results, phase.waiting, (ended, *notes))
 
 
 def _untrusted(state: State, call: ToolCall) -> bool:
@@ -161,7 +170,7 @@ def cancel_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step
             state, note = _abandon(state, flight.call, call_cancelled(flight.call.name))
             notes = (*notes, note)
         else:
-            state, result_notes, _ = _record_result(state, flight.call, flight.result)
+            state, result_notes, _ = _record_result(state, flight.call, flight.result, flight.parts)
             notes = (*notes, *result_notes)
     return finish_mid_turn(state, phase.waiting, outcome, notes)
 
@@ -175,13 +184,13 @@ def _abandon(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAba
 
 def _record_results(
     state: State,
-    results: tuple[tuple[ToolCall, Envelope], ...],
+    results: tuple[tuple[ToolCall, Envelope, tuple[Media, ...]], ...],
     waiting: tuple[ToolCall, ...],
     notes: tuple[Note, ...],
 ) -> Step:
     repetition: RepeatedCall | None = None
-    for call, result in results:
-        state, result_notes, found = _record_result(state, call, result)
+    for call, result, parts in results:
+        state, result_notes, found = _record_result(state, call, result, parts)
         notes, repetition = (*notes, *result_notes), repetition or found
     if repetition:
         return finish_mid_turn(state, waiting, repetition, notes)
@@ -198,12 +207,12 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText, not
         match admission:
             case Fault():
                 notes = (*notes, _call_rejected(state, call, admission))
-                flights.append(_in_flight(0, call, failed(call.name, admission), 0))
+                flights.append(_in_flight(0, call, failed(call.name, admission), 0, ()))
             case JsonText():
                 ref = state.next_ref + len(effects)
                 notes = (*notes, *_repair_notes(state, call, admission), _call_started(state, call))
                 coerced_call = call if call.arguments == admission else replace(call, arguments=admission)
-                flights.append(_in_flight(ref, coerced_call, None, state.tally.at_ms))
+                flights.append(_in_flight(ref, coerced_call, None, state.tally.at_ms, ()))
                 effects.append(run_tool(state, ref, call, admission))
             case _:
                 assert_never(admission)
@@ -243,7 +252,7 @@ def _ask_for_approval(
 
 
 def _record_result(
-    state: State, call: ToolCall, result: Envelope
+    state: State, call: ToolCall, result: Envelope, parts: tuple[Media, ...] = ()
 ) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
     """The state with a result in its history, the notes, and the outcome if it was repeated too often."""
     if is_final(call, state.plan):
@@ -263,7 +272,7 @@ def _record_result(
         result = with_repetition_warning(result, times)
         notes = (CallRepeated(state.tally.turns, shown(call.name), times),)
     text, changed = rendered(state, result)
-    messages = state.messages.append(ToolMessage(call.id, text))
+    messages = state.messages.append(ToolMessage(call.id, text, parts=parts))
     tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
     answered = state.but(messages=messages, tally=tally, memory=memory)
     stops = config.repetition_stop is not None and times >= config.repetition_stop and not polling

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from toolreel_core._conversation.chat_form import Messages, messages_of
+from toolreel_core._conversation.content.support import refusal
 from toolreel_core._conversation.history_policies import history_policy
-from toolreel_core._conversation.message import Message, wire
+from toolreel_core._conversation.message import Message, UserMessage, parts_of, wire
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import check_registered
@@ -31,7 +32,7 @@ from toolreel_core._plan.output.wording import final_tool, opening, response_for
 from toolreel_core._plan.request import Bodies, OutputParts, bodies_of
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.provider_support import PART_SETTINGS, Provider
 from toolreel_core._tools.parameter_schemas import SchemaLike
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.surface_limits import check_surface
@@ -97,6 +98,9 @@ class Plan:
         _check_ready(self.messages, self.options, self.tools, self.overrides)
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
+        for number, message in enumerate(self.messages):
+            if isinstance(message, UserMessage) and (why := refusal(message.parts, self.provider)):
+                raise ConfigError(f"messages[{number}]: {why}")
         options, overrides = _object("options", self.options), _object("overrides", self.overrides)
         for key in OWNED:
             if key in options:
@@ -235,7 +239,7 @@ class Plan:
         tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
         digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
         # Fields that were added later count only if they are set, so that older plans keep their digests.
-        later = {"provider": canonical(self.provider.changes()), "overrides": self.overrides}
+        later = {"provider": canonical(self._provider_changes()), "overrides": self.overrides}
         if (spec := self.output) is not None:
             later["output"] = canonical([spec.schema, spec.name, spec.description])
         # Without a limit, a price decides nothing: a new price list must not make recordings stale.
@@ -243,6 +247,16 @@ class Plan:
             later["price"] = canonical([price.input, price.output, price.cached_input])
         parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
         return chain(digest, *parts)
+
+    def _provider_changes(self) -> Tree:
+        """The provider's settings that count: without a part, those of parts decide nothing.
+
+        So a catalogue that knows more of a provider does not make recordings stale.
+        """
+        changes = self.provider.changes()
+        if any(map(parts_of, self.messages)):
+            return changes
+        return {key: value for key, value in changes.items() if key not in PART_SETTINGS}
 
 
 def refusal_of_unknown_cost(config: LoopConfig, model: str) -> str:

@@ -25,6 +25,7 @@ from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._internal.first_defaults import changed_defaults, left_out
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, either, read
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.blobs import MENTION, by_digest, check_blob, with_blobs
 from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
@@ -47,7 +48,12 @@ def dump(value: Stored) -> JsonText:
     >>> dump(ToolReturned(2, "{}"))
     '{"toolreel":1,"value":{"type":"tool_returned","ref":2,"output":"{}"}}'
     """
-    return canonical({"toolreel": VERSION, "value": encode(value)})
+    tree = encode(value)
+    text = canonical({"toolreel": VERSION, "value": tree})
+    if MENTION not in text:
+        return text
+    tree, blobs = by_digest(tree)
+    return canonical({"toolreel": VERSION, "value": tree, "blobs": blobs})
 
 
 def load_state(text: str) -> State:
@@ -137,11 +143,19 @@ def _load(kind: object, text: str) -> object:
         case {"toolreel": version, "value": value, **foreign}:
             if type(version) is not int or version != VERSION:
                 raise CodecError(f"stored in version {version!r}; this toolreel reads version {VERSION}")
+            blobs = foreign.pop("blobs", None)
             if foreign:
                 raise CodecError(f"{', '.join(map(str, foreign))} is unknown to this version")
-            return _reader(kind)(value, "value")
+            return _reader(kind)(value if blobs is None else _with_blobs(value, cast("Json", blobs)), "value")
         case _:
             raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
+
+
+def _with_blobs(value: Json, blobs: Json) -> Json:
+    if not isinstance(blobs, Mapping):
+        raise _wrong("blobs", "an object", blobs)
+    checked = {digest: check_blob(digest, base64, f"blobs.{digest}") for digest, base64 in blobs.items()}
+    return with_blobs(value, checked, "value")
 
 
 def tag(kind: type) -> str:

@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolreel_core._errors import ProtocolError
+from toolreel_core._conversation.chat_form import Said, user_message
+from toolreel_core._conversation.content.part import Media, Part, text_of
+from toolreel_core._errors import ConfigError, ProtocolError
+from toolreel_core._internal.brief_repr import brief_repr
 from toolreel_core._jsontext.canonical import sound
 from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._protocol.spent import Spent
@@ -69,9 +72,15 @@ class ToolReturned:
     at_ms: int | None = None
     spent: Spent | None = None
     """What the tool took of models; the tally and the limits of the run count it. The model is not told."""
+    parts: tuple[Media, ...] = ()
+    """What the tool gave besides JSON; the output says where each stands, by its label."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "output", sound(self.output))
+
+    def __repr__(self) -> str:
+        """Without parts where there are none."""
+        return brief_repr(self, "parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +131,19 @@ class UserSpoke:
     """
 
     content: str
+    """The text; where there are :attr:`parts`, all text in them."""
     at_ms: int | None = None
+    parts: tuple[Part, ...] = ()
+    """The whole message in order, if it has more than text."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "content", sound(self.content))
+        if self.parts and self.content != text_of(self.parts):
+            raise ConfigError("content: it differs from the text of the parts; write user_spoke(parts)")
+
+    def __repr__(self) -> str:
+        """Without parts where there are none."""
+        return brief_repr(self, "parts")
 
 
 Event: TypeAlias = (
@@ -138,3 +156,15 @@ Event: TypeAlias = (
     | CancelRequested
     | UserSpoke
 )
+
+
+def user_spoke(said: Said, at_ms: int | None = None) -> UserSpoke:
+    """The event for what the user says: a text, or texts, images, audio and files in order.
+
+    >>> user_spoke(["What is ", "this?"])
+    UserSpoke(content='What is this?', at_ms=None)
+
+    :raises ConfigError: if it is neither
+    """
+    message = user_message(said)
+    return UserSpoke(message.content, at_ms, message.parts)

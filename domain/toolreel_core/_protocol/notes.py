@@ -222,6 +222,18 @@ class CallEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class PartsLeftOut:
+    """A tool gave images, audio or files that the provider does not take; the model is told of each."""
+
+    turn: int
+    call_id: str
+    name: str
+    """The tool's inner name."""
+    labels: tuple[str, ...]
+    """Media type, size and the beginning of the digest of each."""
+
+
+@dataclass(frozen=True, slots=True)
 class CallAbandoned:
     """The run ended before a call had its result."""
 
@@ -373,6 +385,7 @@ Note: TypeAlias = (
     | CallRejected
     | CallStarted
     | CallEnded
+    | PartsLeftOut
     | CallAbandoned
     | ApprovalAsked
     | CallsIgnored

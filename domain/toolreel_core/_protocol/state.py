@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from pyrsistent import PMap, pmap
 
+from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import Message, UserMessage
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._internal.fast_constructor import maker
@@ -67,6 +68,8 @@ class InFlight:
     """The result, once it has arrived; it waits here until the calls before it have theirs."""
     since_ms: int = 0
     """``Tally.at_ms`` when the call started."""
+    parts: tuple[Media, ...] = ()
+    """What came with the result besides text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,8 @@ class LoopConfig:
     """UTF-8 bytes of a call's arguments, as the model wrote them, that may reach a tool."""
     max_tool_output_bytes: int = 200_000
     """UTF-8 bytes of a tool's output that may reach the model."""
+    max_tool_parts_bytes: int = 20_000_000
+    """Bytes of the images, audio and files in one result that may reach the model."""
     max_argument_depth: int = 64
     """Maximum levels of nesting in a call's arguments; at most 128."""
     max_tool_definitions_count: int = 128

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._internal.config_checks import changed, check_keys, check_settings
 from toolreel_core._jsontext.canonical import Json
@@ -24,6 +24,9 @@ SignatureChannel: TypeAlias = Literal["none", "extra_content", "reasoning_detail
 ToolTurnContent: TypeAlias = Literal["empty", "null", "omit", "space"]
 IdStyle: TypeAlias = Literal["keep", "openai", "kimi", "alnum9"]
 SchemaTransform: TypeAlias = Literal["none", "inline_defs", "gemini_subset", "strip_strict"]
+
+PART_SETTINGS: Final = ("supports_images", "supports_audio", "supports_files", "images_in_tool_results")
+"""The settings that decide only what is sent of images, audio and files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,16 @@ class Provider:
     """Whether a request with ``response_format`` may offer tools, and the model still calls them."""
     supports_stream_options: Support = "unknown"
     """Whether a streamed request may ask for usage."""
+    supports_images: Support = "unknown"
+    """Whether messages of the user may have images (``no``: DeepSeek, rikkahub/rikkahub#1433)."""
+    supports_audio: Support = "unknown"
+    """Whether messages of the user may have audio."""
+    supports_files: Support = "unknown"
+    """Whether messages of the user may have files, such as a PDF."""
+    images_in_tool_results: Support = "unknown"
+    """Whether the result of a tool may have images. Unless ``yes``, they are in the next message of the user:
+    OpenAI takes text only in results (openai/openai-openapi#523), and so do most others. Audio and files
+    always are."""
     reports_cost: Support = "unknown"
     """Whether replies say what they cost, in ``usage.cost``."""
     thinking: bool = False
@@ -113,6 +126,18 @@ class Provider:
         """Whether the provider is known to force a call when it is asked to."""
         known = self.supports_required_while_thinking if self.thinking else self.supports_required
         return known == "yes"
+
+    def takes(self, kind: Literal["images", "audio", "files"]) -> bool:
+        """Whether messages of the user may have parts of this kind, for all that is known."""
+        match kind:
+            case "images":
+                return self.supports_images != "no"
+            case "audio":
+                return self.supports_audio != "no"
+            case "files":
+                return self.supports_files != "no"
+            case _:
+                assert_never(kind)
 
     def support(self, option: str) -> Support:
         """Support for an option of the request; ``yes`` for those that all providers take."""

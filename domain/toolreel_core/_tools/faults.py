@@ -166,6 +166,16 @@ def output_too_large(name: str, size: int, limit: int) -> Fault:
     )
 
 
+def parts_too_large(name: str, size: int, limit: int) -> Fault:
+    """The tool returned more images, audio or files than the model may get."""
+    return Fault(
+        "TOOL_OUTPUT_TOO_LARGE",
+        f"{name} ran, but the images, audio and files in its result have {size} bytes; the limit is {limit}. "
+        f"Ask {name} for smaller ones or fewer.",
+        canonical({"bytes": size, "limit": limit}),
+    )
+
+
 def output_not_json(name: str, why: str) -> Fault:
     """The tool's host returned something that is not JSON."""
     return Fault(

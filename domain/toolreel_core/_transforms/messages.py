@@ -9,7 +9,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._jsontext.tree_access import as_tree, calls_of, is_blank, items_of, tree_at
-from toolreel_core._transforms.neutral_control_tokens import neutralized
+from toolreel_core._transforms.neutral_control_tokens import neutralized_content
 from toolreel_core._transforms.registry import register_transform
 
 _UNSIGNED: Final = "skip_thought_signature_validator"
@@ -83,10 +83,9 @@ def user_special_tokens_neutralized(message: Tree) -> Tree:
     For user messages that quote somebody else, such as a mail. A provider's ``special_token_guard`` does
     the same for tool results.
     """
-    content = message.get("content")
-    if message.get("role") != "user" or not isinstance(content, str):
+    if message.get("role") != "user" or "content" not in message:
         return message
-    return {**message, "content": neutralized(content)}
+    return {**message, "content": neutralized_content(message["content"])}
 
 
 def _is_signed(message: Tree) -> bool:

@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from toolreel_core._jsontext.canonical import Json
+
 _WORDS: Final = "bos|cls|end_of_turn|eop|eos|mask|pad|s|sep|sop|start_of_turn|unk"
 _TAGS: Final = (
     r"(?:function|parameter)="
@@ -53,3 +55,26 @@ def neutralized(text: str) -> str:
     'Done.< |im_end|>'
     """
     return _TOKEN.sub(r"\g<0> ", text)
+
+
+def neutralized_content(content: Json) -> Json:
+    """The ``content`` of a message without control tokens: a text, or a list of parts.
+
+    >>> neutralized_content([{"type": "text", "text": "<|im_end|>"}])
+    [{'type': 'text', 'text': '< |im_end|>'}]
+    """
+    match content:
+        case str():
+            return neutralized(content)
+        case [*parts]:
+            return [_without(part) for part in parts]
+        case _:
+            return content
+
+
+def _without(part: Json) -> Json:
+    match part:
+        case {"type": "text", "text": str() as text}:
+            return {"type": "text", "text": neutralized(text)}
+        case _:
+            return part  # Base64 and URLs

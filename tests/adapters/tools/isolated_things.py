@@ -12,6 +12,7 @@ import time
 from datetime import date, timedelta
 from pathlib import Path
 
+from toolreel import Image
 from toolreel.tools._call_context import RunContext, ToolError, current_call, spend
 from toolreel.tools._python.tool import tool
 from toolreel_core._protocol.spent import Spent
@@ -124,3 +125,8 @@ class Shelf:
     def count(part: str) -> int:
         """How many there are."""
         return len(part)
+
+
+def picture() -> list[object]:
+    """A picture, from a process of its own."""
+    return ["here:", Image.from_bytes(b"\x89PNG\r\n\x1a\n")]

@@ -19,6 +19,7 @@ from tests.adapters.tools.processes import gone
 from tests.adapters.tools.python.test_host import call, failing, unexpected
 from tests.patience import HANG, eventually_async
 from tests.samples import complaint
+from toolreel import Image
 from toolreel.tools._call_context import CurrentCall
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
@@ -53,6 +54,12 @@ def test_a_tool_in_a_process_of_its_own_reads_and_returns_like_any_other(
     assert tools.run(call("count", part="pin")) == ToolReturned(4, "3")
     assert "/day: expected a date such as" in tools.run(call("later", day="soon")).output
     assert capfd.readouterr() == ("", "prints go elsewhere\n")
+
+
+def test_a_picture_comes_out_of_its_process() -> None:
+    picture = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
+    expected = ToolReturned(4, f'["here:","{picture.label}"]', parts=(picture,))
+    assert apart(things.picture).run(call("picture")) == expected
 
 
 def test_it_knows_its_call_and_gets_plain_json_where_it_has_a_schema_of_its_own() -> None:

@@ -83,11 +83,12 @@ ROLES = "expected one of system, developer, user, assistant, tool"
         ),
         (
             [{"role": "user", "content": [{"type": "image_url"}]}],
-            'messages[0].content[0]: expected {"type": "text", "text": "..."}, got \'image_url\'',
+            "messages[0].content[0]: expected a part of type text, image_url, input_audio or file, "
+            "got 'image_url'",
         ),
         (
             [{"role": "user", "content": [1]}],
-            'messages[0].content[0]: expected {"type": "text", "text": "..."}, got \'int\'',
+            "messages[0].content[0]: expected a part of type text, image_url, input_audio or file, got int",
         ),
         (
             [{"role": "tool", "content": "{}"}],

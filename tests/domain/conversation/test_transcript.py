@@ -17,7 +17,7 @@ from toolreel_core._conversation.message import (
     wire,
 )
 from toolreel_core._conversation.provider_quirks import Form, written
-from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation.transcript import Transcript, tokens_of
 from toolreel_core._conversation.valid_history import project
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical
@@ -66,13 +66,15 @@ def test_appending_to_a_shortened_transcript_leads_to_that_of_the_whole(
 def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
     messages: list[Message], form: Form
 ) -> None:
-    texts = [written(message, form).text for message in project(messages, form.provider)]
+    sent = project(messages, form.provider)
+    texts = [written(message, form).text for message in sent]
+    tokens = [tokens_of(message, text, bytes_per_4) for message, text in zip(sent, texts, strict=True)]
     transcript = Transcript.of(iter(messages), form).complete()
     assert list(transcript.messages) == messages
     assert list(transcript.texts) == texts
     assert transcript.chain == chain("", *texts)
     assert transcript.size == len("".join(texts).encode())
-    assert transcript.tokens == (sum(map(bytes_per_4, texts)) if form.estimator else 0)
+    assert transcript.tokens == (sum(tokens) if form.estimator else 0)
 
 
 def test_the_size_is_counted_in_bytes_of_utf_8() -> None:

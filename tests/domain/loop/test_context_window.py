@@ -192,7 +192,8 @@ def test_reasoning_that_does_not_go_out_is_no_saving(replay: str) -> None:
 def test_shortening_ends_and_leaves_less_to_go_out_and_all_of_it_stored(
     history: list[Message], provider: Provider, window: int, policies: list[str]
 ) -> None:
-    state = run_context_window(history, window, *policies, provider=provider)
+    taking = replace(provider, supports_images="yes", supports_audio="yes", supports_files="yes")
+    state = run_context_window(history, window, *policies, provider=taking)
     after, notes = fit_history(state, NO_OPTIONS)
     assert list(after.messages.messages) == history
     assert (notes == ()) is (after == state)

@@ -21,6 +21,7 @@ from tests.playbook import (
     fails_to_send,
     faults,
     finishes,
+    gives,
     of,
     replies,
     replies_calling,
@@ -35,6 +36,7 @@ from tests.playbook import (
     waits,
 )
 from tests.samples import printed_under
+from toolreel_core._conversation.content.part import Image
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.reducer import pending, start, step
@@ -51,6 +53,7 @@ from toolreel_core._protocol.notes import (
     HistoryShortened,
     ModelNudged,
     OptionIgnored,
+    PartsLeftOut,
     QuirkApplied,
     RecoveryTried,
     RepairApplied,
@@ -96,6 +99,7 @@ from toolreel_core._tools.faults import (
     call_cancelled,
     call_denied,
     output_too_large,
+    parts_too_large,
     tool_not_allowed_as_text,
     tool_not_found,
 )
@@ -318,6 +322,47 @@ def test_output_over_max_tool_output_bytes_becomes_a_compact_failure(limit: int,
     book(max_tool_output_bytes=limit).play(
         asks(), replies_calling(LOOKS), RUNS_LOOK, returns_text('"é"'), asks(calling(LOOKS), told), *DONE
     )
+
+
+PICTURE = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
+SHOWN = "[image/png, 8 bytes, sha256:4c4b6a3b]"
+
+
+def test_images_in_a_result_go_out_after_the_results_as_a_message_of_the_user() -> None:
+    two = (LOOKS, ("call_b", "look", "{}"))
+    told = ToolMessage("call_a", tells("call_a", "look", {"value": SHOWN}).content, parts=(PICTURE,))
+    played = book().play(
+        asks(),
+        replies_calling(*two),
+        RUNS_LOOK,
+        gives(SHOWN, PICTURE),
+        runs("call_b", "look", {}),
+        returns(1),
+        asks(calling(*two), told, tells("call_b", "look", {"value": 1})),
+        *DONE,
+    )
+    texts = [json.loads(text) for text in played.state.messages.texts]
+    assert [text["role"] for text in texts] == ["user", "assistant", "tool", "tool", "user", "assistant"]
+    moved = texts[4]["content"]
+    assert moved[1]["text"] == f"\nFrom the result of look (call_a), {SHOWN}:\n"
+    assert moved[2]["image_url"]["url"] == "data:image/png;base64,iVBORw0KGgo="
+
+
+def test_images_over_max_tool_parts_bytes_become_a_compact_failure() -> None:
+    fault = faults("call_a", "look", parts_too_large("look", 8, 7))
+    book(max_tool_parts_bytes=7).play(
+        asks(), replies_calling(LOOKS), RUNS_LOOK, gives(SHOWN, PICTURE), asks(calling(LOOKS), fault), *DONE
+    )
+
+
+def test_images_that_the_provider_takes_not_are_left_out_and_the_model_is_told() -> None:
+    plan = replace(PLAN, provider=Provider(supports_images="no"))
+    warning = f"{SHOWN} was left out: this provider takes no images."
+    told = ToolMessage("call_a", Envelope(True, "look", canonical({"value": SHOWN}), (warning,)).text())
+    played = book(plan).play(
+        asks(), replies_calling(LOOKS), RUNS_LOOK, gives(SHOWN, PICTURE), asks(calling(LOOKS), told), *DONE
+    )
+    assert noted(played, PartsLeftOut) == [PartsLeftOut(1, "call_a", "look", (SHOWN,))]
 
 
 def test_calls_pass_mask_size_schema_and_approval_in_this_order() -> None:

@@ -18,6 +18,7 @@ from tests.playbook import (
     fails_to_send,
     faults,
     finishes,
+    gives,
     of,
     replies,
     replies_calling,
@@ -28,6 +29,7 @@ from tests.playbook import (
     tells,
     waits,
 )
+from toolreel_core._conversation.content.part import Image
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._conversation.summary import summary_message
 from toolreel_core._errors import ProtocolError
@@ -519,6 +521,27 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
     )
     yield ending(*ran, finishes(CostUnknown(1, 0.5)), max_cost=0.5)
     yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
+    blind = replace(PLAN, provider=Provider(supports_images="no"))
+    picture = Image.from_url("http://a/b.png")
+    left_out = ToolMessage(
+        "call_a",
+        Envelope(
+            True,
+            "ping",
+            canonical({"value": picture.label}),
+            ("[image, http://a/b.png] was left out: this provider takes no images.",),
+        ).text(),
+    )
+    pings = ("call_a", "ping", "{}")
+    yield ending_of(
+        blind,
+        replies_calling(pings),
+        runs("call_a", "ping", {}),
+        gives(picture.label, picture),
+        asks(calling(pings), left_out),
+        replies("Hello."),
+        done,
+    )
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)
 

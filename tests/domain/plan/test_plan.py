@@ -9,6 +9,8 @@ from hypothesis import given
 
 from tests.samples import ECHO, PING, PLAN, complaint, printed_under
 from tests.strategies import plans
+from toolreel_core._conversation.chat_form import user_message
+from toolreel_core._conversation.content.part import Image
 from toolreel_core._conversation.message import (
     AssistantMessage,
     SentCall,
@@ -502,3 +504,24 @@ def test_what_is_said_of_tools_is_stored_only_where_it_differs() -> None:
     for key in ("exposed", "deadline_ms", "source", "masked", "null_for_optional_is_absent"):
         assert f'"{key}":' in dump(told)
         assert f'"{key}":' not in dump(PLAN)
+
+
+CAT = user_message(["A cat?", Image.from_url("https://example.org/cat.png")])
+
+
+def test_a_part_that_the_provider_does_not_take_is_refused() -> None:
+    why = complaint(ConfigError, lambda: Plan("m", (CAT,), provider=Provider(name="x", supports_images="no")))
+    assert why.startswith(
+        "messages[0]: [image, https://example.org/cat.png]: x takes no images; leave it out"
+    )
+    result = ToolMessage("a", "{}", parts=(Image.from_url("https://example.org/cat.png"),))
+    assert Plan("m", (result,), provider=Provider(supports_images="no")).messages == (result,)
+
+
+def test_what_a_provider_takes_of_parts_counts_in_the_digest_where_there_are_parts() -> None:
+    known = Provider(name="x", images_in_tool_results="yes")
+    without = Provider(name="x")
+    text = (UserMessage("hi"),)
+    assert Plan("m", text, provider=known).digest == Plan("m", text, provider=without).digest
+    assert Plan("m", (CAT,), provider=known).digest != Plan("m", (CAT,), provider=without).digest
+    assert Plan("m", (CAT,)).digest != Plan("m", (UserMessage("A cat?"),)).digest

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, get_args
@@ -11,6 +12,8 @@ from pyrsistent import pmap
 
 from tests.samples import ECHO, PLAN, complaint, printed_under
 from tests.strategies import member, plans, states, transcripts
+from toolreel_core._conversation.chat_form import user_message
+from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -21,10 +24,12 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._errors import CodecError
+from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request, RequestOptions
+from toolreel_core._protocol.blobs import blobs_in
 from toolreel_core._protocol.codec import (
     VERSION,
     decode_event,
@@ -57,6 +62,7 @@ from toolreel_core._protocol.events import (
     ToolReturned,
     UserSpoke,
     WaitElapsed,
+    user_spoke,
 )
 from toolreel_core._protocol.notes import (
     ApprovalAsked,
@@ -76,6 +82,7 @@ from toolreel_core._protocol.notes import (
     OptionIgnored,
     OutputCalled,
     OutputRejected,
+    PartsLeftOut,
     PresetsApplied,
     QuirkApplied,
     RecoveryTried,
@@ -174,6 +181,7 @@ STORED_SEND = (
     '"options":{"type":"request_options","text":"{\\"n\\":1}"}}}'
 )
 
+PICTURE = Image(Blob("image/png", "AAAA"), "low")
 GOLDEN: list[tuple[object, str]] = [
     (SystemMessage("s"), '{"type":"system_message","content":"s"}'),
     (UserMessage("é"), '{"type":"user_message","content":"é"}'),
@@ -187,6 +195,18 @@ GOLDEN: list[tuple[object, str]] = [
     (
         AssistantMessage("t", (), canonical({"x": 1})),
         '{"type":"assistant_message","content":"t","extras":"{\\"x\\":1}"}',
+    ),
+    (
+        UserMessage("hi", (Text("hi"), PICTURE, Audio(Blob("audio/wav", "AAAA")), File("http://a/b", "b"))),
+        '{"type":"user_message","content":"hi","parts":[{"type":"text","text":"hi"},'
+        '{"type":"image","source":{"type":"blob","media_type":"image/png","base64":"AAAA"},"detail":"low"},'
+        '{"type":"audio","source":{"type":"blob","media_type":"audio/wav","base64":"AAAA"}},'
+        '{"type":"file","source":"http://a/b","name":"b"}]}',
+    ),
+    (
+        ToolMessage("a", "{}", parts=(PICTURE,)),
+        '{"type":"tool_message","call_id":"a","content":"{}","parts":[{"type":"image",'
+        '"source":{"type":"blob","media_type":"image/png","base64":"AAAA"},"detail":"low"}]}',
     ),
     (RunStarted(), '{"type":"run_started"}'),
     (RECEIVED, '{"type":"reply_received","ref":1,"status":200,"body":"{}"}'),
@@ -267,6 +287,10 @@ GOLDEN: list[tuple[object, str]] = [
         CallEnded(1, "a", "echo", True, (), 9, 700),
         '{"type":"call_ended","turn":1,"call_id":"a","name":"echo","ok":true,"codes":[],"bytes":9,'
         '"elapsed_ms":700}',
+    ),
+    (
+        PartsLeftOut(1, "a", "echo", ("[image/png, 3 bytes]",)),
+        '{"type":"parts_left_out","turn":1,"call_id":"a","name":"echo","labels":["[image/png, 3 bytes]"]}',
     ),
     (
         CallAbandoned(1, "a", "echo"),
@@ -750,3 +774,59 @@ def test_a_plan_is_stored_with_its_price_and_an_older_one_goes_on_without_costs(
     assert '"unknown_cost"' not in older
     assert load_plan(older).config == LoopConfig(max_cost=1, unknown_cost="allow")
     assert "price" not in dump(PLAN)
+
+
+ONCE = user_message(["Look:", PICTURE, "and", PICTURE])
+DIGEST = "sha256:709e80c88487a2411e1ee4dfb9f22a861492d20c4765150c0c794abd70f8147c"
+
+
+def test_a_stored_state_has_each_blob_once() -> None:
+    state = start(Plan("m", (ONCE,), config=UNREAD)).state
+    text = dump(state)
+    assert text.count("AAAA") == 1
+    assert text.endswith(f'"blobs":{{"{DIGEST}":"AAAA"}}}}')
+    assert load_state(text) == state
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (('"AAAA"', '"AAAB"'), f"blobs.{DIGEST}: the bytes do not fit the digest {DIGEST}"),
+        (('"AAAA"', "1"), f"blobs.{DIGEST}: the bytes do not fit the digest"),
+        (('"AAAA"', '"!"'), f"blobs.{DIGEST}: the bytes do not fit the digest"),
+        ((f'{{"{DIGEST}":"AAAA"}}', "{}"), f"value: the bytes of the blob '{DIGEST}' are missing"),
+        ((f'{{"{DIGEST}":"AAAA"}}', "[]"), "blobs: expected an object, got []"),
+        ((f'"digest":"{DIGEST}"', '"digest":1'), "value: the bytes of the blob 1 are missing"),
+        (('"blobs"', '"more"'), "more is unknown to this version"),
+    ],
+)
+def test_a_state_whose_blobs_are_damaged_is_refused(change: tuple[str, str], why: str) -> None:
+    text = dump(start(Plan("m", (ONCE,), config=UNREAD)).state).replace(*change)
+    with pytest.raises(CodecError, match=re.escape(why)):
+        load_state(text)
+
+
+def test_a_blob_that_stands_where_it_is_used_is_read_too() -> None:
+    event = user_spoke(ONCE.parts)
+    assert load_event(canonical({"toolreel": 1, "value": encode(event)})) == event
+
+
+def test_the_blobs_of_a_plan_and_of_events_are_known() -> None:
+    blob = PICTURE.source
+    assert blobs_in(Plan("m", (ONCE,))) == (blob, blob)
+    assert blobs_in(user_spoke(ONCE.parts)) == (blob, blob)
+    assert blobs_in(ToolReturned(1, "{}", parts=(PICTURE,))) == (blob,)
+    assert blobs_in(RunStarted()) == ()
+
+
+def test_events_show_their_parts_only_if_they_have_some() -> None:
+    said, returned = user_spoke(ONCE.parts), ToolReturned(1, "{}", parts=(PICTURE,))
+    assert "parts=(Text(text='Look:'), Image([image/png, 3 bytes" in repr(said)
+    assert repr(user_spoke("hi", 3)) == "UserSpoke(content='hi', at_ms=3)"
+    assert repr(returned).startswith("ToolReturned(ref=1, output='{}', at_ms=None, parts=(Image([image")
+    assert repr(ToolReturned(1, "{}")) == "ToolReturned(ref=1, output='{}', at_ms=None)"
+
+
+def test_the_text_of_what_was_said_is_that_of_its_parts() -> None:
+    with pytest.raises(ConfigError, match="content: it differs from the text of the parts"):
+        UserSpoke("Hear:", None, ONCE.parts)

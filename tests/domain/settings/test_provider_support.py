@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.provider_support import PART_SETTINGS, Provider
 
 SUPPORT = ("yes", "no", "unknown")
 TEXTS = ("name", "reasoning_field", "reasoning_placeholder")
@@ -30,6 +30,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "supports_json_schema": SUPPORT,
     "supports_response_format_with_tools": SUPPORT,
     "supports_stream_options": SUPPORT,
+    "supports_images": SUPPORT,
+    "supports_audio": SUPPORT,
+    "supports_files": SUPPORT,
+    "images_in_tool_results": SUPPORT,
     "reports_cost": SUPPORT,
     "reasoning_replay": ("verbatim", "current_turn", "never"),
     "reasoning_required_on": ("none", "tool_turns", "all_assistant"),
@@ -57,6 +61,10 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "supports_json_schema": "unknown",
         "supports_response_format_with_tools": "unknown",
         "supports_stream_options": "unknown",
+        "supports_images": "unknown",
+        "supports_audio": "unknown",
+        "supports_files": "unknown",
+        "images_in_tool_results": "unknown",
         "reports_cost": "unknown",
         "thinking": False,
         "reasoning_field": "",
@@ -140,3 +148,9 @@ def test_an_option_that_not_all_providers_take_has_its_own_setting() -> None:
     options = ("parallel_tool_calls", "response_format", "stream_options", "temperature")
     assert [provider.support(option) for option in options] == ["no", "unknown", "yes", "yes"]
     assert Provider().support("stream_options") == "unknown"
+
+
+def test_parts_are_taken_unless_they_are_known_not_to_be() -> None:
+    provider = Provider(supports_images="no", supports_audio="unknown", supports_files="yes")
+    assert (provider.takes("images"), provider.takes("audio"), provider.takes("files")) == (False, True, True)
+    assert set(PART_SETTINGS) < {item.name for item in fields(Provider)}

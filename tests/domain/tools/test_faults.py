@@ -23,6 +23,7 @@ from toolreel_core._tools.faults import (
     output_not_json,
     output_too_early,
     output_too_large,
+    parts_too_large,
     result_unknown,
     tool_changed,
     tool_not_allowed,
@@ -32,6 +33,15 @@ from toolreel_core._tools.faults import (
 )
 
 FAULTS = [
+    (
+        parts_too_large("look", 9, 8),
+        Fault(
+            "TOOL_OUTPUT_TOO_LARGE",
+            "look ran, but the images, audio and files in its result have 9 bytes; the limit is 8. "
+            "Ask look for smaller ones or fewer.",
+            canonical({"bytes": 9, "limit": 8}),
+        ),
+    ),
     (
         tool_not_found("serch", ["search", "open"]),
         Fault(

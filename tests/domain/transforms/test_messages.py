@@ -115,4 +115,12 @@ def test_control_tokens_in_a_user_message_are_broken_and_nowhere_else() -> None:
         other: Tree = {**said, "role": role}
         assert user_special_tokens_neutralized(other) is other
     parts: Tree = {"role": "user", "content": [{"type": "text", "text": "<s>"}]}
-    assert user_special_tokens_neutralized(parts) is parts
+    broken: Tree = {"role": "user", "content": [{"type": "text", "text": "< s>"}]}
+    assert user_special_tokens_neutralized(parts) == broken
+
+
+@pytest.mark.parametrize("content", [[{"type": "image_url", "image_url": {"url": "http://a/<s>"}}], None])
+def test_what_is_no_text_of_a_user_message_stays(content: Json) -> None:
+    message: Tree = {"role": "user", "content": content}
+    assert user_special_tokens_neutralized(message) == message
+    assert user_special_tokens_neutralized({"role": "user"}) == {"role": "user"}

@@ -23,6 +23,7 @@ from toolreel_core._conversation.message import (
     SystemMessage,
     ToolMessage,
     UserMessage,
+    shown_content,
 )
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._protocol.codec import encode
@@ -55,7 +56,7 @@ def show_plan(console: Console, run: Run) -> None:
     if plan.tools.definitions:
         labelled(console, "tools", ", ".join(plan.tools.names))
     for message in plan.messages:
-        labelled(console, _ROLES[type(message)], message.content)
+        labelled(console, _ROLES[type(message)], shown_content(message))
 
 
 def show_turns(console: Console, run: Run) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from toolreel._cli.options.attachments import attach_option
 from toolreel._cli.options.driver_and_approval import (
     Approval,
     approve_option,
@@ -31,7 +32,9 @@ from toolreel._journal.format import read_journal
 from toolreel._replay.replay import Driver, companion
 from toolreel._replay.retrace import retrace
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel_core._conversation.message import SystemMessage, UserMessage
+from toolreel_core._conversation.chat_form import user_message
+from toolreel_core._conversation.content.part import Media
+from toolreel_core._conversation.message import SystemMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 )
 @server_options
 @click.option("--system", metavar="TEXT", help="System message.")
+@attach_option
 @source_options
 @allow_option
 @deny_option
@@ -86,6 +90,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     base_url: str,
     server: ServerChoice,
     system: str | None,
+    attached: tuple[Media, ...],
     sources: SourceChoice,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
@@ -121,7 +126,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     preset = presets.preset(model)
     path = cassette_path(record)
     keeping = keeping_of(mode, path, overwrite=overwrite)
-    user = UserMessage(_prompt_text(prompt))
+    user = user_message([_prompt_text(prompt), *attached])
 
     def plan_with(available: Sources) -> Plan:
         system_text = available.system_message(system)

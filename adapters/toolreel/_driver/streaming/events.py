@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from toolreel._driver.run_result import Run
+from toolreel_core._conversation.content.part import Media
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._protocol.notes import Note
 
@@ -90,6 +91,8 @@ class ToolResult:
     name: str
     output: str
     """JSON text, as the tool returned it: an envelope (``{"ok": ...}``), an object or any other value."""
+    parts: tuple[Media, ...] = ()
+    """The images, audio and files that the tool gave; the output says where each was, by its label."""
 
 
 @dataclass(frozen=True, slots=True)

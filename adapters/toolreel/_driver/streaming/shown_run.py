@@ -81,7 +81,7 @@ class ShownRun:
                 return _ended(reply, event, before, self._at.state)
             case ToolReturned():
                 if isinstance(effect, RunTool):
-                    return [ToolResult(turn, effect.call_id, effect.name, event.output)]
+                    return [ToolResult(turn, effect.call_id, effect.name, event.output, event.parts)]
                 return []
             case RunStarted() | ApprovalGiven() | WaitElapsed() | CancelRequested() | UserSpoke():
                 return []

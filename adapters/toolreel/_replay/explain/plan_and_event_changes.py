@@ -13,6 +13,8 @@ from typing import Any, Final, assert_never, cast
 
 from toolreel._replay.retrace import Traced
 from toolreel.cassette._request_diff import Change, changes
+from toolreel_core._conversation.content.part import shown_parts
+from toolreel_core._conversation.content.wire import with_digests
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
@@ -63,7 +65,7 @@ def _plan(plan: Plan) -> Tree:
     tools: Json = {tool.name: _settings(tool) for tool in plan.tools.definitions}
     return {
         "model": plan.model,
-        "messages": [wire_tree(message) for message in plan.messages],
+        "messages": [with_digests(wire_tree(message)) for message in plan.messages],
         **{key: parse(getattr(plan, key)) for key in _OPTIONS},
         "config": _settings(plan.config),
         "provider": _settings(plan.provider),
@@ -100,7 +102,7 @@ def _message_changes(old: Sequence[JsonText], new: Sequence[JsonText]) -> tuple[
 
 
 def _messages(texts: Iterable[JsonText]) -> Json:
-    return {"messages": [parse(text) for text in texts]}
+    return {"messages": [with_digests(parse(text)) for text in texts]}
 
 
 def _renamed(texts: Iterable[JsonText]) -> list[JsonText]:
@@ -165,7 +167,7 @@ def _event(traced: Traced) -> Json:
             failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
             return {"event": "no reply", **failure, "retry_after_ms": event.retry_after_ms}
         case events.ToolReturned():
-            return {"event": "result", "output": read(event.output).value_or(event.output)}
+            return {"event": "result", "output": read(event.output).value_or(event.output), **_parts(event)}
         case events.ApprovalGiven():
             return {"event": "approval", "approved": event.approved, "reason": event.reason}
         case events.WaitElapsed():
@@ -173,11 +175,15 @@ def _event(traced: Traced) -> Json:
         case events.CancelRequested():
             return {"event": "cancelled", "reason": event.reason}
         case events.UserSpoke():
-            return {"event": "the user spoke", "content": event.content}
+            return {"event": "the user spoke", "content": shown_parts(event.parts) or event.content}
         case events.RunStarted():
             return {"event": "started"}
         case _:
             assert_never(event)
+
+
+def _parts(event: events.ToolReturned) -> Tree:
+    return {"parts": [part.label for part in event.parts]} if event.parts else {}
 
 
 def _reply(traced: Traced, event: events.ReplyReceived) -> Tree:

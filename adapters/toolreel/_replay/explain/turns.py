@@ -8,7 +8,14 @@ from itertools import takewhile
 from typing import Final, assert_never
 
 from toolreel._driver.run_result import Run
-from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage, UserMessage
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    ToolMessage,
+    UserMessage,
+    shown_content,
+)
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._plan.request import IgnoredWhy
 from toolreel_core._protocol import notes
@@ -164,6 +171,8 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return replace(turn, approvals=(*turn.approvals, note.name))
         case notes.CallRejected() | notes.CallStarted() | notes.CallEnded() | notes.CallAbandoned():
             return turn
+        case notes.PartsLeftOut():
+            return turn.remarked(f"the provider does not take {', '.join(note.labels)} of {note.name}")
         case notes.UserMessagesAdded():
             return replace(turn, said=(*turn.said, *note.samples))
         case notes.UserMessageKept():
@@ -203,7 +212,7 @@ def _answers(run: Run) -> Iterator[tuple[int, str]]:
 
 
 def _says(message: Message, sample: str) -> bool:
-    return isinstance(message, UserMessage) and message.content.startswith(sample)
+    return isinstance(message, UserMessage) and shown_content(message).startswith(sample)
 
 
 def _calls(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:

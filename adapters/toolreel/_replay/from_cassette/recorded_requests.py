@@ -8,9 +8,12 @@ of them, so conversations are compared in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal.errors import JournalError
+from toolreel_core._conversation.chat_form import message_in
+from toolreel_core._conversation.content.part import shown_parts
+from toolreel_core._conversation.content.wire import part_in
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -19,7 +22,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._errors import ToolreelError
+from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
@@ -40,15 +43,26 @@ def message_of(entry: Json, place: str) -> Message:
     match entry:
         case {"role": "system" | "developer"}:
             return SystemMessage(_text(entry, place))
+        case {"role": "user", "content": [*_]}:
+            return _with_parts(entry, place)
         case {"role": "user"}:
             return UserMessage(_text(entry, place))
         case {"role": "assistant"}:
             calls = tuple(SentCall(id_, name, text) for id_, name, text in _calls(entry))
             return AssistantMessage(_text(entry, place), calls)
+        case {"role": "tool", "tool_call_id": str(), "content": [*_]}:
+            return _with_parts(entry, place)
         case {"role": "tool", "tool_call_id": str() as call_id}:
             return ToolMessage(call_id, _text(entry, place))
         case _:
             raise JournalError(f"{place}: not a message that a run can begin with: {canonical(entry)[:100]}")
+
+
+def _with_parts(entry: Json, place: str) -> Message:
+    try:
+        return message_in(cast("Tree", entry), place)
+    except ConfigError as error:
+        raise JournalError(str(error)) from None
 
 
 def plain_message(entry: Json, place: str) -> Tree:
@@ -117,9 +131,11 @@ def _part(part: Json, place: str) -> str:
         case {"text": str() as text}:
             return text
         case _:
-            raise JournalError(
-                f"{place}: a part that is no text, which no run can hold: {canonical(part)[:100]}"
-            )
+            pass
+    try:
+        return shown_parts([part_in(part, place)])
+    except ConfigError:
+        raise JournalError(f"{place}: a part that no run can hold: {canonical(part)[:100]}") from None
 
 
 def _calls(entry: Json) -> Iterator[tuple[str, str, str]]:

@@ -6,7 +6,9 @@
 ``binary: <base64>``  everything else
 ===================== ==================================================================
 
-An empty body is omitted. Lists of messages are written as in :mod:`~toolreel.cassette._format.message_tree`.
+An empty body is omitted. Images, audio and files in messages are mentioned
+(:mod:`~toolreel.cassette._format.blobs`). Lists of messages are written as in
+:mod:`~toolreel.cassette._format.message_tree`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from toolreel._internal.errors import CassetteError
 from toolreel._secrets.repeated_history import SharedBeginnings
+from toolreel.cassette._format.blobs import BlobWriter
 from toolreel.cassette._format.message_tree import MessageNode, MessageTree, message_rope
 from toolreel_core._conversation.message_rope import Rope
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read
@@ -39,6 +42,7 @@ class BodyWriter:
 
     def __init__(self) -> None:
         self._tree = MessageTree()
+        self._blobs = BlobWriter()
         self._beginnings = SharedBeginnings()
         self._last: MessageNode | None = None
         self._ends: dict[int, MessageNode] = {}
@@ -47,8 +51,8 @@ class BodyWriter:
 
     def announce(self, body: bytes) -> None:
         """Add the next request body."""
-        short, same = self._beginnings.without(body)
-        form = _form(short)
+        rest, same = self._beginnings.without(body)
+        form = _form(rest)
         if same and "json" not in form:
             form, same = _form(body), 0
         tree = form.get("json")
@@ -58,7 +62,8 @@ class BodyWriter:
                 form = {"text": body.decode()}  # else it would be read as a list that continues another
             else:
                 self._beginnings.learn(body, same, form["json"], messages)
-                self._last = self._tree.add(messages, self._last if same else None, same)
+                short = [self._blobs.without(message) for message in messages]
+                self._last = self._tree.add(short, self._last if same else None, same)
                 self._ends[len(self._requests)] = self._last
                 form["json"]["messages"] = (
                     None  # the tree keeps each message once; this copy would be one of many
@@ -80,6 +85,11 @@ class BodyWriter:
     def response(body: bytes) -> dict[str, Any]:
         """The value of ``body`` for a response."""
         return _form(body)
+
+    @property
+    def blobs(self) -> dict[str, bytes]:
+        """The images, audio and files of all requests, by digest."""
+        return self._blobs.found
 
     def anchors(self) -> dict[int, str]:
         """The anchor of each value that may be repeated: its key and a digest of its content."""

@@ -16,8 +16,9 @@ from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import CassetteError
 from toolreel._journal.migrations import Versions
+from toolreel.cassette._format.blobs import resolved
 from toolreel.cassette._format.bodies import Body, BodyReader, BodyWriter
-from toolreel.cassette._format.yaml import dump_yaml, load_yaml
+from toolreel.cassette._format.yaml import BLOB_TAG, dump_yaml, load_yaml
 from toolreel.cassette._recorded_failures import KINDS, is_unanswered, unanswered
 from toolreel.cassette._varying.header import KEYS, Header, header_of
 from toolreel_core._jsontext.canonical import JsonText
@@ -51,6 +52,7 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
         "version": _VCR_VERSION,
         **header.stored,
         "interactions": [_written(entry, writer, n) for n, entry in enumerate(plain)],
+        **({"blobs": writer.blobs} if writer.blobs else {}),
     }
     text = dump_yaml(tree, writer.anchors())
     header_read, read = _deserialized(text, VERSIONS)
@@ -92,6 +94,8 @@ def document(
     :raises CassetteError: as :func:`deserialize` does
     """
     tree = _tree(cassette_string, versions)
+    if "blobs" in tree or BLOB_TAG in cassette_string:
+        resolved(tree["interactions"], tree.get("blobs", {}))
     reader = BodyReader()
     entries = _typed(tree["interactions"], list, "interactions")
     read = [_read(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
@@ -107,7 +111,7 @@ def _tree(cassette_string: str, versions: Versions[Mapping[str, Any]]) -> Mappin
     if tree.get("version") != _VCR_VERSION:
         known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
         raise CassetteError(f"version: {known}: {_RERECORD}")
-    return _mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, KEYS)
+    return _mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
 
 
 def _plain(entry: object, number: int) -> dict[str, Any]:

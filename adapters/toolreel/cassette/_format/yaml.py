@@ -16,6 +16,7 @@ from io import StringIO
 from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel.cassette._format.blobs import Mention
 
 try:
     import yaml
@@ -32,6 +33,9 @@ try:
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
 except ImportError as error:
     raise MissingExtra.of("record", "PyYAML") from error
+
+BLOB_TAG: Final = "!blob"
+"""The tag of what stands for an image, audio or a file."""
 
 _STRING_TAG: Final = "tag:yaml.org,2002:str"
 _BINARY_TAG: Final = "tag:yaml.org,2002:binary"
@@ -177,6 +181,8 @@ class _Scalars:
             if value not in self._known:
                 self._known[value] = self._line(value)
             return self._known[value]
+        if isinstance(value, Mention):
+            return f"{BLOB_TAG} {self._line(value)}"
         node = self._pyyaml.represent_data(value)
         if node.tag == _BINARY_TAG:
             return f"!!binary {self._lines(node.value, column)}"
@@ -284,6 +290,7 @@ _TAGS: Final[Mapping[str, Callable[[str], Scalar]]] = {
     f"{TAG}bool": lambda text: SafeConstructor.bool_values[text.lower()],
     f"{TAG}int": lambda text: int(_number(SafeConstructor.construct_yaml_int, text)),
     f"{TAG}float": lambda text: float(_number(SafeConstructor.construct_yaml_float, text)),
+    BLOB_TAG: Mention,
     f"{TAG}binary": lambda text: base64.decodebytes(text.encode("ascii")),
 }
 

@@ -10,7 +10,7 @@ from toolreel._driver.run_result import Run
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.turns import TurnSummary, story
 from toolreel.evals._replay.replay import rerun
-from toolreel_core._conversation.message import wire_tree
+from toolreel_core._conversation.message import shown_content, wire_tree
 from toolreel_core._errors import ToolreelError
 from toolreel_core._protocol.notes import ReplyRead
 from toolreel_core.evals._plan.eval_plan import EvalPlan
@@ -57,7 +57,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Transcript:
     ended, evidence = rerun_of.run, rerun_of.evidence
     words, _ = describe_outcome(evidence.outcome)
     return Transcript(
-        tuple((str(wire_tree(each)["role"]), each.content) for each in ended.state.plan.messages),
+        tuple((str(wire_tree(each)["role"]), shown_content(each)) for each in ended.state.plan.messages),
         _turns(ended, evidence),
         f"{evidence.outcome.name}: {words}",
         len(record.attempts),

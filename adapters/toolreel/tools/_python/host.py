@@ -22,6 +22,7 @@ from toolreel.tools._result_events import failure, keywords, succeeded, timeout_
 from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.codec import load_event
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._protocol.spent import Spent
@@ -202,6 +203,8 @@ class Call:
             self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
         spent = cast("Mapping[str, Any] | None", response.get("spent"))
         bill = None if spent is None else Spent(**spent)
+        if event := response.get("event"):  # with images, audio or files
+            return replace(cast("ToolReturned", load_event(str(event))), ref=self._effect.ref, spent=bill)
         return ToolReturned(self._effect.ref, str(response["output"]), spent=bill)
 
     def _failed(self, error: Exception) -> ToolReturned:

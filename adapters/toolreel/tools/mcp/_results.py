@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.tools._result_events import failed_event, returned_event
+from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
+from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Media
 from toolreel_core._jsontext.canonical import Json, finite, read
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -19,6 +23,11 @@ except ImportError:
 
 _NotText: TypeAlias = types.ImageContent | types.AudioContent | types.ResourceLink | types.EmbeddedResource
 
+_TAKEN: Final = frozenset({
+    "image/png", "image/jpeg", "image/gif", "image/webp", "audio/wav", "audio/mpeg", "application/pdf",
+})  # fmt: skip
+"""The media types that providers of chat completions document."""
+_TAKEN_SHOWN: Final = "PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
 _NO_MESSAGE: Final = "It says no more than that it failed."
 _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
 
@@ -26,20 +35,24 @@ _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND:
 def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     """The event for a result of a tool, successful or not.
 
-    Structured content is preferred over the text that repeats it. Models get only text: images, audio and
-    files are replaced by their type and size.
+    Structured content is preferred over the text that repeats it. Images, audio and files go with the result,
+    and their labels stand in the data; one that cannot be read is replaced by its type and size.
     """
     text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
     if result.is_error:
         return failed_event(effect, "TOOL_ERROR", text.strip() or _NO_MESSAGE)
-    others = [_non_text_part(block) for block in result.content if not isinstance(block, types.TextContent)]
+    others = [_other(block) for block in result.content if not isinstance(block, types.TextContent)]
+    media = tuple([other.media for other in others if other.media is not None])
     if result.structured_content is not None:
         data: Json = finite(result.structured_content)
+        labels: dict[str, Json] = {"parts": [part.label for part in media]}
+        # The model, and the count of equal results, have to know which images came with it.
+        data = {**labels, **data} if media and isinstance(data, Mapping) else data
     elif others:
-        data = {**({"text": text} if text else {}), "parts": [part for part, _ in others]}
+        data = {**({"text": text} if text else {}), "parts": [other.shown for other in others]}
     else:
         data = _value(text)
-    return returned_event(effect, data, *(words for _, words in others if words))
+    return returned_event(effect, data, *(other.warning for other in others if other.warning), parts=media)
 
 
 def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:
@@ -76,33 +89,65 @@ def _value(text: str) -> Json:
     return {"value": text}
 
 
-def _non_text_part(block: _NotText) -> tuple[Json, str]:
-    """The description of a part that is not text, and a warning if its content is omitted."""
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """A part of a result that is not text."""
+
+    shown: Json
+    """What stands for it in the data."""
+    media: Media | None = None
+    warning: str = ""
+    """What is missing."""
+
+
+def _other(block: _NotText) -> _Other:
     match block:
         case types.ImageContent() | types.AudioContent():
-            size = _decoded_size(block.data)
-            part: Json = {"type": block.type, "mime_type": block.mime_type, "bytes": size}
-            return part, _omitted(block.type, size, block.mime_type)
+            about: dict[str, Json] = {"type": block.type, "mime_type": block.mime_type}
+            return _bytes(block.type, about, block.data, block.mime_type)
         case types.ResourceLink():
             link: dict[str, Json] = {"name": block.name, "mime_type": block.mime_type, "bytes": block.size}
-            return _present(type=block.type, uri=block.uri, **link), ""
+            return _Other(_present(type=block.type, uri=block.uri, **link))
         case types.EmbeddedResource():
             found = block.resource
-            about: dict[str, Json] = {"type": "resource", "uri": found.uri, "mime_type": found.mime_type}
+            about = {"type": "resource", "uri": found.uri, "mime_type": found.mime_type}
             match found:
                 case types.TextResourceContents():
-                    return _present(**about, text=found.text), ""
+                    return _Other(_present(**about, text=found.text))
                 case types.BlobResourceContents():
-                    size = _decoded_size(found.blob)
-                    return _present(**about, bytes=size), _omitted("file", size, found.mime_type)
+                    return _bytes("file", about, found.blob, found.mime_type or "", found.uri)
                 case _:
                     assert_never(found)
         case _:
             assert_never(block)
 
 
-def _omitted(kind: str, size: int, mime: str | None) -> str:
-    return f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: only text is passed on"
+def _bytes(kind: str, about: dict[str, Json], base64: str, mime: str, uri: str = "") -> _Other:
+    """Bytes as a part; what is no Base64, or of a type that no provider takes, is left out with a warning.
+
+    A server chooses what it sends, and one part that the provider refuses would end the run.
+    """
+    size = _decoded_size(base64)
+    why = f"{kind} of {size} bytes ({mime or 'unknown type'}) left out"
+    left_out = _Other(_present(**about, bytes=size), warning=f"{why}: models take {_TAKEN_SHOWN}")
+    try:
+        data = b64decode(base64, validate=True)
+    except ValueError:
+        return replace(left_out, warning=f"{why}: it is not Base64")
+    found = media_type_in(data) or usual_media_type(mime)
+    return _labelled(Blob.of(data, found), uri.rpartition("/")[2]) if found in _TAKEN else left_out
+
+
+def _labelled(blob: Blob, name: str) -> _Other:
+    media: Media
+    match blob.media_type.partition("/")[0]:
+        case "image":
+            media = Image(blob)
+        case "audio":
+            media = Audio(blob)
+        case _:
+            media = File(blob, name)
+    return _Other(media.label, media)
 
 
 def _decoded_size(base64: str) -> int:

@@ -29,6 +29,7 @@ from tests.servers.mcp_servers_here import (
     soon,
     tree,
 )
+from toolreel import Audio, File, Image
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
@@ -129,18 +130,23 @@ def test_texts_structures_and_parts_that_are_not_text(tools: McpTools) -> None:
     assert data(everything) == {
         "text": "Look:",
         "parts": [
-            {"type": "image", "mime_type": "image/png", "bytes": 15},
-            {"type": "audio", "mime_type": "audio/wav", "bytes": 15},
+            "[image/png, 15 bytes, sha256:6a861349]",
+            "[audio/wav, 15 bytes, sha256:6a861349]",
             {"type": "resource_link", "uri": "file:///notes.txt", "name": "notes", "bytes": 12},
             {"type": "resource", "uri": "file:///notes.txt", "text": "a note"},
             {"type": "resource", "uri": "file:///notes.txt", "bytes": 15},
+            "[file notes.txt, application/pdf, 8 bytes, sha256:86edbaa2]",
         ],
     }
     assert tree(everything)["warnings"] == [
-        "image of 15 bytes (image/png) left out: only text is passed on",
-        "audio of 15 bytes (audio/wav) left out: only text is passed on",
-        "file of 15 bytes (unknown type) left out: only text is passed on",
+        "file of 15 bytes (unknown type) left out: models take PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
     ]
+    pixel = b"\x89PNG-not-really"
+    assert everything.parts == (
+        Image.from_bytes(pixel, "image/png"),
+        Audio.from_bytes(pixel, "audio/wav"),
+        File.from_bytes(b"%PDF-1.7", name="notes.txt"),
+    )
 
 
 def test_a_server_is_told_the_key_of_a_call(tools: McpTools) -> None:

@@ -4,6 +4,7 @@ import mcp.types as t
 import pytest
 
 from tests.servers.mcp_servers_here import called, codes, data, message, tree
+from toolreel import Image
 from toolreel.tools.mcp._results import error_event, result_event
 from toolreel_core._jsontext.canonical import Json
 
@@ -48,8 +49,23 @@ def test_text_that_looks_like_an_envelope_is_no_envelope() -> None:
 def test_a_picture_beside_structured_content_is_told_of() -> None:
     picture = t.ImageContent(type="image", data="eHh4", mime_type="image/png")
     told = result_event(CALL, result(text("{}"), picture, a=1))
-    assert data(told) == {"a": 1}
-    assert tree(told)["warnings"] == ["image of 3 bytes (image/png) left out: only text is passed on"]
+    assert data(told) == {"parts": ["[image/png, 3 bytes, sha256:cd2eb083]"], "a": 1}
+    assert tree(told)["warnings"] == []
+    assert told.parts == (Image.from_bytes(b"xxx", "image/png"),)
+
+
+def test_what_is_no_base64_is_left_out_and_told_of() -> None:
+    picture = t.ImageContent(type="image", data="eHh?", mime_type="image/png")
+    told = result_event(CALL, result(picture))
+    assert data(told) == {"parts": [{"type": "image", "mime_type": "image/png", "bytes": 3}]}
+    assert tree(told)["warnings"] == ["image of 3 bytes (image/png) left out: it is not Base64"]
+    assert told.parts == ()
+
+
+def test_the_bytes_say_more_than_the_type_that_a_server_names() -> None:
+    blob = t.BlobResourceContents(uri="file:///a", mime_type="text/plain", blob="iVBORw0KGgo=")
+    told = result_event(CALL, result(t.EmbeddedResource(type="resource", resource=blob)))
+    assert told.parts == (Image.from_bytes(b"\x89PNG\r\n\x1a\n"),)
 
 
 def test_a_file_says_of_what_type_it_is() -> None:

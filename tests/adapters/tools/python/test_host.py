@@ -120,7 +120,11 @@ def deep() -> Json:
     ("value", "why"),
     [
         (object(), "Object of type object is not JSON serializable; return what JSON can carry"),
-        (b"x", "Object of type bytes is not JSON serializable; return base64 text, or a path"),
+        (
+            b"x",
+            "Object of type bytes is not JSON serializable; "
+            "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
+        ),
         (
             (n for n in "ab"),
             "Object of type generator is not JSON serializable; return a list of ",

@@ -14,20 +14,21 @@ from typing import Final, cast
 from uuid import UUID
 
 from toolreel.tools._python.types.durations import duration_text
+from toolreel_core._conversation.content.part import Media, Text
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._tools.result_envelope import Envelope
 
 _REMEDIES: Final[Mapping[str, str]] = {
-    "bytes": "return base64 text, or a path",
-    "bytearray": "return base64 text, or a path",
+    "bytes": "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
+    "bytearray": "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
     "generator": "return a list of what it yields",
     "async_generator": "return a list of what it yields",
     "coroutine": "await it inside, or make the tool async",
 }
 
 
-def plain(value: object) -> Json:
-    """A value as JSON.
+def plain(value: object, parts: list[Media] | None = None) -> Json:
+    """A value as JSON; a label stands for each image, audio or file.
 
     Dataclasses, named tuples, pydantic models, msgspec structs and attrs classes become objects; enums become
     their values; dates, times, UUIDs, decimals and paths become strings; sets become sorted arrays, so that
@@ -36,16 +37,17 @@ def plain(value: object) -> Json:
     >>> plain({"at": date(2026, 11, 22), "tags": {"b", "a"}})
     {'at': '2026-11-22', 'tags': ['a', 'b']}
 
+    :param parts: takes the images, audio and files
     :raises TypeError: if JSON cannot represent it; says what to return instead
     :raises ValueError: if it contains itself, NaN or an infinity
     """
-    return _plain(value, ())
+    return _plain(value, (), [] if parts is None else parts)
 
 
-def _plain(value: object, above: tuple[int, ...]) -> Json:
+def _plain(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     match value:
         case Enum():
-            return _plain(value.value, above)
+            return _plain(value.value, above, parts)
         case None | bool() | int() | str():
             return value
         case float():
@@ -53,13 +55,18 @@ def _plain(value: object, above: tuple[int, ...]) -> Json:
                 raise ValueError(f"Out of range float values are not JSON compliant: {value}")
             return value
         case _:
-            return _whole(value, above)
+            return _whole(value, above, parts)
 
 
-def _whole(value: object, above: tuple[int, ...]) -> Json:
+def _whole(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     if id(value) in above:
         raise ValueError("Circular reference detected")
     above = (*above, id(value))
+    if isinstance(value, Media):
+        parts.append(value)
+        return value.label
+    if isinstance(value, Text):
+        return value.text
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, timedelta):
@@ -67,13 +74,13 @@ def _whole(value: object, above: tuple[int, ...]) -> Json:
     if isinstance(value, Decimal | UUID | PurePath):
         return str(value)
     if callable(dump := getattr(value, "model_dump", None)):
-        return _plain(dump(mode="json"), above)
-    if (parts := _parts(value)) is not None:
-        return {_key(key): _plain(item, above) for key, item in parts.items()}
+        return _plain(dump(mode="json"), above, parts)
+    if (named := _named(value)) is not None:
+        return {_key(key): _plain(item, above, parts) for key, item in named.items()}
     if isinstance(value, Set):
-        return sorted((_plain(item, above) for item in value), key=canonical)
+        return sorted((_plain(item, above, parts) for item in value), key=canonical)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
-        return [_plain(item, above) for item in value]
+        return [_plain(item, above, parts) for item in value]
     kind = type(value).__name__
     remedy = _REMEDIES.get(kind, "return what JSON can carry")
     if inspect.iscoroutine(value):
@@ -81,7 +88,7 @@ def _whole(value: object, above: tuple[int, ...]) -> Json:
     raise TypeError(f"Object of type {kind} is not JSON serializable; {remedy}")
 
 
-def _parts(value: object) -> Mapping[object, object] | None:
+def _named(value: object) -> Mapping[object, object] | None:
     """The named fields of a value; ``None`` if it has none."""
     if isinstance(value, Mapping):
         return value

@@ -18,6 +18,7 @@ from pydantic import BaseModel, RootModel
 
 from tests.samples import complaint, printed_under
 from toolreel.tools._python.types.results import plain
+from toolreel_core._conversation.content.part import File, Image, Media, Text
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._tools.result_envelope import Envelope, ToolFailure
 
@@ -115,7 +116,11 @@ def test_what_is_no_json_is_told_with_a_remedy() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for value, remedy in (
-            (b"x", "bytes is not JSON serializable; return base64 text, or a path"),
+            (
+                b"x",
+                "bytes is not JSON serializable; "
+                "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
+            ),
             (iter([1]), "list_iterator is not JSON serializable; return what JSON can carry"),
             ((n for n in [1]), "generator is not JSON serializable; return a list of what it yields"),
             (unawaited(), "coroutine is not JSON serializable; await it inside, or make the tool async"),
@@ -135,3 +140,13 @@ def test_what_holds_itself_is_told() -> None:
 def test_sets_have_one_order_in_every_process() -> None:
     program = "from toolreel.tools._python.types.results import plain; print(plain(set('abcdefg')))"
     assert {printed_under(seed, program) for seed in range(2)} == {str(list("abcdefg"))}
+
+
+def test_labels_stand_for_images_audio_and_files_wherever_they_are() -> None:
+    image, file = Image.from_bytes(b"\x89PNG\r\n\x1a\n"), File.from_url("http://a/b")
+    parts: list[Media] = []
+    value = {"a": [image, {"b": file}], "c": Text("hi"), "d": image}
+    label = "[image/png, 8 bytes, sha256:4c4b6a3b]"
+    assert plain(value, parts) == {"a": [label, {"b": "[file, http://a/b]"}], "c": "hi", "d": label}
+    assert parts == [image, file, image]
+    assert plain(image) == label

@@ -1,0 +1,1 @@
+"""Content parts: text, images, audio and files in messages of the user and in results of tools."""
