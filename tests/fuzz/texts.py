@@ -72,7 +72,8 @@ def _check_written(draw: Draw, subject: ReadText) -> None:
     enabled = draw.one_of((DIALECTS, MARKED, (dialect,)))
     place = draw.number(1 << 16)
     arguments = read(canonical(json_object(draw))).map(canonical).unwrap()
-    text = _prose(draw) + written(dialect, "other", arguments)
+    gap = "\n" if dialect == "functools_json" else ""  # its mark is a word, and none within another
+    text = _prose(draw) + gap + written(dialect, "other", arguments)
     if thoughts(text).end:
         return  # what ends reasoning ends it wherever it stands: such a call is given up, never run
 

@@ -27,6 +27,18 @@ HELLO = replying(saying("hello"))
 SLOW = Answer(b"{}", delay=0.15)
 
 
+class Clock:
+    """The clock of the pools, which stands still until a test moves it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(transports, "time", self)
+
+    def monotonic(self) -> float:
+        """Seconds."""
+        return self.now
+
+
 def test_a_connection_is_used_again() -> None:
     with serving(HELLO, HELLO, Answer(raw=b""), HELLO) as server, HttpEndpoint(server.url) as endpoint:
         kinds = [type(endpoint.send(asking(ref=ref))) for ref in range(1, 5)]
@@ -100,12 +112,12 @@ def test_not_more_connections_are_kept_than_are_worth_it(monkeypatch: pytest.Mon
 
 
 def test_idle_connections_expire_while_another_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transports, "EXPIRY", 0.4)
+    clock = Clock(monkeypatch)
     with serving(*[SLOW] * 3, HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
         with ThreadPoolExecutor(3) as pool:
             deque(pool.map(endpoint.send, [asking(ref=ref) for ref in (1, 2, 3)]))
         for ref in (4, 5):
-            time.sleep(0.3)
+            clock.now += transports.EXPIRY * 0.6
             endpoint.send(asking(ref=ref))
         began = time.monotonic()
         while server.closed < 2 and time.monotonic() < began + 5:
@@ -115,14 +127,14 @@ def test_idle_connections_expire_while_another_is_used(monkeypatch: pytest.Monke
 
 @pytest.mark.anyio
 async def test_idle_connections_of_async_endpoints_expire_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transports, "EXPIRY", 0.4)
+    clock = Clock(monkeypatch)
     with serving(*[SLOW] * 3, HELLO, HELLO) as server:
         async with AsyncHttpEndpoint(server.url) as endpoint:
             async with anyio.create_task_group() as tasks:
                 for ref in (1, 2, 3):
                     tasks.start_soon(endpoint.send, asking(ref=ref))
             for ref in (4, 5):
-                await anyio.sleep(0.3)
+                clock.now += transports.EXPIRY * 0.6
                 await endpoint.send(asking(ref=ref))
             with anyio.move_on_after(5):
                 while server.closed < 2:

@@ -12,7 +12,7 @@ import anyio
 import httpx
 import httpx2
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
@@ -209,6 +209,13 @@ def test_a_request_is_played_if_both_are_the_same_after_the_rules_and_only_then(
         messages = [{"role": "user", "content": word} for word in [*words, "end"]]
         return canonical({"messages": messages}).encode()
 
+    def leave_something(words: list[str]) -> bool:
+        try:
+            return put_through(body(words), rules) is not None
+        except VaryError:
+            return False
+
+    assume(leave_something(was) and leave_something(now))
     url = f"{NOWHERE}/v1/chat/completions"
     with TemporaryDirectory() as folder:
         tape = Recording.blank(path := Path(folder) / "a.yaml")
