@@ -20,6 +20,7 @@ from toolreel_core._plan.request import (
     Request,
     RequestOptions,
     bodies_of,
+    pinned,
     reserved_keys,
 )
 from toolreel_core._settings.loop_config import LoopConfig, StreamMode
@@ -85,6 +86,14 @@ def test_the_digest_differs_with_every_part() -> None:
 )
 def test_a_request_knows_whether_its_reply_is_to_be_streamed(options: Json, streamed: bool) -> None:
     assert Request("m", HI, RequestOptions(canonical(options))).streamed is streamed
+
+
+def test_options_may_name_the_upstream_provider_that_openrouter_asks() -> None:
+    options = RequestOptions(canonical({"provider": {"sort": "price"}, "top_p": 1}))
+    assert parse(pinned(options, "deepinfra").text) == {
+        "provider": {"sort": "price", "order": ["deepinfra"], "allow_fallbacks": False},
+        "top_p": 1,
+    }
 
 
 def test_options_are_equal_by_their_text() -> None:
