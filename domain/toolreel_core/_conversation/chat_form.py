@@ -79,7 +79,7 @@ def _joined(given: Iterable[object]) -> Iterator[Message]:
 
 def _part_like(given: object, place: str) -> str | Part | None:
     """What is a part of a message, and no message of its own."""
-    if isinstance(given, (str, Part)):
+    if isinstance(given, str) or isinstance(given, Part):  # noqa: SIM101 - pyright narrows no tuple with a union
         return given
     if isinstance(given, Mapping) and "role" not in given and isinstance(given.get("type"), str):
         return part_in(given, place)

@@ -21,14 +21,16 @@ from toolreel._journal.seal import sealed
 from toolreel_core._conversation.chat_form import user_message
 from toolreel_core._conversation.content.part import Image, Media, Part, blobs_of
 from toolreel_core._conversation.message import Message
+from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import Event, ToolReturned, UserSpoke, user_spoke
 
 CAT: Final = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
 DOG: Final = Image.from_bytes(b"GIF89a")
+DIGEST: Final = blobs_of([CAT])[0].digest
 PLAN: Final = Plan("m", (user_message(["Look:", CAT]),))
-CALL: Final = RunTool(2, "call_a", "look", "{}")  # type: ignore[arg-type]
+CALL: Final = RunTool(2, "call_a", "look", JsonText("{}"))
 EVENTS: Final = (
     (CALL, ToolReturned(2, "[]", parts=(DOG, CAT))),
     (None, user_spoke(["And?", DOG])),
@@ -114,7 +116,7 @@ def test_a_run_that_was_killed_while_it_wrote_goes_on(lost: int, tmp_path: Path)
     [
         (('"R0lGODlh"', '"R0lGODlk"'), "line 3: the bytes do not fit the digest"),
         (('"R0lGODlh"', "1"), "line 3: the bytes do not fit the digest"),
-        ((f'{{"blob":"{CAT.source.digest}"', '{"blob":"x"'), "line 2: the bytes do not fit"),  # type: ignore[union-attr]
+        ((f'{{"blob":"{DIGEST}"', '{"blob":"x"'), "line 2: the bytes do not fit"),
     ],
 )
 def test_a_damaged_blob_is_an_error(change: tuple[str, str], why: str) -> None:

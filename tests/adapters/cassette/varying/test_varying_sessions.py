@@ -211,9 +211,10 @@ def test_a_request_is_played_if_both_are_the_same_after_the_rules_and_only_then(
 
     def leave_something(words: list[str]) -> bool:
         try:
-            return put_through(body(words), rules) is not None
+            put_through(body(words), rules)
         except VaryError:
             return False
+        return True
 
     assume(leave_something(was) and leave_something(now))
     url = f"{NOWHERE}/v1/chat/completions"
