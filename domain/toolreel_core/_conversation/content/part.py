@@ -63,7 +63,7 @@ class Blob:
         """A blob of these bytes; without a media type, that which their first bytes say.
 
         >>> Blob.of(b"%PDF-1.7")
-        <application/pdf, 8 bytes, sha256:e2cf1d14>
+        <application/pdf, 8 bytes, sha256:86edbaa2>
 
         :raises ConfigError: if the first bytes say none
         """

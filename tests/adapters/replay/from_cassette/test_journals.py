@@ -247,7 +247,7 @@ def test_what_no_run_can_hold_is_named_with_its_place(path: Path) -> None:
     image: Json = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
     cases: list[tuple[Json, str]] = [
         ({"messages": []}, "interaction 1: not the body of a chat-completions request"),
-        ({"messages": [image]}, "interaction 1: messages[0]: a part that is no text"),
+        ({"messages": [image]}, "interaction 1: messages[0].content[0]: url: expected a URL"),
         ({"messages": [{"role": "user", "content": 7}]}, "messages[0]: expected a text, found 7"),
         ({"messages": [{"role": "critic"}]}, "messages[0]: not a message that a run can begin with"),
         ({"messages": [7]}, "messages[0]: not a message that a run can begin with: 7"),
