@@ -29,12 +29,12 @@ def main(given: Sequence[str] | None = None) -> int:
         parser.error(f"no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
     if arguments.replay:
         return replay(arguments.replay, parser)
-    fuzz = guided
-    if arguments.without_atheris or not has_atheris():
-        fuzz = unguided
+    is_guided = has_atheris() and not arguments.without_atheris
+    if not is_guided:
         print("Without atheris, which is for Linux and Python before 3.14: Hypothesis draws the inputs.")
     sessions = []
     for name in arguments.targets or TARGETS:
+        fuzz = guided if is_guided and not TARGETS[name].measures else unguided
         sessions.append(fuzz(name, arguments.seconds, partial(print, f"{name}:", flush=True)))
         print(told(sessions[-1]), flush=True)
     return 1 if any(session.found is not None or session.log for session in sessions) else 0

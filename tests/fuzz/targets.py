@@ -22,11 +22,13 @@ class Target:
     check: Callable[[bytes], None]
     seeds: Callable[[], Iterable[bytes]]
     """Inputs to begin with."""
+    measures: bool = False
+    """Whether it measures what the core takes. Instruments would count too, so Hypothesis draws then."""
 
 
 TARGETS: Final[dict[str, Target]] = {
     "arguments": Target(arguments.check, seeds.of_arguments),
-    "attacks": Target(attacks.check, seeds.of_attacks),
+    "attacks": Target(attacks.check, seeds.of_attacks, measures=True),
     "replies": Target(replies.check, seeds.of_replies),
     "streams": Target(streams.check, seeds.of_streams),
     "texts": Target(texts.check, seeds.of_texts),
