@@ -130,7 +130,7 @@ class Requests:
             merged.url,
             headers=merged.headers,
             # Not content=, which would need the body as one object, however long it is.
-            stream=httpx.ByteStream(b"".join(pieces)) if at_once else _Blocks(pieces),
+            stream=_Whole(b"".join(pieces)) if at_once else _Blocks(pieces),
             extensions={
                 **merged.extensions,
                 "timeout": {name: exchange.within(timeout) for name, timeout in timeouts.items()},
@@ -153,6 +153,17 @@ class Requests:
         return self._client.build_request("POST", self._address.url, headers=self._address.headers)
 
 
+class _Whole(httpx.ByteStream):
+    """A request body that is sent at once. Reading the content, httpx keeps a ``ByteStream``, no other."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body)
+        self._body = body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Awaited(iter((self._body,)))
+
+
 class _Blocks(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A request body that is sent in blocks."""
 
@@ -167,7 +178,7 @@ class _Blocks(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 class _Awaited:
-    """An async iterator of blocks. Not a generator, since trio warns about unfinished async generators."""
+    """An async iterator of blocks. Not a generator: trio warns about those that are cut off by a deadline."""
 
     def __init__(self, remaining: Iterator[bytes]) -> None:
         self._remaining = remaining

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import ssl
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import anyio
 import httpx
 import pytest
+import trio
 
 from tests.patience import HANG
 from tests.servers.chat_server import Answer, asking, replying, serving
@@ -24,6 +26,7 @@ from toolreel._driver.run_result import Resting
 from toolreel._driver.sync import run
 from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._request import AT_ONCE
 from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
 from toolreel.tools._python.host import AsyncPythonTools
@@ -136,6 +139,26 @@ def test_the_wait_for_a_free_connection_ends_at_the_deadline(ask: Ask) -> None:
         said = ask(url, times=3, connections=1, deadline=0.5)
     assert {(type(event), getattr(event, "failure", "")) for event in said} == {(RequestFailed, "timeout")}
     assert sorted(event.ref for event in said) == [0, 1, 2]
+
+
+class CutOff(httpx.AsyncBaseTransport):
+    """A connection that breaks while it sends the body."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Begin to send, and fail."""
+        async for _ in cast("httpx.AsyncByteStream", request.stream):
+            raise httpx.WriteTimeout("too slow")
+        raise AssertionError("there was nothing to send")
+
+
+@pytest.mark.parametrize("size", [1, 2 * AT_ONCE], ids=["at once", "in blocks"])
+def test_a_body_that_is_cut_off_leaves_no_generator_for_trio_to_warn_about(size: int) -> None:
+    async def send() -> Said:
+        async with AsyncHttpEndpoint("http://a.test", transport=CutOff()) as endpoint:
+            return await endpoint.send(asking("x" * size))
+
+    assert isinstance(trio.run(send), RequestFailed)
+    gc.collect()  # the warning would come here
 
 
 @pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint])
