@@ -37,7 +37,7 @@ from toolreel.http.fast import FastEndpoint
 ROUNDS: Final = {10: 100, 200: 8, 1_000: 4}
 """By the number of turns; one more comes before them, and does not count."""
 GATE: Final = 1.4
-"""How many times the cost of a loop by hand toolreel may take; found are 1.13 to 1.35."""
+"""How many times the cost of a loop by hand toolreel may take; found are 1.13 to 1.35, when slow 1.6."""
 LIMITED: Final = {"toolreel": "raw", "async toolreel": "async raw"}
 HELD_AT: Final = (10, 200)
 """Turns at which the budget is checked."""
