@@ -109,12 +109,14 @@ def user_message(said: object) -> UserMessage:
     for number, each in enumerate(said):
         one = _part_like(each, f"content[{number}]")
         if one is None:
-            raise ConfigError(f"content[{number}]: {_SAID}, got {type(each).__name__}{_file_hint(each)}")
+            raise ConfigError(f"content[{number}]: {_SAID}, got {type(each).__name__}{_hint(each)}")
         parts.append(Text(one) if isinstance(one, str) else one)
     return _user_message(tuple(parts))
 
 
-def _file_hint(given: object) -> str:
+def _hint(given: object) -> str:
+    if isinstance(given, bytes):
+        return "; for bytes write Image.from_bytes(data), Audio.from_bytes(data) or File.from_bytes(data)"
     return "; for a file write attach(path)" if hasattr(given, "__fspath__") else ""
 
 
@@ -130,7 +132,7 @@ def _message(given: object, place: str) -> Message:
         case _ if isinstance(given, Message):
             return given
         case _:
-            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_file_hint(given)}")
+            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_hint(given)}")
 
 
 def message_in(tree: Mapping[str, Any], place: str) -> Message:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -112,3 +113,10 @@ def test_what_is_no_message_is_refused_with_its_place(given: object, why: str) -
     with pytest.raises(ConfigError) as raised:
         messages_of(cast("Any", given))
     assert str(raised.value).startswith(why)
+
+
+def test_bytes_and_paths_say_what_to_write() -> None:
+    with pytest.raises(ConfigError, match=r"got bytes; for bytes write Image\.from_bytes\(data\)"):
+        messages_of(["Look:", b"123"])
+    with pytest.raises(ConfigError, match=r"for a file write attach\(path\)$"):
+        messages_of(["Look:", Path("cat.png")])
