@@ -73,11 +73,11 @@ def bare(trials: int, _out: Path) -> int:
     job_for = jobs_of(plan)
     for sample in plan.samples():
         job = job_for(sample)
-        setting = job.setting
-        asked = job.plan(setting)
+        case = job.case
+        asked = job.plan(case)
         kind = kind_of(sample.cell.model) or "good"
         ports = Ports(
-            ScriptedEndpoint(kind, sample.cell.scenario), WorldHost(setting.world), clock=InstantClock()
+            ScriptedEndpoint(kind, sample.cell.scenario), WorldHost(case.world), clock=InstantClock()
         )
         since = process_time()
         ended = run(asked, ports)

@@ -9,7 +9,7 @@ from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._scenarios.scenario import Scenario, Setting
+from toolreel_core.evals._scenarios.scenario import Case, Scenario
 
 __all__ = ["CATALOGUE", "CHAT", "MENDING", "PARALLEL", "READ", "plan_of", "scenario"]
 
@@ -53,10 +53,10 @@ CATALOGUE: Final = Presets.of(
 def scenario(name: str, version: int = 1, **changes: Mapping[str, Any]) -> Scenario:
     """A scenario that nobody begins."""
 
-    def begin(_: str) -> Setting:
+    def begin(_: str) -> Case:
         raise AssertionError(name)
 
-    return Scenario(name, "reference", "", version, ("default",), begin, (), Preset.of(name, changes))
+    return Scenario(name, "reference", "", version, ("default",), begin, Preset.of(name, changes))
 
 
 READ: Final = scenario("read", 3)

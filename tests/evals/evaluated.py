@@ -59,7 +59,7 @@ def evaluated(out: Path, *models: str, **changes: object) -> EvalPlan:
     with _server(known) as url:
         plan = _plan(list(models), url, changes)
         for sample in plan.samples():
-            for message in job_of(plan, sample).setting.messages:
+            for message in job_of(plan, sample).case.messages:
                 known[message.content] = sample.cell.scenario
         _run(plan, out)
     return plan

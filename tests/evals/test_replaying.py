@@ -15,7 +15,7 @@ from toolreel.evals._replay.replay import replays
 from toolreel.evals._store.results import Results
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
+from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
 
 CHATS: Final = frozenset({"chat_only", "chat_only_capped"})
 
@@ -31,16 +31,21 @@ def with_scenarios(plan: EvalPlan, change: Callable[[Scenario], Scenario]) -> Ev
 
 
 def reworded(scenario: Scenario) -> Scenario:
-    def begin(seed: str) -> Setting:
-        setting = scenario.begin(seed)
-        return replace(setting, messages=(*setting.messages[:-1], UserMessage("Something else.")))
+    def begin(seed: str) -> Case:
+        case = scenario.begin(seed)
+        return replace(case, messages=(*case.messages[:-1], UserMessage("Something else.")))
 
     return replace(scenario, begin=begin)
 
 
 def stricter(scenario: Scenario) -> Scenario:
     never = Check("never", "outcome", lambda _: "nothing is good enough")
-    return replace(scenario, checks=(never, *scenario.checks))
+
+    def begin(seed: str) -> Case:
+        case = scenario.begin(seed)
+        return replace(case, checks=(never, *case.checks))
+
+    return replace(scenario, begin=begin)
 
 
 def drifts(out: Path, plan: EvalPlan) -> list[str]:

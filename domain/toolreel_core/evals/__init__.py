@@ -64,7 +64,7 @@ from toolreel_core.evals._scenarios.checks import (
 )
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
 from toolreel_core.evals._scenarios.language_policies import select_languages
-from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
+from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
 from toolreel_core.evals._scenarios.scripted_model import (
     ScenarioScripts,
     Script,
@@ -111,6 +111,7 @@ __all__ = [
     "AssumedRun",
     "Attempt",
     "Budget",
+    "Case",
     "Category",
     "Cell",
     "CellMean",
@@ -147,7 +148,6 @@ __all__ = [
     "ScenarioScripts",
     "Script",
     "SentRequest",
-    "Setting",
     "Strategy",
     "StrategyComparison",
     "Summary",

@@ -33,15 +33,15 @@ class Rehearsed:
 
 def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: Json) -> Rehearsed:
     """Run a scenario with a script; what is configured gives way to what the scenario changes."""
-    setting, changes = scenario.begin(seed), scenario.changes.changes()
+    case, changes = scenario.begin(seed), scenario.changes.changes()
     plan = Plan.of(
         model="scripted",
-        messages=setting.messages,
-        tools=setting.tools,
+        messages=case.messages,
+        tools=case.tools,
         config=LoopConfig.of({"tool_use_mode": "enforced", **changes["config"], **config}),
         overrides=changes["request_overrides"],
     )
-    world, bodies = setting.world, list[Mapping[str, Any]]()
+    world, bodies = case.world, list[Mapping[str, Any]]()
     at = start(plan)
     notes = [*at.notes]
     while at.effects:
@@ -58,5 +58,5 @@ def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: J
         else:
             break
         notes += at.notes
-    evidence = evidence_of(plan, at.state, notes, world, setting.world.contents())
-    return Rehearsed(evidence, judge(scenario, evidence), tuple(bodies))
+    evidence = evidence_of(plan, at.state, notes, world, case.world.contents())
+    return Rehearsed(evidence, judge(case, evidence, control=scenario.control), tuple(bodies))

@@ -133,10 +133,10 @@ def _job(record: Record, plan: EvalPlan) -> Job:
 
 
 def _made(job: Job, context: RunContext) -> Rerun:
-    setting = job.setting
-    plan, host = job.plan(setting), WorldHost(setting.world)
+    case = job.case
+    plan, host = job.plan(case), WorldHost(case.world)
     ended = run(plan, Ports(context.endpoint, host, clock=context.clock))
-    return Rerun(ended, evidence_of(plan, ended.state, ended.notes, host.world, setting.world.contents()))
+    return Rerun(ended, evidence_of(plan, ended.state, ended.notes, host.world, case.world.contents()))
 
 
 BEFORE = "journal.before-rescore.jsonl"

@@ -23,7 +23,7 @@ from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.language_policies import OFF, with_language_policy
-from toolreel_core.evals._scenarios.scenario import Scenario, Setting
+from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._verdicts.reply_language import shape
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 from toolreel_core.evals._worlds.world import World
@@ -56,15 +56,15 @@ class Job:
     """Whether an answer in another language is a failure."""
 
     @property
-    def setting(self) -> Setting:
+    def case(self) -> Case:
         """What the run begins with, in the language of its cell."""
-        setting = self.scenario.begin(self.sample.seed)
-        return replace(setting, messages=with_language_policy(setting.messages, self.sample.cell.language))
+        case = self.scenario.begin(self.sample.seed)
+        return replace(case, messages=with_language_policy(case.messages, self.sample.cell.language))
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, case: Case) -> Plan:
         """The plan of the run."""
         sample = self.sample
-        return self.configuration.plan(sample.cell.model, setting.messages, setting.tools, sample.trial)
+        return self.configuration.plan(sample.cell.model, case.messages, case.tools, sample.trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,9 @@ def run_job(job: Job, context: RunContext) -> Record:
 
 def _attempt(job: Job, context: RunContext) -> _Try:
     since = context.now()
-    setting = job.setting
-    plan = job.plan(setting)
-    watched, host = ObservedEndpoint(context.endpoint, context.now), WorldHost(setting.world)
+    case = job.case
+    plan = job.plan(case)
+    watched, host = ObservedEndpoint(context.endpoint, context.now), WorldHost(case.world)
 
     def observe(note: Note, /) -> None:
         watched.note(note)
@@ -125,14 +125,14 @@ def _attempt(job: Job, context: RunContext) -> _Try:
         ended.state,
         ended.notes,
         host.world,
-        setting.world.contents(),
+        case.world.contents(),
         language=job.sample.cell.language,
         strict=job.strict,
     )
     return _Try(
         ended,
         evidence,
-        judge(job.scenario, evidence),
+        judge(case, evidence, control=job.scenario.control),
         tuple(watched.asked),
         last_error(watched.failed),
         round((context.now() - since) * 1000),

@@ -107,12 +107,12 @@ def _meant(words: Iterable[str]) -> frozenset[str]:
 
 def fingerprint(one: Scenario) -> str:
     """SHA-256 over what a model may notice of a scenario, and what its checks are called."""
-    setting = one.begin("")
-    said = (wire(message) for message in setting.messages)
-    checks = [f"{check.layer}:{check.name}" for check in one.checks]
+    case = one.begin("")
+    said = (wire(message) for message in case.messages)
+    checks = [f"{check.layer}:{check.name}" for check in case.checks]
     # The repr includes prepared answers and mishaps, which `contents` does not show at the beginning.
-    head = canonical([one.name, one.version, one.changes.changes(), checks, repr(setting.world)])
-    return chain("scenario", head, setting.tools.fingerprint, *said)
+    head = canonical([one.name, one.version, one.changes.changes(), checks, repr(case.world)])
+    return chain("scenario", head, case.tools.fingerprint, *said)
 
 
 CATALOGUE: Final = chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
@@ -149,7 +149,7 @@ def reply_of(kind: Kind, name: str, messages: Sequence[Tree]) -> Tree:
     :param messages: the conversation so far, as a request tells it
     :raises ConfigError: if there is no such scenario, or nobody has written a script for it
     """
-    scripts = scenario(name).scripts
+    scripts = scenario(name).begin("").scripts
     if scripts is None:
         raise ConfigError(f"scenario {name!r} has no scripts; run it with a model")
     return scripted_reply(scripts.of(kind), messages, model=f"{PREFIX}{kind}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._conversation.message import Message
@@ -20,15 +20,6 @@ _CONTROLS: Final = frozenset({"chat_only", "chat_only_capped"})
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """The initial messages, tools and world of a run."""
-
-    messages: tuple[Message, ...]
-    tools: ToolSurface
-    world: World
-
-
-@dataclass(frozen=True, slots=True)
 class Check:
     """One condition of a scenario."""
 
@@ -37,6 +28,20 @@ class Check:
     layer: Layer
     finding: Callable[[Evidence], str] = field(compare=False)
     """What is wrong, in words for a person; empty if nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What one trial of a scenario poses: everything in it may be drawn from the trial's seed."""
+
+    messages: tuple[Message, ...]
+    """The initial ones."""
+    tools: ToolSurface
+    world: World
+    checks: tuple[Check, ...] = ()
+    """Their names are the same for every seed."""
+    scripts: ScenarioScripts | None = None
+    """Scripted models that prove the checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +55,31 @@ class Scenario:
     version: int
     """Increased whenever its texts, world or tools change, so that older records are kept apart."""
     groups: tuple[str, ...]
-    begin: Callable[[str], Setting] = field(compare=False)
-    """The setting of one run, from the seed that its identifiers are made of."""
-    checks: tuple[Check, ...]
+    begin: Callable[[str], Case] = field(compare=False)
+    """The case of one run, from the seed that its identifiers and values are drawn from."""
     changes: Preset = field(default_factory=Preset)
     """What it changes in a configuration, such as a lower limit of argument bytes."""
-    scripts: ScenarioScripts | None = None
-    """Scripted models that prove its checks."""
 
     @property
     def control(self) -> bool:
         """Whether it is a plain conversation without tools."""
         return self.name in _CONTROLS
+
+
+def fixed(  # noqa: PLR0913, PLR0917 - a scenario has that many parts, each by its name
+    name: str,
+    pack: str,
+    about: str,
+    version: int,
+    groups: tuple[str, ...],
+    begin: Callable[[str], Case],
+    checks: tuple[Check, ...],
+    changes: Preset | None = None,
+    scripts: ScenarioScripts | None = None,
+) -> Scenario:
+    """A scenario whose checks and scripts are the same in every trial."""
+
+    def case(seed: str) -> Case:
+        return replace(begin(seed), checks=checks, scripts=scripts)
+
+    return Scenario(name, pack, about, version, groups, case, changes or Preset())

@@ -26,7 +26,7 @@ from toolreel_core.evals._scenarios.checks import (
     world_has,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Scenario, Setting
+from toolreel_core.evals._scenarios.scenario import Case, Scenario, fixed
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.facts_and_draft import WORKSPACE_TOOLS, Mishaps, Workspace
 
@@ -36,17 +36,15 @@ DONE: Final = outcome("final", says_done)
 DRAFT: Final = outcome("draft", world_has("/draft/foo", "bar"))
 
 
-def opening(
-    *system: str, draft: Tree | None = None, mishaps: Mishaps = _NO_MISHAPS
-) -> Callable[[str], Setting]:
+def opening(*system: str, draft: Tree | None = None, mishaps: Mishaps = _NO_MISHAPS) -> Callable[[str], Case]:
     """How a scenario on a workspace begins: the system text in lines, and a user who names the workspace."""
     return partial(_begun, "\n".join(system), draft, mishaps)
 
 
-def _begun(system: str, draft: Tree | None, mishaps: Mishaps, seed: str) -> Setting:
+def _begun(system: str, draft: Tree | None, mishaps: Mishaps, seed: str) -> Case:
     world = Workspace.of(seed, draft=draft, mishaps=mishaps)
     messages = (SystemMessage(system), UserMessage(f"workspace_id={world.id}"))
-    return Setting(messages, WORKSPACE_TOOLS, world)
+    return Case(messages, WORKSPACE_TOOLS, world)
 
 
 def patch(value: Json = "bar", /, path: str = "/draft/foo", **more: Json) -> Tree:
@@ -71,13 +69,13 @@ _READ_FIRST: Final = exercise("state_get_first", called_before("state_get", befo
 _BOTH_FIRST: Final = exercise("both_first", first_calls_are("state_get", "state_patch"))
 
 
-def _chat(seed: str) -> Setting:
+def _chat(seed: str) -> Case:
     """The tools are there, and switched off, so that the control differs in nothing but that."""
     messages = (
         SystemMessage("There are no tools in this conversation. Do just what the user asks for."),
         UserMessage("Answer with this one sentence, and nothing else: Done."),
     )
-    return Setting(messages, WORKSPACE_TOOLS, Workspace.of(seed))
+    return Case(messages, WORKSPACE_TOOLS, Workspace.of(seed))
 
 
 _READ: Final = call("state_get")
@@ -117,7 +115,7 @@ def _several_calls(scenario: str) -> Preset:
     )
 
 
-HAPPY_PATH: Final = Scenario(
+HAPPY_PATH: Final = fixed(
     "happy_path",
     "reference",
     "Read, patch, finish.",
@@ -128,7 +126,7 @@ HAPPY_PATH: Final = Scenario(
     scripts=ScenarioScripts(_GOOD, _BAD, _BLIND),
 )
 
-PARTIAL_SUCCESS_FAILURE: Final = Scenario(
+PARTIAL_SUCCESS_FAILURE: Final = fixed(
     "partial_success_failure",
     "reference",
     "Two calls at once, one of which is refused; then the right one.",
@@ -150,7 +148,7 @@ PARTIAL_SUCCESS_FAILURE: Final = Scenario(
     ),
 )
 
-MISSING_WORKSPACE_ID: Final = Scenario(
+MISSING_WORKSPACE_ID: Final = fixed(
     "missing_workspace_id",
     "reference",
     "Leave out an argument that is optional.",
@@ -171,7 +169,7 @@ MISSING_WORKSPACE_ID: Final = Scenario(
     ),
 )
 
-TYPE_ERROR_RECOVERY: Final = Scenario(
+TYPE_ERROR_RECOVERY: Final = fixed(
     "type_error_recovery",
     "reference",
     "Recover from arguments of a wrong type.",
@@ -188,7 +186,7 @@ TYPE_ERROR_RECOVERY: Final = Scenario(
     scripts=ScenarioScripts(script(_READ, _NO_LIST, _WRITE, "Done."), _BAD, _GOOD),
 )
 
-HAPPY_PATH_PARALLEL: Final = Scenario(
+HAPPY_PATH_PARALLEL: Final = fixed(
     "happy_path_parallel",
     "reference",
     "Two calls in one message.",
@@ -209,7 +207,7 @@ HAPPY_PATH_PARALLEL: Final = Scenario(
     ),
 )
 
-LONG_ARGUMENTS_GUARD: Final = Scenario(
+LONG_ARGUMENTS_GUARD: Final = fixed(
     "long_arguments_guard",
     "reference",
     "Recover from arguments that are too large.",
@@ -232,7 +230,7 @@ LONG_ARGUMENTS_GUARD: Final = Scenario(
     ScenarioScripts(script(_LONG, _WRITE, "Done."), script(_LONG, "Done."), script(_READ, _WRITE, "Done.")),
 )
 
-TOOL_OUTPUT_TRUNCATION: Final = Scenario(
+TOOL_OUTPUT_TRUNCATION: Final = fixed(
     "tool_output_truncation",
     "reference",
     "Go on without a result that is too large.",
@@ -254,7 +252,7 @@ TOOL_OUTPUT_TRUNCATION: Final = Scenario(
     ScenarioScripts(script(_READ, _WRITE, "Done."), script(_READ, "Done."), script(_WRITE, _READ, "Done.")),
 )
 
-CHAT_ONLY: Final = Scenario(
+CHAT_ONLY: Final = fixed(
     "chat_only",
     "reference",
     "The control: a conversation without tools.",
@@ -302,7 +300,7 @@ You edit a workspace with tools, and nobody is there to be asked.
 _TOLERANT: Final = {"config": {"tool_failure_policy": "tolerated"}}
 
 FAULTS: Final = (
-    Scenario(
+    fixed(
         "patch_fails_once",
         "faults",
         "The first patch fails for no fault of the model, and works when it is made again.",
@@ -312,7 +310,7 @@ FAULTS: Final = (
         (DONE, DRAFT, exercise("failed_once", error_occurred("UNAVAILABLE"))),
         scripts=ScenarioScripts(script(_READ, _WRITE, _WRITE, "Done."), script(_READ, _WRITE, "Done.")),
     ),
-    Scenario(
+    fixed(
         "first_read_cut",
         "faults",
         "Only half of the first read arrives.",
@@ -330,7 +328,7 @@ FAULTS: Final = (
             script(_READ, _READ, _WRITE, "Done."), script(_READ, "Done."), script(_WRITE, "Done.")
         ),
     ),
-    Scenario(
+    fixed(
         "first_read_huge",
         "faults",
         "The first read brings far more than was asked for.",

@@ -28,7 +28,7 @@ from toolreel_core._protocol.outcome import (
 )
 from toolreel_core._replies.provider_errors import ProblemCode
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Layer, Scenario
+from toolreel_core.evals._scenarios.scenario import Case, Layer
 from toolreel_core.evals._verdicts.failure_taxonomy import category, of_status
 from toolreel_core.evals._verdicts.reply_language import shape
 
@@ -56,20 +56,23 @@ class Verdict:
         return self.result in {"pass", "pass_unexercised", "fail"}
 
 
-def judge(scenario: Scenario, seen: Evidence) -> Verdict:
-    """The verdict about one run, by the first thing that ended it."""
-    if not scenario.control and seen.tools_refused:
+def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
+    """The verdict about one run, by the first thing that ended it.
+
+    :param control: whether its scenario is a plain conversation without tools
+    """
+    if not control and seen.tools_refused:
         return _because("wire.no_tool_use_endpoint", "the server refused tools, and the run did without")
-    if not scenario.control and not seen.tools_sent:
+    if not control and not seen.tools_sent:
         return _because("loop.tools_off", "the model was told of no tools")
-    return _by_outcome(scenario, seen)
+    return _by_outcome(case, seen)
 
 
-def _by_outcome(scenario: Scenario, seen: Evidence) -> Verdict:  # noqa: PLR0912 - one sentence an outcome
+def _by_outcome(case: Case, seen: Evidence) -> Verdict:  # noqa: PLR0912 - one sentence an outcome
     outcome = seen.outcome
     match outcome:
         case Completed():
-            return _by_checks(scenario, seen)
+            return _by_checks(case, seen)
         case InvalidOutput():
             return _because("task.outcome:output", outcome.error)
         case EmptyFinal():
@@ -113,23 +116,23 @@ def _by_outcome(scenario: Scenario, seen: Evidence) -> Verdict:  # noqa: PLR0912
             assert_never(outcome)
 
 
-def _by_checks(scenario: Scenario, seen: Evidence) -> Verdict:
-    wrong = _findings(scenario, seen, "outcome")
+def _by_checks(case: Case, seen: Evidence) -> Verdict:
+    wrong = _findings(case, seen, "outcome")
     if wrong and any(turn.finish == "length" for turn in seen.turns):
         return _because("loop.truncated", "a reply was cut at the token limit", *wrong.values())
     if wrong:
         return _because(f"task.outcome:{next(iter(wrong))}", *wrong.values())
     if seen.strict and seen.language and shape(seen.final, seen.language) == "drift":
         return _because("task.language_drift", f"expected {seen.language}")
-    skipped = _findings(scenario, seen, "exercise")
+    skipped = _findings(case, seen, "exercise")
     if skipped:
         return _because(f"task.exercise:{next(iter(skipped))}", *skipped.values())
     return Verdict("pass")
 
 
-def _findings(scenario: Scenario, seen: Evidence, layer: Layer) -> dict[str, str]:
+def _findings(case: Case, seen: Evidence, layer: Layer) -> dict[str, str]:
     """What the checks of one layer find, by their names."""
-    found = ((check.name, check.finding(seen)) for check in scenario.checks if check.layer == layer)
+    found = ((check.name, check.finding(seen)) for check in case.checks if check.layer == layer)
     return {name: finding for name, finding in found if finding}
 
 

@@ -18,12 +18,12 @@ from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 
 def verdict(one: Scenario, kind: Kind) -> Verdict:
-    setting = one.begin("1")
-    plan = one.changes.plan(model="m", messages=setting.messages, tools=setting.tools)
-    host = WorldHost(setting.world)
+    case = one.begin("1")
+    plan = one.changes.plan(model="m", messages=case.messages, tools=case.tools)
+    host = WorldHost(case.world)
     done = run(plan, Ports(ScriptedEndpoint(kind, one.name), host))
-    seen = evidence_of(plan, done.state, done.notes, host.world, setting.world.contents())
-    return judge(one, seen)
+    seen = evidence_of(plan, done.state, done.notes, host.world, case.world.contents())
+    return judge(case, seen, control=one.control)
 
 
 @pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.name)
@@ -34,9 +34,9 @@ def test_a_dry_run_needs_no_network(one: Scenario) -> None:
 
 def test_awaited_it_comes_to_the_same() -> None:
     one = SCENARIOS[0]
-    setting = one.begin("1")
-    plan = one.changes.plan(model="m", messages=setting.messages, tools=setting.tools)
-    hosts = WorldHost(setting.world), WorldHost(setting.world)
+    case = one.begin("1")
+    plan = one.changes.plan(model="m", messages=case.messages, tools=case.tools)
+    hosts = WorldHost(case.world), WorldHost(case.world)
     endpoint = ScriptedEndpoint("good", one.name)
     awaited = arun(plan, AsyncPorts(ImmediateEndpoint(endpoint), ImmediateTools(hosts[1])))
     assert asyncio.run(awaited).state == run(plan, Ports(endpoint, hosts[0])).state

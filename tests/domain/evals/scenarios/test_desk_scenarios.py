@@ -121,8 +121,9 @@ def test_each_step_needs_what_the_one_before_has_told() -> None:
 
 def test_a_detour_on_the_way_is_allowed() -> None:
     one = CHAINS[0]
-    assert one.scripts is not None
-    lines = one.scripts.good.lines
+    scripts = one.begin("1").scripts
+    assert scripts is not None
+    lines = scripts.good.lines
     detour = call("find_customer", name="Ada Quinn")
     assert rehearse(one, script(*lines[:3], detour, *lines[3:])).verdict.result == "pass"
 

@@ -32,20 +32,19 @@ from toolreel_core._replies.provider_errors import ProblemCode
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._scenarios.checks import exercise, outcome
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedTurn
-from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
+from toolreel_core.evals._scenarios.scenario import Case, Check
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES
 from toolreel_core.evals._verdicts.verdict import Result, Verdict, judge
 from toolreel_core.evals._worlds.desk import Desk
 
-SETTING = Setting((UserMessage("hi"),), ToolSurface(), Desk())
 RIGHT = outcome("right", lambda seen: "" if "right" in seen.final else "it is not right")
 KIND = outcome("kind", lambda seen: "" if "kind" in seen.final else "it is not kind")
 HARD = exercise("hard", lambda seen: "" if "hard" in seen.final else "it was not hard")
 HAPPY = ObservedTurn("stop", (), "")
 
 
-def scenario(*checks: Check, name: str = "mine") -> Scenario:
-    return Scenario(name, "mine", "", 1, (), lambda _: SETTING, checks or (RIGHT, KIND, HARD))
+def posed(*checks: Check) -> Case:
+    return Case((UserMessage("hi"),), ToolSurface(), Desk(), checks or (RIGHT, KIND, HARD))
 
 
 def seen(
@@ -137,7 +136,7 @@ CASES: list[tuple[Evidence, Result, str]] = [
 def test_each_ending_has_one_result_and_one_category(
     evidence: Evidence, result: Result, category: str
 ) -> None:
-    verdict = judge(scenario(), evidence)
+    verdict = judge(posed(), evidence)
     assert (verdict.result, verdict.category) == (result, category)
 
 
@@ -155,27 +154,27 @@ def test_the_cases_are_all_categories_results_outcomes_failures_and_problems() -
 
 def test_a_category_always_has_the_same_result() -> None:
     for evidence, _, _ in CASES:
-        verdict = judge(scenario(), evidence)
+        verdict = judge(posed(), evidence)
         if verdict.category:
             assert verdict.result == CATEGORIES[verdict.category.partition(":")[0]].result
 
 
 def test_the_control_needs_no_tools() -> None:
-    control = scenario(RIGHT, name="chat_only")
-    assert judge(control, seen(Completed("right"), tools_sent=False)) == Verdict("pass")
-    assert judge(control, seen(Completed("no"), tools_sent=False)).result == "fail"
+    control = posed(RIGHT)
+    assert judge(control, seen(Completed("right"), tools_sent=False), control=True) == Verdict("pass")
+    assert judge(control, seen(Completed("no"), tools_sent=False), control=True).result == "fail"
 
 
 def test_all_findings_of_a_layer_are_told() -> None:
-    assert judge(scenario(), seen(Completed("no"))).reasons == ("it is not right", "it is not kind")
-    assert judge(scenario(), seen(Completed("no"), CUT)).reasons == (
+    assert judge(posed(), seen(Completed("no"))).reasons == ("it is not right", "it is not kind")
+    assert judge(posed(), seen(Completed("no"), CUT)).reasons == (
         *("a reply was cut at the token limit", "it is not right", "it is not kind"),
     )
-    assert judge(scenario(), seen(InvalidReply("NO_CHOICES", ""))).reasons == ("NO_CHOICES",)
-    assert judge(scenario(), seen(BudgetSpent("cost", 0.5, 0.4))).reasons == ("cost: 0.5 of 0.4",)
-    unknown = judge(scenario(), seen(CostUnknown(2, 0.4)))
+    assert judge(posed(), seen(InvalidReply("NO_CHOICES", ""))).reasons == ("NO_CHOICES",)
+    assert judge(posed(), seen(BudgetSpent("cost", 0.5, 0.4))).reasons == ("cost: 0.5 of 0.4",)
+    unknown = judge(posed(), seen(CostUnknown(2, 0.4)))
     assert unknown.reasons == ("the cost of 2 replies is unknown, and 0.4 is the limit",)
-    whole = judge(scenario(), seen(ConversationSpent("turns", 5, 4)))
+    whole = judge(posed(), seen(ConversationSpent("turns", 5, 4)))
     assert whole.reasons == ("turns: 5 of 4 for the conversation",)
 
 
