@@ -53,13 +53,12 @@ def main() -> None:
         assert not list(elsewhere.iterdir()), "the demo left files behind"
 
         say("the wheel with its pytest plugin")
-        install(base, python, f"{wheel}[pytest,trio]")
+        install_fast(base, python, f"{wheel}[pytest,trio]")
         shutil.copytree(ROOT / "examples" / "agent_in_ci", elsewhere, dirs_exist_ok=True)
         run(python, "-m", "pytest", "-q", "-W", "error", cwd=elsewhere, expect="4 passed")
 
         say("the wheel with everything, and what README.md and docs/ show")
-        install(base, python, f"{wheel}[all,evals]")
-        install(base, python, "openai")
+        install_fast(base, python, f"{wheel}[all,evals]", "openai")
         run(python, "-m", "pip", "check", cwd=elsewhere)
         run(
             sys.executable, "-m", "tests.docs.snippets", python, cwd=ROOT, expect="docs/skills.md: as it says"
@@ -89,6 +88,19 @@ def install(base: Path, python: Path, what: str) -> None:
     """Install a wheel with its extras; what is imported is compiled then, a third of it."""
     quietly = "install", "-qq", "--no-compile", "--constraint"
     run(python, "-m", "pip", *quietly, constraints(base), what, cwd=base)
+
+
+def install_fast(base: Path, python: Path, *what: str) -> None:
+    """Install many packages: by uv, which takes a quarter of pip's time, or by pip where uv finds no index.
+
+    uv does not read pip's settings, where an index may be named.
+    """
+    uv = Path(sys.executable).with_name("uv")
+    pinned = "--constraint", str(constraints(base))
+    command = str(uv), "pip", "install", "-q", "--python", str(python), *pinned, *what
+    if subprocess.run(command, cwd=base, check=False).returncode:
+        for each in what:
+            install(base, python, each)
 
 
 def constraints(base: Path) -> Path:
