@@ -14,6 +14,7 @@ from toolreel._cli.evals.table_output import (
     output_options,
     show_tables,
     write_files,
+    write_junit,
 )
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import json_option, reporting, say
@@ -55,7 +56,7 @@ _SHOWN = 20
 @output_options
 @json_option
 @reporting
-def compare_command(
+def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     folder: Path,
     others: tuple[str, ...],
     axis: str | None,
@@ -63,6 +64,7 @@ def compare_command(
     gates: tuple[str, ...],
     markdown: Path | None,
     junit: Path | None,
+    junit_cells: bool,
     as_machine: bool,
 ) -> int:
     """Compare two sides run by run: losses, gains, and whether they are significant.
@@ -80,7 +82,7 @@ def compare_command(
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
     from toolreel.evals._summary.comparison_sides import read_sides
     from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
-    from toolreel.evals._tables.junit import gate_cases, match_cases
+    from toolreel.evals._tables.junit import match_cases
     from toolreel.evals._tables.summary_tables import gate_table
 
     words = [GateOption.of(gate) for gate in gates]
@@ -93,13 +95,10 @@ def compare_command(
     if not comparison.lacking and not comparison.complete and not comparison.unrelated:
         lacking = "Incomplete: too many runs are void and accepted for min_coverage."
     write_files(
-        "Comparison of evaluations",
-        (*lines, lacking),
-        [*comparison_tables(comparison), *gated],
-        (("tasks", match_cases(comparison)), ("gates", gate_cases(results))),
-        markdown=markdown,
-        junit=junit,
+        "Comparison of evaluations", (*lines, lacking), [*comparison_tables(comparison), *gated], markdown
     )
+    why_incomplete = lacking or comparison.unrelated
+    write_junit(junit, match_cases(comparison), results, why_incomplete, all_cells=junit_cells)
     if as_machine:
         say({**comparison_tree(comparison), "gates": judged_trees(results)})
     else:
