@@ -80,6 +80,7 @@ from toolreel_core.evals._statistics.declared_stopping_rules import (
     rule_sentence,
 )
 from toolreel_core.evals._statistics.differences import Difference
+from toolreel_core.evals._statistics.early_stops import EarlyStop
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,
@@ -122,6 +123,7 @@ __all__ = [
     "Count",
     "Desk",
     "Difference",
+    "EarlyStop",
     "Endpoint",
     "Estimate",
     "EvalPlan",

@@ -20,7 +20,10 @@ from toolreel.evals._report.svg import (
     thousands,
     width_of,
 )
-from toolreel.evals._summary.summary_statistics import task_interval
+from toolreel.evals._runner.adaptive import rule_of
+from toolreel.evals._statistics.intervals import Clustered
+from toolreel.evals._summary.cell_rates import over_clusters
+from toolreel.evals._summary.summary_statistics import counted_cells
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import Summary, TaskSummary
@@ -73,8 +76,10 @@ class Costs:
 
 def costs_of(summary: Summary, plan: EvalPlan) -> Costs:
     """What each task costs; runs of controls count in it, as they do in no rate."""
-    tasks = [task for task in summary.tasks if _rate(task) is not None]
-    points = tuple(_point(number, task, plan) for number, task in enumerate(tasks, 1))
+    rule = rule_of(plan)
+    rated = [(task, over_clusters(counted_cells(task.cells), rule)) for task in summary.tasks]
+    valid = [(task, found) for task, found in rated if found]
+    points = tuple(_point(number, *each, plan) for number, each in enumerate(valid, 1))
     known = bool(points) and all(point.cost is not None for point in points)
     strategies = tuple(dict.fromkeys(task.cell.strategy for task in summary.tasks))
     return Costs("cost" if known and any(point.cost for point in points) else "tokens", strategies, points)
@@ -103,21 +108,15 @@ def costs_drawing(found: Costs) -> Drawing:
     return Drawing("cost", right + names + 24, height, title, about or "No valid run.", "".join(parts))
 
 
-def _rate(task: TaskSummary) -> float | None:
-    tools = task.counts(control=False)
-    return tools.rate if tools.runs else task.counts().rate
-
-
-def _point(number: int, task: TaskSummary, plan: EvalPlan) -> CostPoint:
+def _point(number: int, task: TaskSummary, found: Clustered, plan: EvalPlan) -> CostPoint:
     usage, runs = task.usage, task.counts().runs
-    control = False if task.counts(control=False).runs else None
     return CostPoint(
         number,
         label_of(task.cell, plan),
         task.cell.strategy,
         runs,
-        _rate(task) or 0.0,
-        task_interval(task, control=control),
+        found.rate,
+        found.interval,
         None if usage.cost is None else usage.cost / runs,
         (usage.prompt_tokens + usage.completion_tokens) / runs,
     )

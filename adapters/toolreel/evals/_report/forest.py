@@ -9,6 +9,7 @@ from math import ceil, floor
 from typing import Final
 
 from toolreel.evals._report.svg import Drawing, line, marker, percent, points, series_class, text, width_of
+from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._statistics.scenario_differences import compare_scenarios
 from toolreel.evals._summary.run_pairs import pair_runs, paired_cells
 from toolreel.evals._summary.summary_statistics import Findings, Total, counted_cells
@@ -73,7 +74,8 @@ def forest_drawing(totals: Sequence[Total], compared: Sequence[StrategyPair]) ->
         body.append(_differences(compared, left, below + 26))
     height = below + (len(compared) * _ROW + 60 if compared else 0)
     about = "; ".join(f"{total.name}: {_figures(total)}" for total in totals)
-    title = "Strategies with their 95 % intervals, cluster-robust over models and scenarios"
+    methods = methods_of(map(_interval, totals))
+    title = f"Strategies with their 95 % intervals{f' ({methods})' if methods else ''}"
     return Drawing("strategies", left + _PLOT + 210, height, title, about, "".join(body))
 
 

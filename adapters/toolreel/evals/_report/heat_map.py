@@ -16,9 +16,11 @@ from toolreel.evals._report.svg import (
     text,
     width_of,
 )
-from toolreel.evals._summary.summary_statistics import cell_interval
+from toolreel.evals._runner.adaptive import rule_of
+from toolreel.evals._summary.cell_rates import cell_interval, cell_rate
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 from toolreel_core.evals._summary.totals import ResultCounts
@@ -34,20 +36,22 @@ class HeatCell:
 
     cell: Cell
     counts: ResultCounts
+    rate: float | None
     interval: Interval | None
     key: str
     """Of the run that is worth reading first: the first that is no pass, or else the first."""
 
     @classmethod
-    def of(cls, cell: CellSummary) -> HeatCell:
+    def of(cls, cell: CellSummary, rule: Rule | None) -> HeatCell:
         """The cell of a summary."""
         bad = [entry.key for entry in cell.entries if entry.result != "pass"]
-        return cls(cell.cell, cell.counts, cell_interval(cell), (bad or [cell.entries[0].key])[0])
+        rate, interval = cell_rate(cell, rule).rate, cell_interval(cell, rule)
+        return cls(cell.cell, cell.counts, rate, interval, (bad or [cell.entries[0].key])[0])
 
     @property
     def kind(self) -> str:
         """The class of its colour."""
-        return heat_class(self.counts.rate)
+        return heat_class(self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,9 @@ def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
     ran = dict.fromkeys(cell.cell.scenario for cell in summary.cells)
     planned = [each.name for each in plan.scenarios if each.name in ran]
     scenarios = tuple(dict.fromkeys((*planned, *ran)))
-    rows = []
+    rows, rule = [], rule_of(plan)
     for task in summary.tasks:
-        known = {cell.cell.scenario: HeatCell.of(cell) for cell in task.cells}
+        known = {cell.cell.scenario: HeatCell.of(cell, rule) for cell in task.cells}
         rows.append(HeatRow(label_of(task.cell, plan), tuple(known.get(name) for name in scenarios)))
     return HeatMap(scenarios, tuple(rows))
 
@@ -137,7 +141,7 @@ def _split(counts: ResultCounts) -> dict[str, int]:
 
 
 def _drawn(cell: HeatCell, x: float, y: float) -> str:
-    middle, rate = x + _WIDE / 2, cell.counts.rate
+    middle, rate = x + _WIDE / 2, cell.rate
     title = f"{cell.cell.scenario}: {split_words(cell.counts)}"
     bounds = interval_words(cell.interval).removesuffix(" %")
     return group(

@@ -35,8 +35,10 @@ from toolreel.evals._report.svg import (
 from toolreel.evals._report.transcript_selection import TRANSCRIPTS, Selection, select_runs
 from toolreel.evals._report.transcripts import Transcript, transcript_of
 from toolreel.evals._runner.plan_loader import plan_of_header
+from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.results import Results
+from toolreel.evals._summary.cell_rates import common_trials
 from toolreel.evals._summary.run_pairs import Match
 from toolreel.evals._summary.summary_files import summary_of
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
@@ -148,6 +150,7 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
         summary=found.summary,
         counts=found.summary.counts(),
         findings=found.findings,
+        k=common_trials(found.findings.trials, found.findings.rule),
         notes=[*found.findings.notes, *found.summary.warnings],
         usage=sum((task.usage for task in found.summary.tasks), start=Usage()),
         heat=found.heat,
@@ -187,6 +190,7 @@ def _environment() -> Environment:
         "breaking": _breaking,
         "brief": lambda text: truncated(text, _BRIEF),
         "interval": interval_words,
+        "methods": lambda totals: methods_of(each.clustered.interval for each in totals if each.clustered),
         "percent": percent,
         "points": points,
         "split": split_words,

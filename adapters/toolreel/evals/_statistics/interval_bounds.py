@@ -21,6 +21,8 @@ def wilson_bounds(passed: float, runs: float, alpha: float) -> Bounds:
     """Wilson's score interval of a rate; exactly 0 or 1 where no run or every run passed.
 
     E. B. Wilson 1927, Journal of the American Statistical Association 22:209.
+
+    :param runs: need not be a whole number, where it says how many a mean is worth
     """
     z = float(stats.norm.isf(alpha / 2))
     rate, squared = passed / runs, z * z

@@ -1,25 +1,33 @@
-"""Intervals of rates: Wilson's for a cell, and one for totals over cells whose runs are alike.
+"""Intervals of rates: Wilson's for a cell, and one for totals over scenarios, and over models.
 
-Trials of one scenario on one model pass together or fail together, so 100 runs of 20 cells say less than
-100 runs of 100 cells. The sandwich estimator sees this: it takes the variance from how the clusters differ.
+Runs of one scenario pass together or fail together, so 100 runs of 20 scenarios say less about tasks at large
+than 100 runs of 100. An interval of a total is therefore about what was sampled: scenarios, and models where
+there are enough of them. How it was checked stands in docs/evals/statistics.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from math import exp, log, sqrt
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import fsum
+from statistics import fmean, harmonic_mean
+from typing import Final
 
-from toolreel.evals._statistics.interval_bounds import t_quantile, wilson_bounds
+from toolreel.evals._statistics.cluster_means import cluster_mean_bounds, two_way_mean_bounds
+from toolreel.evals._statistics.interval_bounds import Bounds, wilson_bounds
 from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.counts import Count, total
 from toolreel_core.evals._statistics.interval import Interval
+
+MODELS_OF_A_SAMPLE: Final = 6
+"""Models from which on they are a sample of models; with fewer, a total is about these models alone."""
 
 
 def wilson(count: Count, confidence: float = 0.95) -> Interval | None:
     """Where the rate of a cell lies; ``None`` if it has no runs.
 
-    Its runs are taken as independent; for a total over several cells there is
+    Its runs are taken as independent; for a total over several scenarios there is
     :func:`~toolreel.evals._statistics.intervals.clustered_rate`.
 
     >>> print(wilson(Count(496, 580)))
@@ -34,80 +42,155 @@ def wilson(count: Count, confidence: float = 0.95) -> Interval | None:
 
 
 @dataclass(frozen=True, slots=True)
+class CellRate:
+    """What a cell adds to a total."""
+
+    scenario: str
+    model: str
+    count: Count
+    rate: float | None
+    """``None`` if it has no valid run; not the share that passed where the cell may have stopped early."""
+    interval: Interval | None = None
+    """Of the cell alone, where it may have stopped early; otherwise it is Wilson's of its count."""
+
+    @classmethod
+    def of(cls, scenario: str, model: str, count: Count) -> CellRate:
+        """A cell whose number of runs has nothing to do with how they went."""
+        return cls(scenario, model, count, count.rate)
+
+
+@dataclass(frozen=True, slots=True)
 class Clustered:
-    """The rate over all runs of several clusters."""
+    """The rate of several cells together."""
 
     count: Count
-    clusters: int
-    """Those that have runs."""
+    """All of their runs."""
     rate: float
+    """The mean over the scenarios of the mean of their cells, each once, however many runs it has."""
     interval: Interval
-    """Its method says which formula it is, and why if it stands in for the sandwich."""
+    """Its method says which formula it is, and what it is about."""
+    clusters: int
+    """Scenarios that have valid runs."""
+    models: int
+    """Models that have valid runs."""
+    left_out: int
+    """Cells without a valid run."""
     design_effect: float | None
-    """The variance, measured by what it were if all runs were independent; 1 means that clusters do not
-    matter. ``None`` where it cannot be estimated."""
+    """The variance over scenarios, measured by what it were if all runs were independent; 1 means that
+    scenarios do not matter. ``None`` where it cannot be estimated."""
 
 
-def clustered_rate(clusters: Iterable[Count], confidence: float = 0.95) -> Clustered | None:
-    """The rate of several clusters together; ``None`` if they have no runs.
+def methods_of(intervals: Iterable[Interval | None]) -> str:
+    """The names of the formulas of some intervals, each once."""
+    return "; ".join(dict.fromkeys(interval.method for interval in intervals if interval))
 
-    The interval is that of a logistic regression on a constant with cluster-robust variance, with
-    ``G / (G - 1)`` for small numbers of clusters ``G`` and Student's quantile of ``G - 1``. Clusters may
-    have different sizes, and nothing is taken for granted of the runs inside of one.
 
-    Three cases have no such variance, and Wilson's interval stands in, and says so in its method:
+def mean_over_scenarios(cells: Iterable[CellRate]) -> float | None:
+    """The mean over the scenarios of the mean of their cells; ``None`` if they have no runs."""
+    rated = [cell for cell in cells if cell.rate is not None]
+    return fmean(map(_mean, _by_scenario(rated))) if rated else None
 
-    - one cluster: its runs, and so nothing about other clusters;
-    - all runs passed, or all failed: the clusters as single trials, since whether runs of one cluster
-      differ is not known;
-    - clusters that differ in size at most: all runs, as if they were independent.
 
-    >>> cells = clustered_rate([Count(5, 5), Count(5, 5), Count(1, 5), Count(4, 5)])
-    >>> print(cells.interval, "by", cells.interval.method)
-    10.8 to 98.7 % by cluster-robust logit
-    >>> print(clustered_rate([Count(5, 5)] * 20).interval)
-    83.9 to 100 %
+def clustered_rate(cells: Iterable[CellRate], confidence: float = 0.95) -> Clustered | None:
+    """The rate of several cells together; ``None`` if they have no runs.
 
-    :param clusters: one count for each scenario and model, or whatever else has runs that are alike
+    Its interval is about what was sampled:
+
+    - several scenarios: :func:`~toolreel.evals._statistics.cluster_means.cluster_mean_bounds` over them;
+    - with six models or more, over both by
+      :func:`~toolreel.evals._statistics.cluster_means.two_way_mean_bounds`;
+    - one scenario and six models or more: over the models;
+    - one scenario otherwise: Wilson's of its runs, so nothing about other scenarios.
+
+    >>> cells = [CellRate.of(name, "m", Count(passed, 5)) for name, passed in zip("abcd", (5, 5, 1, 4))]
+    >>> found = clustered_rate(cells)
+    >>> print(found.interval, "by", found.interval.method)
+    25.2 to 97.3 % by Gaffke over scenarios: about scenarios such as these, on this model
     """
     inside("confidence", confidence)
-    counts = [cluster for cluster in clusters if cluster.runs]
-    both = total(counts)
-    if both.rate is None:
+    return _clustered_rate(tuple(cells), confidence)
+
+
+@lru_cache(maxsize=512)
+def _clustered_rate(cells: tuple[CellRate, ...], confidence: float) -> Clustered | None:
+    """Cached, since pages, tables and gates show the same totals, and bounds take their time."""
+    rated = [cell for cell in cells if cell.rate is not None]
+    if not rated:
         return None
-    variance = _variance(counts, both)
-    interval = _interval(counts, both, variance, confidence)
-    independent = both.rate * (1 - both.rate) / both.runs
-    effect = variance / independent if len(counts) > 1 and independent else None
-    return Clustered(both, len(counts), both.rate, interval, effect)
+    scenarios = _by_scenario(rated)
+    models = _grouped(rated, lambda cell: cell.model)
+    counts = [total(cell.count for cell in each) for each in scenarios]
+    return Clustered(
+        total(cell.count for cell in rated),
+        fmean(map(_mean, scenarios)),
+        _interval(rated, scenarios, models, confidence),
+        len(scenarios),
+        len(models),
+        len(cells) - len(rated),
+        _design_effect(counts),
+    )
 
 
-def _variance(counts: list[Count], both: Count) -> float:
-    """Of the rate, by the sandwich; 0 if the clusters say nothing about it."""
-    if len(counts) == 1:
-        return 0.0
+def _by_scenario(cells: Iterable[CellRate]) -> list[list[CellRate]]:
+    return _grouped(cells, lambda cell: cell.scenario)
+
+
+def _grouped(cells: Iterable[CellRate], key: Callable[[CellRate], str]) -> list[list[CellRate]]:
+    groups: dict[str, list[CellRate]] = {}
+    for cell in cells:
+        groups.setdefault(key(cell), []).append(cell)
+    return [*groups.values()]
+
+
+def _mean(cells: Sequence[CellRate]) -> float:
+    return fmean(cell.rate or 0.0 for cell in cells)
+
+
+def _interval(
+    cells: Sequence[CellRate],
+    scenarios: Sequence[Sequence[CellRate]],
+    models: Sequence[Sequence[CellRate]],
+    confidence: float,
+) -> Interval:
+    alpha = 1 - confidence
+    these = "this model" if len(models) == 1 else "these models"
+    match len(scenarios) > 1, len(models) >= MODELS_OF_A_SAMPLE:
+        case True, True:
+            rated = [(cell.scenario, cell.model, cell.rate or 0.0) for cell in cells]
+            about = "Gaffke over scenarios and models: about scenarios and models such as these"
+            return Interval(*two_way_mean_bounds(rated, alpha), confidence, about)
+        case True, False:
+            about = f"Gaffke over scenarios: about scenarios such as these, on {these}"
+            return Interval(*cluster_mean_bounds([*map(_mean, scenarios)], alpha), confidence, about)
+        case False, True:
+            about = "Gaffke over models: about models such as these, on this scenario"
+            return Interval(*cluster_mean_bounds([*map(_mean, models)], alpha), confidence, about)
+        case _:
+            return _of_one_scenario(cells, these, confidence)
+
+
+def _of_one_scenario(cells: Sequence[CellRate], these: str, confidence: float) -> Interval:
+    own = cells[0].interval if len(cells) == 1 else None
+    found = own or Interval(*_mean_bounds(cells, 1 - confidence), confidence, "Wilson")
+    return replace(found, method=f"{found.method}: about this scenario, on {these}")
+
+
+def _mean_bounds(cells: Sequence[CellRate], alpha: float) -> Bounds:
+    """Wilson's, of as many runs as would give a rate that is as sure as the mean of these cells.
+
+    Where all cells have the same number of runs, that is the number of all their runs.
+    """
+    runs = len(cells) * harmonic_mean([cell.count.runs for cell in cells])
+    return wilson_bounds(_mean(cells) * runs, runs, alpha)
+
+
+def _design_effect(counts: Sequence[Count]) -> float | None:
+    """By the sandwich estimator of the rate over all runs, with a correction for few clusters."""
+    both = total(counts)
+    if len(counts) == 1 or both.passed in {0, both.runs}:
+        return None
     # In whole numbers, so that clusters without a difference give 0 and not nearly 0.
     residuals = (cluster.passed * both.runs - cluster.runs * both.passed for cluster in counts)
-    return sum(one * one for one in residuals) / both.runs**4 * len(counts) / (len(counts) - 1)
-
-
-def _interval(counts: list[Count], both: Count, variance: float, confidence: float) -> Interval:
-    alpha = 1 - confidence
-    if len(counts) == 1:
-        bounds = wilson_bounds(both.passed, both.runs, alpha)
-        return Interval(*bounds, confidence, "Wilson of the runs: there is one cluster")
-    if both.passed in (0, both.runs):
-        bounds = wilson_bounds(len(counts) if both.passed else 0, len(counts), alpha)
-        return Interval(*bounds, confidence, "Wilson of the clusters: all runs came to the same")
-    if variance == 0:
-        bounds = wilson_bounds(both.passed, both.runs, alpha)
-        return Interval(*bounds, confidence, "Wilson of the runs: all clusters have the same rate")
-    rate = both.passed / both.runs
-    middle = log(rate / (1 - rate))
-    reach = t_quantile(1 - alpha / 2, len(counts) - 1) * sqrt(variance) / (rate * (1 - rate))
-    return Interval(_unlogit(middle - reach), _unlogit(middle + reach), confidence, "cluster-robust logit")
-
-
-def _unlogit(value: float) -> float:
-    # Written twice, so that no exponential is too large for a float.
-    return 1 / (1 + exp(-value)) if value >= 0 else exp(value) / (1 + exp(value))
+    variance = fsum(one * one for one in residuals) / both.runs**4 * len(counts) / (len(counts) - 1)
+    share = both.passed / both.runs
+    return variance / (share * (1 - share) / both.runs)

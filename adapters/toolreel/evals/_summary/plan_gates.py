@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import permutations, product
 from typing import TypeVar
 
-from toolreel.evals._runner.adaptive import stops_of
+from toolreel.evals._runner.adaptive import rule_of, stops_of
 from toolreel.evals._statistics.multiple_comparisons import adjusted
 from toolreel.evals._statistics.scenario_differences import compare_scenarios
 from toolreel.evals._statistics.trial_differences import compare_trials
@@ -60,7 +60,7 @@ def measured_figures(
     :param axis: only cells with the value on this axis, if one is named
     """
     there = {cell.cell: cell for cell in summary.cells}
-    lacks = _lacks(summary, plan)
+    lacks, rule = _lacks(summary, plan), rule_of(plan)
     groups: dict[_Group, list[Cell]] = {}
     for task in plan.tasks():
         for scenario in plan.scenarios:
@@ -71,7 +71,7 @@ def measured_figures(
                 groups.setdefault(group, []).append(cell)
     return tuple(
         Figures(
-            values_of(total_of("", (there[cell] for cell in cells if cell in there), plan.trials)),
+            values_of(total_of("", (there[cell] for cell in cells if cell in there), plan.trials, rule)),
             *group,
             missing=sum(map(lacks, _counting(cells, plan))),
         )
@@ -84,7 +84,7 @@ def values_of(total: Total) -> dict[str, float | None]:
     interval = total.clustered.interval if total.clustered else None
     counts, usage = total.counts, total.usage
     return {
-        "rate": counts.rate,
+        "rate": total.rate,
         "lower_bound": interval.low if interval else None,
         "upper_bound": interval.high if interval else None,
         "exercised_rate": total.exercised_rate,

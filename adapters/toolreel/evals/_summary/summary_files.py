@@ -11,19 +11,15 @@ from toolreel.evals._runner.adaptive import required_runs
 from toolreel.evals._statistics.intervals import Clustered
 from toolreel.evals._statistics.multiple_comparisons import TiesFound
 from toolreel.evals._store.results import Results, write_json
-from toolreel.evals._summary.summary_statistics import (
-    Findings,
-    Total,
-    cell_interval,
-    findings_of,
-    over_clusters,
-    task_interval,
-)
+from toolreel.evals._summary.cell_rates import cell_interval, cell_rate, over_clusters, task_rate
+from toolreel.evals._summary.summary_statistics import Findings, Total, findings_of
 from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
+from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.pass_at_k import CellMean
 from toolreel_core.evals._summary.reference_harness_files import (
     BY_LANGUAGE,
     BY_SCENARIO,
@@ -45,9 +41,9 @@ def with_figures(files: Mapping[str, Tree], summary: Summary, findings: Findings
             "figures": figure_tree(findings),
             "models": [{**row, **_of_task(task, findings)} for row, task in tasks],
         },
-        BY_SCENARIO: _with_clusters(files[BY_SCENARIO], cells),
-        BY_STRATEGY: _by_axis(files[BY_STRATEGY], cells, "strategy"),
-        BY_LANGUAGE: _by_axis(files[BY_LANGUAGE], cells, "language"),
+        BY_SCENARIO: _with_clusters(files[BY_SCENARIO], cells, findings.rule),
+        BY_STRATEGY: _by_axis(files[BY_STRATEGY], cells, "strategy", findings.rule),
+        BY_LANGUAGE: _by_axis(files[BY_LANGUAGE], cells, "language", findings.rule),
     }
 
 
@@ -72,14 +68,25 @@ def interval_tree(interval: Interval | None) -> Json:
 def _total_tree(total: Total) -> Tree:
     return {
         **total.counts.tree(),
+        "rate": total.rate,
         "exercised_rate": total.exercised_rate,
+        **_after_silence(total.ok_after_silence),
         **_clustered(total.clustered),
-        "pass_at_1": asdict(total.pass_at_1),
-        "pass_hat_k": asdict(total.pass_hat_k),
+        "pass_at_1": _mean_tree(total.pass_at_1),
+        "pass_hat_k": _mean_tree(total.pass_hat_k),
         "last_attempt_ms_p50_nearest_rank": total.p50_ms,
         "last_attempt_ms_p95_nearest_rank": total.p95_ms,
         "usage": total.usage.tree(),
     }
+
+
+def _mean_tree(mean: CellMean) -> Tree:
+    tree: Tree = asdict(mean)
+    return {key: value for key, value in tree.items() if key != "reason" or value}
+
+
+def _after_silence(runs: int) -> dict[str, Json]:
+    return {"ok_after_silence": runs} if runs else {}
 
 
 def _clustered(found: Clustered | None) -> dict[str, Json]:
@@ -88,6 +95,8 @@ def _clustered(found: Clustered | None) -> dict[str, Json]:
     return {
         "interval": interval_tree(found.interval),
         "clusters": found.clusters,
+        "models": found.models,
+        "cells_left_out": found.left_out,
         "design_effect": found.design_effect,
     }
 
@@ -107,9 +116,17 @@ def _ties(found: TiesFound) -> Tree:
 
 def _of_task(task: TaskSummary, findings: Findings) -> Tree:
     return {
-        "tool_interval": interval_tree(task_interval(task, control=False)),
-        "control_interval": interval_tree(task_interval(task, control=True)),
+        **_part("tool", task_rate(task, findings.rule, control=False)),
+        **_part("control", task_rate(task, findings.rule, control=True)),
         "cells": {cell.cell.scenario: _of_cell(cell, findings) for cell in task.cells},
+    }
+
+
+def _part(prefix: str, found: Clustered | None) -> dict[str, Json]:
+    """The mean over scenarios and its interval; the reference's ``ok_rate`` is of all runs together."""
+    return {
+        f"{prefix}_rate": found.rate if found else None,
+        f"{prefix}_interval": interval_tree(found.interval if found else None),
     }
 
 
@@ -118,28 +135,34 @@ def _of_cell(cell: CellSummary, findings: Findings) -> Tree:
     decided: Tree = {"stopped": {"runs": stop.trials, "why": stop.why}} if stop else {}
     return {
         **cell.counts.tree(),
-        "interval": interval_tree(cell_interval(cell)),
+        "rate": cell_rate(cell, findings.rule).rate,
+        **_after_silence(cell.ok_after_silence),
+        "interval": interval_tree(cell_interval(cell, findings.rule)),
         "categories": dict(cell.categories),
         "served": list(cell.served),
         **decided,
     }
 
 
-def _with_clusters(table: Tree, cells: Sequence[CellSummary]) -> dict[str, Json]:
-    """A table by scenarios, with the interval of each over the models."""
+def _with_clusters(table: Tree, cells: Sequence[CellSummary], rule: Rule | None) -> dict[str, Json]:
+    """A table by scenarios, with the rate and the interval of each."""
+    found = {
+        name: over_clusters([cell for cell in cells if cell.cell.scenario == name], rule) for name in table
+    }
     return {
-        name: {
-            **cast("Tree", row),
-            **_clustered(over_clusters([cell for cell in cells if cell.cell.scenario == name])),
-        }
+        name: {**cast("Tree", row), **_rate_tree(found[name]), **_clustered(found[name])}
         for name, row in table.items()
     }
 
 
-def _by_axis(table: Tree, cells: Sequence[CellSummary], axis: str) -> Tree:
+def _rate_tree(found: Clustered | None) -> dict[str, Json]:
+    return {"rate": found.rate} if found else {}
+
+
+def _by_axis(table: Tree, cells: Sequence[CellSummary], axis: str, rule: Rule | None) -> Tree:
     tables = cast("Mapping[str, Tree]", table)
     return {
-        value: _with_clusters(rows, [cell for cell in cells if getattr(cell.cell, axis) == value])
+        value: _with_clusters(rows, [cell for cell in cells if getattr(cell.cell, axis) == value], rule)
         for value, rows in tables.items()
     }
 

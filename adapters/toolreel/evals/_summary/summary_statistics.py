@@ -1,28 +1,36 @@
-"""Figures of a summary: totals with cluster-robust intervals, repeated trials, ties, failure categories.
+"""Figures of a summary: totals with intervals, repeated trials, ties, failure categories.
 
-Runs of controls are in no total unless there is nothing else. Runs of one model on one scenario are alike,
-so they form a cluster; an interval that ignored this would be too narrow.
+Runs of controls are in no total unless there is nothing else. Runs of one scenario are alike, so a total is
+a mean over scenarios, and its interval is about scenarios. Tables, pages and gates take a rate and its
+interval from here, so that the same runs have the same figures everywhere.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import comb
 from typing import Final
 
-from toolreel.evals._runner.adaptive import Stopped, stops_of
-from toolreel.evals._statistics.intervals import Clustered, clustered_rate, wilson
+from toolreel.evals._runner.adaptive import Stopped, rule_of, stops_of
+from toolreel.evals._statistics.intervals import Clustered, mean_over_scenarios
 from toolreel.evals._statistics.multiple_comparisons import TiesFound, paired_ties
+from toolreel.evals._summary.best_profiles import best_profiles
+from toolreel.evals._summary.cell_rates import (
+    common_trials,
+    exercised_rate,
+    over_clusters,
+    pass_count,
+    stops_of_cells,
+)
 from toolreel.evals._summary.run_pairs import Axis, scenario_and_model, task_of, valid
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Count, total
+from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.differences import clusters_to_reach
-from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
-from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
+from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_hat
+from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 
 
@@ -34,11 +42,15 @@ class Total:
     """Such as that of a strategy."""
     counts: ResultCounts
     clustered: Clustered | None
-    """The rate and its interval; clusters are models by scenarios. ``None``: there is no valid run."""
+    """The rate and its interval. ``None``: there is no valid run."""
+    exercised_rate: float | None
+    """The rate of passes with the hard part in them."""
+    ok_after_silence: int
+    """Passes that took another attempt, after one that ended in an empty text."""
     pass_at_1: CellMean
     """The mean of the cells' rates."""
     pass_hat_k: CellMean
-    """How likely all trials of a cell pass; ``k`` is the plan's number of trials."""
+    """How likely all trials of a cell pass; ``k`` is the number of trials that every cell has."""
     p50_ms: int | None
     """Of the last attempt of each run that is not void, by nearest rank; so for the next one."""
     p95_ms: int | None
@@ -46,26 +58,32 @@ class Total:
 
     @property
     def rate(self) -> float | None:
-        """The share of valid runs that passed, exercised or not."""
-        return self.counts.rate
+        """The mean over the scenarios of the rates of their cells; a pass may be unexercised."""
+        return self.clustered.rate if self.clustered else None
 
     @property
-    def exercised_rate(self) -> float | None:
-        """The share of valid runs that passed with the hard part in them."""
-        return self.counts.passed / self.counts.valid if self.counts.valid else None
+    def design_effect(self) -> float | None:
+        """How much less the runs say than as many independent ones; see :class:`Clustered`."""
+        return self.clustered.design_effect if self.clustered else None
 
 
-def total_of(name: str, cells: Iterable[CellSummary], trials: int) -> Total:
-    """The total of some cells."""
+def total_of(name: str, cells: Iterable[CellSummary], trials: int, rule: Rule | None) -> Total:
+    """The total of some cells.
+
+    :param trials: that the plan has for each cell
+    :param rule: by which it may stop a cell early
+    """
     taken = counted_cells(cells)
-    each = [pass_count(cell.counts) for cell in taken]
+    each = [pass_count(cell, rule) for cell in taken]
     times = [entry.last_ms for cell in taken for entry in cell.entries if entry.result != "void"]
     return Total(
         name,
         sum((cell.counts for cell in taken), start=ResultCounts()),
-        over_clusters(taken),
-        pass_at(each),
-        pass_hat(each, trials),
+        over_clusters(taken, rule),
+        mean_over_scenarios(exercised_rate(cell, rule) for cell in taken),
+        sum(cell.ok_after_silence for cell in taken),
+        pass_hat(each, 1, stops_of_cells(rule)),
+        pass_hat(each, common_trials(trials, rule), stops_of_cells(rule)),
         nearest_rank(times, 50),
         nearest_rank(times, 95),
         sum((cell.usage for cell in taken), start=Usage()),
@@ -76,19 +94,6 @@ def counted_cells(cells: Iterable[CellSummary]) -> tuple[CellSummary, ...]:
     """The cells of tool scenarios; where there are none, the controls."""
     given = tuple(cells)
     return tuple(cell for cell in given if not cell.control) or given
-
-
-def pass_count(counts: ResultCounts) -> Count:
-    """Valid runs, and how many of them passed."""
-    return Count(counts.ok, counts.valid)
-
-
-def over_clusters(cells: Sequence[CellSummary]) -> Clustered | None:
-    """The rate of some cells, of which those of one model and scenario make a cluster."""
-    clusters: dict[tuple[str, str], list[Count]] = {}
-    for cell in cells:
-        clusters.setdefault((cell.cell.model, cell.cell.scenario), []).append(pass_count(cell.counts))
-    return clustered_rate([total(counts) for counts in clusters.values()])
 
 
 def categories_of(cells: Iterable[CellSummary]) -> Mapping[str, int]:
@@ -102,6 +107,9 @@ class Findings:
     """All figures of a summary."""
 
     trials: int
+    """That the plan has for each cell."""
+    rule: Rule | None
+    """By which it may stop a cell early."""
     whole: Total
     strategies: tuple[Total, ...]
     models: tuple[Total, ...]
@@ -118,29 +126,21 @@ class Findings:
 
 def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
     """Compute the figures of a summary."""
+    rule = rule_of(plan)
     by_strategy = _grouped(summary.cells, lambda cell: cell.cell.strategy)
     by_model = _grouped(summary.cells, _candidate(summary))
     return Findings(
         plan.trials,
-        total_of("all runs", summary.cells, plan.trials),
-        tuple(total_of(name, cells, plan.trials) for name, cells in by_strategy.items()),
-        tuple(total_of(name, cells, plan.trials) for name, cells in by_model.items()),
+        rule,
+        total_of("all runs", summary.cells, plan.trials, rule),
+        tuple(total_of(name, cells, plan.trials, rule) for name, cells in by_strategy.items()),
+        tuple(total_of(name, cells, plan.trials, rule) for name, cells in by_model.items()),
         _ties(by_strategy, "strategy"),
         _ties(by_model, "model"),
         {name: categories_of(cells) for name, cells in by_strategy.items()},
         stops_of(summary, plan),
-        tuple(_notes(by_strategy, by_model)),
+        (*_notes(by_strategy, by_model), *map(str, best_profiles(counted_cells(summary.cells), rule))),
     )
-
-
-def cell_interval(cell: CellSummary) -> Interval | None:
-    """Where the rate of a cell lies; ``None`` if it has no valid run."""
-    return wilson(pass_count(cell.counts))
-
-
-def task_interval(task: TaskSummary, *, control: bool | None = None) -> Interval | None:
-    """Where the rate of a task's tool runs lies, or of its control runs, on its own scenarios."""
-    return wilson(pass_count(task.counts(control=control)))
 
 
 def _grouped(

@@ -132,6 +132,7 @@ def _gate_name(gate: Gate) -> str:
 def _cell(cell: CellSummary, accepted: int) -> Case:
     counts = cell.counts
     message = f"{counts.ok} of {counts.valid} valid runs passed"
+    message += f", {cell.ok_after_silence} after an empty reply" if cell.ok_after_silence else ""
     message += f", {counts.void} void" if counts.void else ""
     message += f" ({accepted} accepted)" if accepted else ""
     message += f", {counts.unsupported} unsupported" if counts.unsupported else ""

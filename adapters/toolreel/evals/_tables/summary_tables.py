@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolreel._secrets.urls import shown_url
+from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._statistics.multiple_comparisons import TiesFound
-from toolreel.evals._summary.summary_statistics import Findings, Total, task_interval
+from toolreel.evals._summary.cell_rates import common_trials, task_rate
+from toolreel.evals._summary.summary_statistics import Findings, Total
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened, where
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import reference_percentile
@@ -43,7 +46,7 @@ def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> t
 def summary_tables(summary: Summary, findings: Findings) -> tuple[TextTable, ...]:
     """All tables of a summary; those that would have no rows are left out."""
     tables = (
-        _tasks(summary),
+        _tasks(summary, findings.rule),
         _totals("strategies", findings.strategies, findings.strategy_ties, findings),
         _totals("models", findings.models, findings.model_ties, findings),
         _taxonomy(findings),
@@ -76,28 +79,40 @@ def _options(plan: EvalPlan) -> Iterable[str]:
     yield f"tool_use_mode: {options.tool_use_mode}, tool_failure_policy: {options.tool_failure_policy}"
 
 
-def _tasks(summary: Summary) -> TextTable:
-    rows = tuple(map(_task, summary.tasks))
-    note = "rates are of valid runs, coverage says how many are; intervals are Wilson's, at 95 %"
-    return TextTable("model profiles", _TASK_HEAD, rows, (note,))
+def _tasks(summary: Summary, rule: Rule | None) -> TextTable:
+    rows = tuple(_task(task, rule) for task in summary.tasks)
+    of_tools, of_controls = (
+        methods_of(found.interval for task in summary.tasks if (found := task_rate(task, rule, control=one)))
+        for one in (False, True)
+    )
+    notes = (
+        "a rate is the mean over scenarios, of valid runs; coverage is the share of runs that are valid",
+        *((f"tool_95%: {of_tools}",) if of_tools else ()),
+        *((f"control_95%: {of_controls}",) if of_controls else ()),
+    )
+    return TextTable("model profiles", _TASK_HEAD, rows, notes)
 
 
-def _task(task: TaskSummary) -> tuple[str, ...]:
+def _task(task: TaskSummary, rule: Rule | None) -> tuple[str, ...]:
     cell = task.cell
     times = [entry.ms for entry in task.entries(control=False)]
     failed = next((entry for entry in task.entries() if not entry.ok), None)
-    tools, controls = task.counts(control=False), task.counts(control=True)
     return (
         *(cell.model, cell.profile, cell.strategy, cell.language, cell.fallback),
-        out_of(tools.ok, tools.valid),
-        percent(tools.rate),
-        interval_text(task_interval(task, control=False)),
-        out_of(controls.ok, controls.valid),
-        percent(controls.rate),
-        interval_text(task_interval(task, control=True)),
+        *_part(task, rule, control=False),
+        *_part(task, rule, control=True),
         percent(task.counts().coverage),
         str(reference_percentile(times, 95)) if times else "-",
         *(_failure(failed) if failed else ("",) * 5),
+    )
+
+
+def _part(task: TaskSummary, rule: Rule | None, *, control: bool) -> tuple[str, str, str]:
+    counts, found = task.counts(control=control), task_rate(task, rule, control=control)
+    return (
+        out_of(counts.ok, counts.valid),
+        percent(found.rate if found else None),
+        interval_text(found.interval if found else None),
     )
 
 
@@ -110,15 +125,17 @@ def _failure(entry: RunEntry) -> tuple[str, ...]:
 
 def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findings) -> TextTable:
     """One row each; where there are several, letters say which of them nothing separates."""
+    k = common_trials(findings.trials, findings.rule)
     head = (
-        *(what, "ok", "rate", "95%", "clusters", "coverage", "exercised", "pass@1"),
-        *(f"pass^{findings.trials}", "cells", "p95_ms", "ties"),
+        *(what, "ok", "after_empty_reply", "rate", "95%", "scenarios", "coverage", "exercised", "pass@1"),
+        *(f"pass^{k}", "cells", "p95_ms", "ties"),
     )
     letters = ties.ties.letters
     rows = tuple(
         (
             total.name,
             out_of(total.counts.ok, total.counts.valid),
+            str(total.ok_after_silence),
             percent(total.rate),
             interval_text(total.clustered.interval if total.clustered else None),
             str(total.clustered.clusters if total.clustered else 0),
@@ -132,10 +149,13 @@ def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findi
         )
         for total in totals
     )
-    notes = [
-        "intervals account for the similarity of runs of one model on one scenario; "
-        f"pass^{findings.trials} is over the cells with {findings.trials} valid runs"
-    ]
+    methods = methods_of(total.clustered.interval for total in totals if total.clustered)
+    notes = [f"95 % intervals: {methods}"] if methods else []
+    notes.append(f"pass^{k} is over the cells with {k} valid runs")
+    if findings.trials > k:
+        notes.append(f"cells may stop after {k} runs, so pass^k is not known for a larger k")
+    if any(total.ok_after_silence for total in totals):
+        notes.append("after_empty_reply: of the runs that passed, those whose model was asked again")
     if len(totals) > 1:
         notes.append(f"{what} with a letter in common are not told apart (exact test, Holm, 5 %)")
     notes += [note for note in findings.notes if note.startswith(what)]

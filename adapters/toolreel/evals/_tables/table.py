@@ -18,6 +18,7 @@ _USUAL: Final = {
     "fallback_profile": "best_effort",
     "coverage": "100%",
     "ties": "-",
+    "after_empty_reply": "0",
 }
 """Usual values by column; a column that has only these is left out on a terminal."""
 

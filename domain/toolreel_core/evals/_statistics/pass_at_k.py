@@ -2,7 +2,9 @@
 
 pass@k is the unbiased estimator of Chen et al. 2021 (Evaluating Large Language Models Trained on Code);
 pass^k, where all trials have to pass, is that of Yao et al. 2024 (tau-bench). Each cell counts once. Cells
-with fewer than ``k`` valid trials are left out, and counted.
+with fewer than ``k`` valid trials are left out, and counted. Where cells may stop early, those that went on
+are not like the others; so pass^k is known there only up to the smallest number of trials at which a cell
+may stop.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import comb, fsum
+from typing import Final
 
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count
+from toolreel_core.evals._statistics.early_stops import EarlyStop, chance_of_first_passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +31,35 @@ class CellMean:
     """The denominator: cells with at least ``k`` trials."""
     left_out: int
     """Cells with fewer trials."""
+    reason: str = ""
+    """Why there is no rate; empty if there is one."""
 
 
 def pass_at(cells: Iterable[Count], k: int = 1) -> CellMean:
     """pass@k: the chance that of ``k`` trials of a cell at least one passes, ``1 - C(n-c,k)/C(n,k)``.
 
     >>> pass_at([Count(5, 5), Count(3, 5)])
-    CellMean(k=1, rate=0.8, cells=2, left_out=0)
+    CellMean(k=1, rate=0.8, cells=2, left_out=0, reason='')
     """
     return _over(cells, k, lambda cell: 1 - comb(cell.runs - cell.passed, k) / comb(cell.runs, k))
 
 
-def pass_hat(cells: Iterable[Count], k: int) -> CellMean:
+def pass_hat(cells: Iterable[Count], k: int, stops: tuple[EarlyStop, ...] = ()) -> CellMean:
     """pass^k: the chance that of ``k`` trials of a cell all pass, ``C(c,k)/C(n,k)``.
 
     >>> pass_hat([Count(5, 5), Count(3, 5), Count(2, 2)], 3)
-    CellMean(k=3, rate=0.55, cells=2, left_out=1)
+    CellMean(k=3, rate=0.55, cells=2, left_out=1, reason='')
+
+    :param stops: where cells may have stopped early; their chances allow for it
     """
-    return _over(cells, k, lambda cell: comb(cell.passed, k) / comb(cell.runs, k))
+    given = list(cells)
+    if stops and k > stops[0].runs:
+        why = f"cells may stop after {stops[0].runs} trials, so no larger k is known"
+        return CellMean(k, None, 0, len(given), why)
+    return _over(given, k, lambda cell: chance_of_first_passes(cell, k, stops) or 0.0)
+
+
+_TOO_FEW: Final = "no cell has so many valid trials"
 
 
 def _over(cells: Iterable[Count], k: int, chance: Callable[[Count], float]) -> CellMean:
@@ -53,4 +68,4 @@ def _over(cells: Iterable[Count], k: int, chance: Callable[[Count], float]) -> C
     given = list(cells)
     enough = [cell for cell in given if cell.runs >= k]
     rate = fsum(map(chance, enough)) / len(enough) if enough else None
-    return CellMean(k, rate, len(enough), len(given) - len(enough))
+    return CellMean(k, rate, len(enough), len(given) - len(enough), "" if enough else _TOO_FEW)

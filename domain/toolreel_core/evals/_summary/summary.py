@@ -37,6 +37,8 @@ class RunEntry:
     last_ms: int
     """Of the last attempt."""
     attempts: int
+    after_silence: bool
+    """Whether an attempt before the last ended in an empty text, so that the model was asked again."""
     language_shape: str
     text_calls: bool
     """Whether calls were to be read from text."""
@@ -72,6 +74,11 @@ class CellSummary:
     def counts(self) -> ResultCounts:
         """How they went."""
         return ResultCounts.of(entry.result for entry in self.entries)
+
+    @property
+    def ok_after_silence(self) -> int:
+        """How many runs passed only after an attempt that ended in an empty text."""
+        return sum(entry.ok and entry.after_silence for entry in self.entries)
 
     @property
     def categories(self) -> Mapping[str, int]:
@@ -252,6 +259,8 @@ def _entry(record: Record) -> RunEntry:
         ms=record.ms,
         last_ms=record.attempts[-1].ms,
         attempts=len(record.attempts),
+        # Only two things are tried again: what the provider failed, and an empty text.
+        after_silence=any(attempt.verdict.result == "fail" for attempt in record.attempts[:-1]),
         language_shape=record.language_shape,
         text_calls='"text_dialects":["' in record.configuration,
         digest=record.digest,

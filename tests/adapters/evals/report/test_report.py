@@ -130,7 +130,8 @@ def test_the_page_begins_with_what_one_has_to_know(page: str) -> None:
     assert "Complete: every run of the plan has ended, and none is void." in said
     assert "strategies are compared on 6 groups" in said or "models are compared on" in said
     assert "production over raw" in said
-    assert "cluster-robust" in said
+    methods = "Gaffke over scenarios: about scenarios such as these, on these models"
+    assert said.count(f"Intervals: {methods}.") == 1, "named once for all strategies"
     assert "Ties:" in said
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests.samples import complaint
-from toolreel.evals._statistics.intervals import Clustered, clustered_rate, wilson
+from toolreel.evals._statistics.intervals import CellRate, Clustered, clustered_rate, methods_of, wilson
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count
 
@@ -43,73 +45,99 @@ def test_more_confidence_takes_a_wider_interval() -> None:
     assert complaint(ConfigError, lambda: wilson(Count(15, 20), 95)).startswith("confidence: expected")
 
 
-CELLS = [Count(5, 5), Count(4, 5), Count(1, 4), Count(0, 2), Count(5, 5), Count(3, 6)]
+RUNS = [Count(5, 5), Count(4, 5), Count(1, 4), Count(0, 2), Count(5, 5), Count(3, 6)]
 
 
-def clustered(cells: list[Count]) -> Clustered:
+def of(*counts: Count, model: str = "m") -> list[CellRate]:
+    """A cell for each scenario."""
+    return [CellRate.of(f"scenario {place}", model, count) for place, count in enumerate(counts)]
+
+
+def clustered(cells: list[CellRate]) -> Clustered:
     found = clustered_rate(cells)
     assert found
     return found
 
 
-def test_the_interval_is_that_of_a_logistic_regression_with_clusters() -> None:
-    # statsmodels 0.15.0, one row for each run of CELLS, with `groups` naming its cell:
-    # GLM(passed, ones, family=Binomial()).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True);
-    # the ends of its conf_int() on the logit scale, turned back into rates.
-    found = clustered(CELLS)
-    assert (found.interval.low, found.interval.high) == pytest.approx((0.2885903, 0.90792304), abs=5e-9)
-    assert found.interval.method == "cluster-robust logit"
-
-
-def test_the_variance_is_that_of_least_squares_with_clusters() -> None:
+def test_the_design_effect_is_that_of_least_squares_with_clusters() -> None:
     # statsmodels 0.15.0: OLS(passed, ones).fit(cov_type="cluster", cov_kwds={"groups": groups}).bse ** 2
     variance = 0.019021490626428907
-    found = clustered(CELLS)
-    assert found.rate == pytest.approx(2 / 3)
+    found = clustered(of(*RUNS))
     assert found.design_effect
-    independent = found.rate * (1 - found.rate) / found.count.runs
+    independent = (2 / 3) * (1 / 3) / found.count.runs
     assert found.design_effect * independent == pytest.approx(variance, rel=1e-12)
+    assert clustered(of(*[Count(5, 5), Count(0, 5)] * 10)).design_effect == pytest.approx(5 * 20 / 19)
+    assert clustered(of(Count(1, 3), Count(2, 6), Count(1, 3))).design_effect == 0
+    assert clustered(of(Count(5, 5), Count(5, 5))).design_effect is None
 
 
-def test_cells_that_pass_or_fail_as_one_take_more_runs_than_mixed_ones() -> None:
-    alike, mixed = clustered([Count(5, 5), Count(0, 5)] * 10), clustered([Count(2, 5), Count(3, 5)] * 10)
-    plain = wilson(Count(50, 100))
-    assert plain
-    assert alike.interval.width > 2 * plain.width > 4 * mixed.interval.width
-    assert alike.design_effect == pytest.approx(5 * 20 / 19)
+def test_each_scenario_counts_once_and_in_it_each_cell() -> None:
+    found = clustered([*of(Count(20, 20), Count(1, 4)), *of(Count(0, 4), model="other")])
+    assert found.rate == ((1 + 0) / 2 + 0.25) / 2
+    assert (found.count, found.clusters, found.models) == (Count(21, 28), 2, 2)
+    assert found.interval.method == "Gaffke over scenarios: about scenarios such as these, on these models"
 
 
-def test_one_cluster_stands_for_itself_alone() -> None:
-    found, plain = clustered([Count(15, 20), Count(0, 0)]), wilson(Count(15, 20))
-    assert plain
-    assert str(found.interval) == str(plain)
-    assert found.interval.method == "Wilson of the runs: there is one cluster"
-    assert (found.clusters, found.design_effect) == (1, None)
-
-
-@pytest.mark.parametrize(("passed", "shown"), [(5, "83.9 to 100 %"), (0, "0 to 16.1 %")])
-def test_where_all_runs_came_to_the_same_each_cluster_is_one_trial(passed: int, shown: str) -> None:
-    found = clustered([Count(passed, 5)] * 20)
-    assert str(found.interval) == shown
-    assert found.interval.method == "Wilson of the clusters: all runs came to the same"
-    assert found.design_effect is None
-
-
-def test_clusters_without_a_difference_are_counted_by_their_runs() -> None:
-    found, plain = clustered([Count(1, 3), Count(2, 6), Count(1, 3)]), wilson(Count(4, 12))
-    assert plain
-    assert str(found.interval) == str(plain)
-    assert found.interval.method == "Wilson of the runs: all clusters have the same rate"
-    assert found.design_effect == 0
-
-
-def test_an_interval_stays_between_0_and_1_however_few_clusters_there_are() -> None:
-    found = clustered([Count(1, 1), Count(999, 1000)])
-    assert 0 <= found.interval.low <= found.rate <= found.interval.high <= 1
-    wide = clustered([Count(10, 10), Count(0, 10)])
-    assert wide.interval.width > 0.99
-
-
-def test_nothing_is_known_of_no_runs() -> None:
+def test_cells_without_a_run_are_left_out_and_counted() -> None:
+    found = clustered(of(Count(1, 2), Count(0, 0), Count(3, 3)))
+    assert (found.rate, found.left_out, found.clusters) == (0.75, 1, 2)
+    assert found.interval == clustered(of(Count(1, 2), Count(3, 3))).interval
     assert clustered_rate([]) is None
-    assert clustered_rate([Count(0, 0)]) is None
+    assert clustered_rate(of(Count(0, 0))) is None
+
+
+def test_one_scenario_has_wilsons_interval_of_its_runs() -> None:
+    found, plain = clustered(of(Count(15, 20), Count(0, 0))), wilson(Count(15, 20))
+    assert plain
+    assert (found.interval.low, found.interval.high) == pytest.approx((plain.low, plain.high))
+    assert found.interval.method == "Wilson: about this scenario, on this model"
+    assert (found.clusters, found.design_effect) == (1, None)
+    several = clustered([CellRate.of("one", model, Count(3, 5)) for model in "abcd"])
+    twelve = wilson(Count(12, 20))
+    assert twelve
+    assert (several.interval.low, several.interval.high) == pytest.approx((twelve.low, twelve.high))
+    assert several.interval.method == "Wilson: about this scenario, on these models"
+
+
+def test_a_mean_of_cells_is_as_sure_as_its_smallest_ones() -> None:
+    widths = [
+        clustered([CellRate.of("one", "a", Count(50, 100)), CellRate.of("one", "b", one)]).interval.width
+        for one in (Count(1, 2), Count(5, 10), Count(50, 100))
+    ]
+    assert widths == sorted(widths, reverse=True)
+    plain = wilson(Count(51, 102))
+    assert plain
+    assert widths[0] > 1.5 * plain.width, "as all runs together would not say"
+
+
+def test_six_models_are_a_sample_too() -> None:
+    cells = [CellRate.of(scenario, model, Count(4, 5)) for scenario in "abcdefgh" for model in "123456"]
+    both = clustered(cells)
+    assert (
+        both.interval.method == "Gaffke over scenarios and models: about scenarios and models such as these"
+    )
+    assert both.interval.low < clustered([one for one in cells if one.model != "6"]).interval.low
+    one = clustered([cell for cell in cells if cell.scenario == "a"])
+    assert one.interval.method == "Gaffke over models: about models such as these, on this scenario"
+
+
+@pytest.mark.parametrize("passed", [0, 2, 4, 5])
+def test_more_trials_of_the_same_scenarios_do_not_make_it_narrow(passed: int) -> None:
+    few, many = clustered(of(*[Count(passed, 5)] * 4)), clustered(of(*[Count(20 * passed, 100)] * 4))
+    assert few.interval == many.interval
+    assert few.interval.width > 0.5
+
+
+def test_a_better_result_never_has_a_lower_bound() -> None:
+    """400 of 400 on four scenarios once had a lower bound of 51 %, and 396 of 400 one of 97.5 %."""
+    bounds = [clustered(of(*[Count(passed, 100)] * 4)).interval.low for passed in range(0, 101, 3)]
+    bounds.append(clustered(of(*[Count(100, 100)] * 4)).interval.low)
+    assert bounds == sorted(bounds)
+    assert max(after - before for before, after in pairwise(bounds)) < 0.02
+
+
+def test_formulas_are_named_once() -> None:
+    intervals = [wilson(Count(1, 2)), None, wilson(Count(2, 2)), clustered(of(*RUNS)).interval]
+    assert methods_of(intervals) == (
+        "Wilson; Gaffke over scenarios: about scenarios such as these, on this model"
+    )

@@ -6,9 +6,17 @@ from functools import lru_cache
 import pytest
 
 from toolreel.evals._statistics.intervals import wilson
-from toolreel.evals._statistics.stopping_decisions import Decided, cell_decided, pairs_decided
+from toolreel.evals._statistics.stopping_decisions import (
+    Decided,
+    cell_decided,
+    counting_outcomes,
+    early_stops,
+    interval_after_looks,
+    pairs_decided,
+)
 from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._statistics.declared_stopping_rules import Looks, NarrowEnough, PairsDecided
+from toolreel_core.evals._statistics.early_stops import chance_of_first_passes
 
 GAINED, LOST, BOTH = (False, True), (True, False), (True, True)
 
@@ -97,3 +105,46 @@ def test_intervals_of_cells_that_stopped_early_still_hold_the_rate(rate: float) 
             if interval.width <= rule.width or runs == rule.looks.at[-1]:
                 held += chances.pop(passed) * interval.holds(rate)
     assert held >= 0.95
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.8, 0.97])
+def test_a_stop_moves_neither_the_estimate_of_a_cell_nor_what_its_interval_claims(rate: float) -> None:
+    """Exactly, over all ways in which the runs can come out; the share that passed is off by some points."""
+    rule = NarrowEnough(0.55, Looks((5, 10, 40)))
+    stops = early_stops(rule)
+    chances, mean, shares, held = {0: 1.0}, 0.0, 0.0, 0.0
+    for runs in range(1, 41):
+        grown: defaultdict[int, float] = defaultdict(float)
+        for passed, chance in chances.items():
+            grown[passed + 1] += chance * rate
+            grown[passed] += chance * (1 - rate)
+        chances = dict(grown)
+        ending = next((stop.passed for stop in stops if stop.runs == runs), frozenset[int]())
+        for passed in [one for one in grown if one in ending or runs == 40]:
+            count, chance = Count(passed, runs), chances.pop(passed)
+            estimate, interval = chance_of_first_passes(count, 1, stops), interval_after_looks(rule, count)
+            assert estimate is not None
+            assert interval
+            mean += chance * estimate
+            shares += chance * passed / runs
+            held += chance * interval.holds(rate)
+    assert mean == pytest.approx(rate)
+    assert abs(shares - rate) > 0.005
+    assert held >= 0.95
+
+
+def test_what_came_after_the_look_that_decided_does_not_count() -> None:
+    rule = NarrowEnough(0.55, Looks((6, 9)))
+    assert counting_outcomes(rule, [True] * 6 + [False] * 2) == [True] * 6
+    mixed = [True, False] * 5
+    assert counting_outcomes(rule, mixed) == mixed[:9]
+
+
+def test_the_interval_of_a_cell_is_the_one_that_stopped_it() -> None:
+    rule = NarrowEnough(0.3, Looks((10, 20, 40)))
+    decided, found = cell_decided(rule, [True] * 23), interval_after_looks(rule, Count(20, 20))
+    assert decided
+    assert found
+    assert str(found) in decided.why
+    assert (found.confidence, found.method) == (0.95, "Wilson at 98.3 %, as there are 3 looks")
+    assert interval_after_looks(rule, Count(0, 0)) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.evals.directories import evaluated, plan_with, read, recorded
 from tests.evals.made import CELL, cell, record
 from tests.servers.chat_server import replying, serving
 from toolreel._internal.errors import ResultsError
+from toolreel.evals._report.page import report_content, report_page
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results, write_atomically
 from toolreel.evals._summary.comparison import compare
@@ -22,12 +24,12 @@ from toolreel.evals._summary.summary_files import write_summaries
 from toolreel.evals._summary.summary_statistics import findings_of
 from toolreel.evals._tables.junit import as_junit, cell_cases, gate_cases
 from toolreel.evals._tables.summary_tables import summary_tables
-from toolreel.evals._tables.table import as_markdown
+from toolreel.evals._tables.table import as_markdown, interval_text
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 FILES = (
     "summary.json",
@@ -88,14 +90,14 @@ def test_rates_have_intervals_and_repeated_trials_their_denominators(tmp_path: P
     tree, _ = summed(recorded(tmp_path, plan, records))
     raw, production = tree["models"]
     assert (raw["tool_ok"], raw["tool_valid"], raw["control_ok"]) == (5, 6, 2)
-    assert round(raw["tool_interval"]["low"], 3) == 0.436
-    assert raw["tool_interval"]["method"] == "Wilson"
+    assert raw["tool_interval"] == tree["figures"]["strategies"]["raw"]["interval"]
+    assert raw["tool_interval"]["method"].startswith("Gaffke over scenarios")
     assert raw["cells"]["happy_path"]["interval"]["confidence"] == 0.95
     assert production["cells"]["happy_path"]["void"] == 1
     strategies = tree["figures"]["strategies"]
     assert strategies["raw"]["pass_hat_k"] == {"k": 2, "rate": 2 / 3, "cells": 3, "left_out": 0}
     assert strategies["production"]["pass_hat_k"] == {"k": 2, "rate": 1.0, "cells": 2, "left_out": 1}
-    assert strategies["production"]["exercised_rate"] == 3 / 5
+    assert strategies["production"]["exercised_rate"] == (1 + 1 / 2 + 1 / 2) / 3, "each cell once"
     assert strategies["production"]["rate"] == 1.0
     assert strategies["raw"]["clusters"] == 3
     assert tree["figures"]["strategy_ties"]["letters"] == {"production": "a", "raw": "a"}
@@ -116,7 +118,7 @@ def test_the_tables_by_scenario_add_up_to_the_totals(tmp_path: Path) -> None:
     by_scenario = read(out / "summary_by_scenario.json")
     assert [*by_scenario] == [*SCENARIOS]
     assert sum(row["ok"] for row in by_scenario.values()) == tree["ok"] == 8
-    assert by_scenario["happy_path"]["interval"]["method"].startswith("Wilson of the runs")
+    assert by_scenario["happy_path"]["interval"]["method"] == "Wilson: about this scenario, on this model"
     by_strategy = read(out / "summary_by_scenario_and_strategy.json")
     assert sum(row["runs"] for rows in by_strategy.values() for row in rows.values()) == tree["runs"] == 24
     by_language = read(out / "summary_by_scenario_and_language_policy.json")
@@ -175,6 +177,90 @@ def test_a_cell_that_was_stopped_by_the_plan_lacks_nothing(tmp_path: Path) -> No
     summary = write_summaries(results, plan)
     titles = [table.title for table in summary_tables(summary, findings_of(summary, plan))]
     assert "cells that need no more trials" in titles
+
+
+def test_a_plan_that_stops_cells_early_has_each_cell_once_in_its_total(tmp_path: Path) -> None:
+    """Pooled runs gave 14 of 20; the cell that needed more runs had counted for three."""
+    rule = {"adaptive": {"until": "narrow", "width": 0.6, "looks": [4, 8, 12]}}
+    plan = plan_with(
+        *(CELL.model,), strategies=["raw"], scenarios=["happy_path", *SCENARIOS[1:3]], trials=12, tables=rule
+    )
+    records = [
+        *runs("raw", "pppp"),
+        *runs("raw", "pppp", "missing_workspace_id"),
+        *runs("raw", "pfpfpfpfpfpf", "type_error_recovery"),
+    ]
+    tree, results = summed(recorded(tmp_path, plan, records))
+    whole = tree["figures"]["whole"]
+    assert (whole["ok"], whole["valid"]) == (14, 20)
+    third = tree["models"][0]["cells"]["type_error_recovery"]
+    assert third["rate"] == pytest.approx(0.5, abs=0.001)
+    assert whole["rate"] == pytest.approx((1 + 1 + third["rate"]) / 3)
+    assert whole["pass_hat_k"]["k"] == 4, "the trials that every cell has"
+    assert whole["pass_hat_k"]["cells"] == 3
+    assert third["interval"]["method"] == "Wilson at 98.3 %, as there are 3 looks"
+    summary = write_summaries(results, plan)
+    notes = [note for table in summary_tables(summary, findings_of(summary, plan)) for note in table.notes]
+    assert "cells may stop after 4 runs, so pass^k is not known for a larger k" in notes
+    assert tree["models"][0]["cells"]["happy_path"]["stopped"]["why"].endswith(": 41.1 to 100 %")
+    assert round(tree["models"][0]["cells"]["happy_path"]["interval"]["low"], 3) == 0.411
+
+
+def test_one_rate_has_one_interval(tmp_path: Path) -> None:
+    """A model, its only strategy and its only task are the same runs, and so is everything about them."""
+    plan = plan_with(CELL.model, strategies=["raw"], scenarios=[*SCENARIOS], trials=3)
+    records = [
+        one
+        for name, how in zip(SCENARIOS, ("ppf", "ppp", "pv", "ppp"), strict=True)
+        for one in runs("raw", how, name)
+    ]
+    tree, results = summed(recorded(tmp_path, plan, records))
+    figures, task = tree["figures"], tree["models"][0]
+    totals = [figures["whole"], figures["strategies"]["raw"], figures["models"][CELL.model]]
+    found = [(one["rate"], one["interval"]) for one in totals] + [(task["tool_rate"], task["tool_interval"])]
+    assert found == [found[0]] * 4
+    assert found[0][0] == pytest.approx((2 / 3 + 1 + 1) / 3)
+    plan_now, content = plan_of_header(results.header), report_content(results)
+    shown = {
+        interval_text(each.interval)
+        for each in (content.findings.whole.clustered, *content.costs.points)
+        if each
+    }
+    tables = summary_tables(content.summary, findings_of(content.summary, plan_now))
+    columns = {(table.title, name): place for table in tables for place, name in enumerate(table.head)}
+    for title, column in (
+        ("model profiles", "tool_95%"),
+        ("strategies, without controls", "95%"),
+        ("models, without controls", "95%"),
+    ):
+        rows = next(table.rows for table in tables if table.title == title)
+        shown |= {row[columns[title, column]] for row in rows}
+    assert len(shown) == 1
+    by_scenario = read(results.path / "summary_by_scenario.json")
+    for name, cell_tree in task["cells"].items():
+        same = ("rate", "low", "high")
+        one, other = ({**tree, **(tree["interval"] or {})} for tree in (cell_tree, by_scenario[name]))
+        assert [one[key] for key in same] == pytest.approx([other[key] for key in same]), name
+
+
+def test_passes_after_an_empty_reply_are_shown_as_such(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"], trials=3)
+    silent = Verdict("fail", "wire.empty_response", ("",))
+    lost = Verdict("void", "transport.timeout", ("",))
+    first, second, third = runs("raw", "ppf")
+    records = [
+        replace(first, attempts=(replace(first.attempts[0], verdict=silent), *first.attempts)),
+        replace(second, attempts=(replace(second.attempts[0], verdict=lost), *second.attempts)),
+        replace(third, attempts=(replace(third.attempts[0], verdict=silent), *third.attempts)),
+    ]
+    tree, results = summed(recorded(tmp_path, plan, records))
+    assert tree["figures"]["whole"]["ok_after_silence"] == 1
+    assert tree["models"][0]["cells"]["happy_path"]["ok_after_silence"] == 1
+    summary = write_summaries(results, plan)
+    strategies = summary_tables(summary, findings_of(summary, plan))[1]
+    assert strategies.rows[0][1:3] == ("2/3", "1")
+    assert cell_cases(summary)[0].message == "2 of 3 valid runs passed, 1 after an empty reply"
+    assert "; 1 of the passes after an empty reply" in report_page(report_content(results))
 
 
 def test_gates_pass_fail_or_stay_undecided(tmp_path: Path) -> None:
@@ -304,7 +390,7 @@ def test_markdown_shows_what_a_model_wrote_and_obeys_nothing(tmp_path: Path) -> 
     assert "# Runs\n\none_line\n\n## model profiles\n\n| model |" in page
     assert r"a\|b \<script\> \# big \`code\` \[x\](http://evil) |" in page
     widths = {line.replace(r"\|", "").count("|") for line in page.splitlines() if line.startswith("| vendor")}
-    assert widths == {13, 19}
+    assert widths == {14, 19}
 
 
 def test_each_run_has_a_file_with_its_conversation(tmp_path: Path) -> None:

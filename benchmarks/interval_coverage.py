@@ -1,0 +1,282 @@
+"""How often the interval of a total holds the rate that it is about, beside the formula of before.
+
+A plan is drawn again and again: scenarios, and models where they are a sample too, are drawn from a population
+whose mean rate is known, and trials from the rates of these. The interval ought to hold that mean in 95 of 100
+plans. Printed are the coverage, the mean width, and the same for the formula that totals had before: a logistic
+regression on a constant with cluster-robust variance, and Wilson's interval where that has no variance.
+
+`python -m benchmarks.interval_coverage` draws 2,000 plans of each setting, which takes a quarter of an hour; the
+tables in docs/evals/statistics.md are what it prints. `--plans 200` is a look at it. With the same seed it prints
+the same figures. tests/adapters/evals/statistics/test_interval_coverage.py holds some settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+from typing import Literal, TypeAlias, assert_never
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from toolreel.evals._statistics.cluster_means import (
+    cluster_mean_below,
+    cluster_mean_bounds,
+    two_way_mean_below,
+    two_way_mean_bounds,
+)
+from toolreel.evals._statistics.interval_bounds import wilson_bounds
+from toolreel.evals._statistics.stopping_decisions import counting_outcomes, early_stops
+from toolreel_core.evals._statistics.counts import Count
+from toolreel_core.evals._statistics.declared_stopping_rules import Looks, NarrowEnough
+from toolreel_core.evals._statistics.early_stops import chance_of_first_passes
+
+ALPHA = 0.05
+PLANS = 2_000
+MEASURED = 50
+"""Plans of a setting whose interval is computed for its width; whether it holds a rate is cheaper to say."""
+
+Spread: TypeAlias = Literal["equal", "Beta", "all or nothing"]
+"""How scenarios differ: not at all, by a Beta distribution with two pseudo-runs, or as much as can be."""
+
+Draws: TypeAlias = np.random.Generator
+Bounds: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Scenarios on one model, or on as many as a plan compares."""
+
+    scenarios: int
+    trials: int
+    mean: float
+    spread: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """The same, in a plan that stops each cell as soon as its interval is narrow enough."""
+
+    scenarios: int
+    mean: float
+    spread: Spread
+    rule: NarrowEnough
+
+
+@dataclass(frozen=True, slots=True)
+class TwoWay:
+    """Scenarios and models, both drawn; the logit of a rate is a sum of normal effects of both."""
+
+    scenarios: int
+    models: int
+    mean: float
+    of_scenarios: float
+    """The standard deviation of the scenarios' effects."""
+    of_models: float
+    trials: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One plan: what the interval says about the mean of the population."""
+
+    holds: bool
+    bounds: Callable[[], Bounds]
+    pooled: Sequence[Count]
+    """The runs by cluster, as the formula of before had them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of the plans of a setting."""
+
+    coverage: float
+    width: float
+    before: float
+    """The coverage of the formula of before."""
+    width_before: float
+
+
+def coverage(setting: Setting | Narrow | TwoWay, plans: int = PLANS, seed: int = 1) -> Found:
+    """How often the intervals of some plans hold the rate."""
+    draws = np.random.default_rng(seed)
+    drawn = [*_plans(setting, plans, draws)]
+    before = [_before(plan.pooled) for plan in drawn]
+    wide = [high - low for low, high in (plan.bounds() for plan in drawn[:MEASURED])]
+    return Found(
+        float(np.mean([plan.holds for plan in drawn])),
+        float(np.mean(wide)),
+        float(np.mean([low <= setting.mean <= high for low, high in before])),
+        float(np.mean([high - low for low, high in before])),
+    )
+
+
+def _plans(setting: Setting | Narrow | TwoWay, plans: int, draws: Draws) -> Iterator[Drawn]:
+    match setting:
+        case Setting():
+            return (_fixed(setting, draws) for _ in range(plans))
+        case Narrow():
+            return (_narrow(setting, draws) for _ in range(plans))
+        case TwoWay():
+            base = _base(setting)
+            return (_two_way(setting, base, draws) for _ in range(plans))
+        case _:
+            assert_never(setting)
+
+
+def _fixed(setting: Setting, draws: Draws) -> Drawn:
+    passed = draws.binomial(setting.trials, _rates(setting, draws))
+    rates = [float(each) / setting.trials for each in passed]
+    return _over_scenarios(rates, setting.mean, [Count(int(each), setting.trials) for each in passed])
+
+
+def _narrow(setting: Narrow, draws: Draws) -> Drawn:
+    counts = []
+    for rate in _rates(setting, draws):
+        outcomes = [bool(one) for one in draws.random(setting.rule.looks.at[-1]) < rate]
+        counts.append(Count.of(counting_outcomes(setting.rule, outcomes)))
+    rates = [chance_of_first_passes(count, 1, early_stops(setting.rule)) for count in counts]
+    return _over_scenarios([rate or 0.0 for rate in rates], setting.mean, counts)
+
+
+def _over_scenarios(rates: list[float], mean: float, counts: Sequence[Count]) -> Drawn:
+    low = cluster_mean_below(rates)(mean) >= ALPHA / 2
+    high = cluster_mean_below([1.0 - rate for rate in rates])(1.0 - mean) >= ALPHA / 2
+    return Drawn(low and high, lambda: cluster_mean_bounds(rates, ALPHA), counts)
+
+
+def _rates(setting: Setting | Narrow, draws: Draws) -> Sequence[float]:
+    match setting.spread:
+        case "equal":
+            return [setting.mean] * setting.scenarios
+        case "Beta":
+            drawn = draws.beta(2 * setting.mean, 2 * (1 - setting.mean), setting.scenarios)
+            return [float(rate) for rate in drawn]
+        case "all or nothing":
+            return [float(one < setting.mean) for one in draws.random(setting.scenarios)]
+        case _:
+            assert_never(setting.spread)
+
+
+def _base(setting: TwoWay) -> float:
+    """The logit that gives a population with the setting's mean."""
+    places, weights = np.polynomial.hermite_e.hermegauss(80)
+    shift = np.hypot(setting.of_scenarios, setting.of_models) * places
+
+    def excess(base: float) -> float:
+        return float((special.expit(base + shift) * weights).sum() / weights.sum()) - setting.mean
+
+    return float(optimize.brentq(excess, -30.0, 30.0))
+
+
+def _two_way(setting: TwoWay, base: float, draws: Draws) -> Drawn:
+    scenarios = draws.normal(0, setting.of_scenarios, (setting.scenarios, 1))
+    models = draws.normal(0, setting.of_models, (1, setting.models))
+    passed = draws.binomial(setting.trials, special.expit(base + scenarios + models))
+    cells = [(*place, float(each) / setting.trials) for place, each in np.ndenumerate(passed)]
+    worse = [(scenario, model, 1.0 - rate) for scenario, model, rate in cells]
+    low = two_way_mean_below(cells)(setting.mean) >= ALPHA / 2
+    high = two_way_mean_below(worse)(1.0 - setting.mean) >= ALPHA / 2
+    counts = [Count(int(each), setting.trials) for each in passed.flat]
+    return Drawn(low and high, lambda: two_way_mean_bounds(cells, ALPHA), counts)
+
+
+def _before(counts: Sequence[Count]) -> Bounds:
+    """The interval of a total before: of all runs together, clusters by the sandwich."""
+    passed, runs = sum(each.passed for each in counts), sum(each.runs for each in counts)
+    clusters = len(counts)
+    if passed in {0, runs}:
+        return wilson_bounds(clusters if passed else 0, clusters, ALPHA)
+    residuals = sum((each.passed * runs - each.runs * passed) ** 2 for each in counts)
+    if not residuals:
+        return wilson_bounds(passed, runs, ALPHA)
+    rate = passed / runs
+    deviation = np.sqrt(residuals / runs**4 * clusters / (clusters - 1)) / (rate * (1 - rate))
+    reach = _t_quantile(clusters) * deviation
+    return float(special.expit(special.logit(rate) - reach)), float(
+        special.expit(special.logit(rate) + reach)
+    )
+
+
+def _t_quantile(clusters: int) -> float:
+    return float(stats.t.ppf(1 - ALPHA / 2, clusters - 1))
+
+
+FIXED = tuple(
+    Setting(scenarios, trials, mean, spread)
+    for spread, scenarios, mean, trials in product(
+        ("equal", "Beta", "all or nothing"), (4, 8, 20, 60), (0.3, 0.8, 0.95, 0.99), (1, 5, 20)
+    )
+)
+EAGER, STRICT = NarrowEnough(0.7, Looks((5, 10, 20))), NarrowEnough(0.4, Looks((10, 20, 40)))
+NARROW = tuple(
+    Narrow(scenarios, mean, spread, rule)
+    for rule, spread, scenarios, mean in product((EAGER, STRICT), ("equal", "Beta"), (8, 20), (0.8, 0.95))
+)
+BOTH = (
+    TwoWay(8, 6, 0.8, 1.0, 1.0),
+    TwoWay(20, 6, 0.8, 1.0, 2.0),
+    TwoWay(20, 6, 0.95, 1.0, 2.0),
+    TwoWay(20, 10, 0.8, 0.5, 1.5),
+    TwoWay(20, 10, 0.99, 2.0, 2.0),
+    TwoWay(20, 17, 0.8, 2.0, 0.5),
+    TwoWay(8, 17, 0.8, 2.0, 2.0),
+)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _row(*about: object, found: Found) -> str:
+    shown = [_percent(each) for each in (found.coverage, found.width, found.before, found.width_before)]
+    return f"| {' | '.join(map(str, (*about, *shown)))} |"
+
+
+def _head(*about: str) -> str:
+    names = (*about, "coverage", "width", "before: coverage", "width")
+    return f"| {' | '.join(names)} |\n|{'---|' * len(names)}"
+
+
+def _fixed_table(plans: int, seed: int) -> Iterator[str]:
+    yield _head("scenarios differ", "scenarios", "mean rate")
+    for about, same in groupby(FIXED, lambda each: (each.spread, each.scenarios, each.mean)):
+        found = [coverage(setting, plans, seed) for setting in same]
+        worst = min(found, key=lambda one: one.coverage)
+        least = min(one.before for one in found)
+        yield _row(*about, found=Found(worst.coverage, worst.width, least, worst.width_before))
+
+
+def _narrow_table(plans: int, seed: int) -> Iterator[str]:
+    yield _head("looks, width", "scenarios differ", "scenarios", "mean rate")
+    for each in NARROW:
+        looks = f"{', '.join(map(str, each.rule.looks.at))}; {each.rule.width}"
+        yield _row(looks, each.spread, each.scenarios, each.mean, found=coverage(each, plans, seed))
+
+
+def _two_way_table(plans: int, seed: int) -> Iterator[str]:
+    yield _head("scenarios", "models", "mean rate", "sd of scenarios", "sd of models")
+    for each in BOTH:
+        about = (each.scenarios, each.models, each.mean, each.of_scenarios, each.of_models)
+        yield _row(*about, found=coverage(each, plans, seed))
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plans", type=int, default=PLANS, help="plans of each setting (2000)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=("fixed", "narrow", "both"), help="one of the three tables")
+    given = parser.parse_args()
+    tables = {"fixed": _fixed_table, "narrow": _narrow_table, "both": _two_way_table}
+    for name, table in tables.items():
+        if given.only in {None, name}:
+            for line in table(given.plans, given.seed):
+                print(line, flush=True)
+            print()
+
+
+if __name__ == "__main__":
+    main()
