@@ -10,6 +10,9 @@ from toolreel._cli.lazy import LazyCommand, LazyGroup
 
 _COMMANDS: Final = (
     LazyCommand(
+        "bisect", "evals.bisect:bisect_command", "Find the settings that turn lost runs into won ones."
+    ),
+    LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
     LazyCommand(
