@@ -15,6 +15,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
+    LazyCommand("flakes", "evals.flakes:flakes_command", "Find cells whose trials pass and fail."),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
