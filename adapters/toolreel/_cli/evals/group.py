@@ -20,6 +20,7 @@ _COMMANDS: Final = (
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
     LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
+    LazyCommand("recommend", "evals.recommend:recommend_command", "Say which models to use for tools."),
     LazyCommand("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
     LazyCommand(
         "report", "evals.report:report_command", "Show the results as one HTML page, and as pictures."
