@@ -17,6 +17,9 @@ _COMMANDS: Final = (
     ),
     LazyCommand("flakes", "evals.flakes:flakes_command", "Find cells whose trials pass and fail."),
     LazyCommand(
+        "minimise", "evals.minimise:minimise_command", "Find the smallest prompt and tools that still fail."
+    ),
+    LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
     LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
