@@ -2,9 +2,9 @@
 
 What is known of the study's harness is taken over as it is, weaknesses included: the order, the user's text
 (``workspace_id=`` and the identifier), the final word, the tools, the caps of 256 and 32 tokens and of 300
-bytes of arguments, and that nothing checks whether the hard part was met. The words of its system texts are not
-published, so those here are ours. The five have a version of their own, and are no part of the catalogue's
-digest: what changes in the other scenarios changes nothing here.
+bytes of arguments, and that nothing checks whether the hard part was met. The words of its system texts are
+not published, so those here are ours. The five have a version of their own, and are no part of the
+catalogue's digest: what changes in the other scenarios changes nothing here.
 """
 
 from __future__ import annotations
