@@ -18,6 +18,8 @@ from toolreel._cli.evals.table_output import (
 )
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel._internal.errors import ResultsError
+from toolreel_core._errors import ConfigError
 
 _AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "language"))
 
@@ -29,7 +31,7 @@ _SHOWN = 20
     "compare", epilog=GATES_EPILOG, short_help="Compare two evaluations, or two strategies of one."
 )
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("others", metavar="OTHER...", nargs=-1, required=True)
+@click.argument("others", metavar="OTHER...", nargs=-1)
 @click.option(
     "--by",
     "axis",
@@ -53,6 +55,12 @@ _SHOWN = 20
     "no-regression (not significantly worse: takes 6 scenarios), no-regression[these-scenarios], "
     "lower_bound>=0.85, rate[strategy=production]>=0.9.",
 )
+@click.option(
+    "--with",
+    "study",
+    type=click.Choice(("case-study",)),
+    help="Set DIR beside the published figures of the tool calling case study.",
+)
 @output_options
 @json_option
 @reporting
@@ -61,6 +69,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     others: tuple[str, ...],
     axis: str | None,
     pairing: tuple[str, ...],
+    study: str | None,
     gates: tuple[str, ...],
     markdown: Path | None,
     junit: Path | None,
@@ -77,6 +86,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval compare before/ after/ --gate margin=0.1
     toolreel eval compare one-model/ other-model/ --as model
     toolreel eval compare results/ --by strategy raw production --gate no-regression
+    toolreel eval compare results/ --with case-study
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel.evals._summary.comparison import compare
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
@@ -85,6 +95,10 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     from toolreel.evals._tables.junit import match_cases
     from toolreel.evals._tables.summary_tables import gate_table
 
+    if study:
+        if others or axis or gates or junit:
+            raise ConfigError("--with case-study: name one directory, and no --by, --gate or --junit")
+        return _beside_study(folder, markdown, as_machine=as_machine)
     words = [GateOption.of(gate) for gate in gates]
     first, second = read_sides(folder, others, axis or "", pairing)
     comparison = compare(first.side, second.side, first.axis, *pairing)
@@ -106,3 +120,22 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
         if lacking:
             err.print(lacking, style="yellow")
     return exit_code(results, complete=comparison.complete)
+
+
+def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> int:
+    """The evaluation beside the case study."""
+    from toolreel.evals._advice.case_study import beside_case_study, beside_tables, beside_tree
+    from toolreel.evals._runner.plan_loader import plan_of_header
+    from toolreel.evals._summary.reference_results import opened_results
+    from toolreel.evals._summary.summary_files import summary_of
+
+    with opened_results(folder) as results:
+        found = beside_case_study(summary_of(results, plan_of_header(results.header)))
+    if not found.rows:
+        raise ResultsError(f"{folder}: it has none of the study's scenarios; run --scenarios case-study")
+    tables = beside_tables(found)
+    write_files("An evaluation beside the case study", found.notes, tables, (), markdown=markdown, junit=None)
+    if as_machine:
+        return say(beside_tree(found))
+    show_tables((f"beside: {found.study.source}", *found.notes), tables)
+    return 0

@@ -17,6 +17,7 @@ from toolreel._cli.evals.table_output import (
 )
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel._internal.errors import ResultsError
 
 
 @click.command(
@@ -33,17 +34,20 @@ def summarize_command(
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
+    DIR may be a directory of the reference harness; nothing is written there.
     """
     from toolreel.evals._runner.plan_loader import plan_of_header
-    from toolreel.evals._store.results import Results
     from toolreel.evals._summary.plan_gates import check_gates, gates_of
+    from toolreel.evals._summary.reference_results import is_reference, opened_results
     from toolreel.evals._summary.run_files_in_reference_format import write_run_files
     from toolreel.evals._summary.summary_files import summary_trees, write_summaries
     from toolreel.evals._summary.summary_statistics import findings_of
     from toolreel.evals._tables.junit import cell_cases
     from toolreel.evals._tables.summary_tables import gate_table, head_lines, summary_tables
 
-    results = Results.open(folder)
+    if runs and is_reference(folder):
+        raise ResultsError("--runs: DIR has the run files of the reference harness; leave it out")
+    results = click.get_current_context().with_resource(opened_results(folder))
     plan = plan_of_header(results.header)
     summary = write_summaries(results, plan)
     gate_results = check_gates(gates_of(plan), summary, plan)

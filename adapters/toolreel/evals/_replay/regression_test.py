@@ -21,6 +21,7 @@ from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import merged
+from toolreel_core.evals._causes.conversation_parts import smaller_scenario
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
@@ -45,6 +46,8 @@ class Promoted:
     retries: Retries
     strict: bool
     """Whether an answer in another language is a failure."""
+    without: tuple[str, ...] = ()
+    """Parts of the scenario's prompt and tools that are left out, by their names."""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Promoted:
@@ -59,7 +62,8 @@ class Promoted:
                 raise ValueError(f"of version {tree['toolreel_promoted']!r}; expected {_VERSION}")
             retries = Retries(tree["tries"]["empties"], tree["tries"]["voids"])
             record = record_of(canonical(tree["run"]), str(place))
-            return cls(record, place.parent, tree["url"], retries, tree["strict"])
+            without = tuple(map(str, tree.get("without", ())))
+            return cls(record, place.parent, tree["url"], retries, tree["strict"], without)
         except (OSError, CodecError, KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{place}: cannot be read: {error}; promote the run again") from None
 
@@ -70,6 +74,7 @@ class Promoted:
             "url": self.url,
             "tries": {"empties": self.retries.empties, "voids": self.retries.voids},
             "strict": self.strict,
+            **({"without": list(self.without)} if self.without else {}),
             "run": record_tree(self.record),
         }
         Path(path).write_text(f"{json.dumps(tree, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
@@ -98,7 +103,8 @@ class Promoted:
         stored = parse(record.configuration)
         text = canonical(merged(stored, changes)) if isinstance(stored, Mapping) else record.configuration
         sample = Sample(record.cell, record.trial, record.version, record.digest)
-        return Job(sample, scenario(record.cell.scenario), Configuration.of(text), self.retries, self.strict)
+        posed = smaller_scenario(scenario(record.cell.scenario), self.without)
+        return Job(sample, posed, Configuration.of(text), self.retries, self.strict)
 
     def beside(self, cassette: str) -> Promoted:
         """The same run with its cassette under another name."""
@@ -149,11 +155,17 @@ def find_run(results: Results, key: str) -> Record:
 
 
 def promote(
-    results: Results, plan: EvalPlan, record: Record, folder: Path | str, name: str = ""
+    results: Results,
+    plan: EvalPlan,
+    record: Record,
+    folder: Path | str,
+    name: str = "",
+    without: tuple[str, ...] = (),
 ) -> tuple[Path, Verdict]:
     """Write the test of a run; returns its path and the verdict that it asserts.
 
     :param name: of the test; made of scenario, strategy and key where it is empty
+    :param without: parts of the scenario that the run was without
     :raises ResultsError: if the run was not recorded, or there are such files already
     :raises toolreel.ReplayMismatch: if it cannot be replayed any longer
     """
@@ -163,7 +175,7 @@ def promote(
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
-    recorded = Promoted(record, results.path, plan.endpoint.chat_url, job.retries, job.strict)
+    recorded = Promoted(record, results.path, plan.endpoint.chat_url, job.retries, job.strict, without)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):

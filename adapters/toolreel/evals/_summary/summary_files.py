@@ -16,7 +16,7 @@ from toolreel.evals._summary.summary_statistics import Findings, Total, findings
 from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS
+from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
 from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._statistics.pass_at_k import CellMean
@@ -177,7 +177,7 @@ def summary_of(results: Results, plan: EvalPlan) -> Summary:
 
     Runs that its rule for stopping early has spared are not missing.
     """
-    order, controls = cells_of(plan), [each.name for each in SCENARIOS if each.control]
+    order, controls = cells_of(plan), [each.name for each in WITH_CASE_STUDY if each.control]
     asked = required_runs(plan, results.records())
     return summarise(results.records(), order, controls, asked, plan.options.accepted_voids)
 

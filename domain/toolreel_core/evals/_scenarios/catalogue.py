@@ -10,6 +10,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._jsontext.digest import chain
+from toolreel_core.evals._scenarios.case_study import CASE_STUDY
 from toolreel_core.evals._scenarios.desk_scenarios import (
     AMBIGUITY,
     BASICS,
@@ -37,7 +38,10 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
 )
 """All scenarios, the reference's eight first."""
 
-_BY_NAME: Final = {one.name: one for one in SCENARIOS}
+WITH_CASE_STUDY: Final = (*SCENARIOS, *CASE_STUDY)
+"""The same, and those of the case study as it ran them, which are versioned apart."""
+
+_BY_NAME: Final = {one.name: one for one in WITH_CASE_STUDY}
 _ALL: Final = tuple(one.name for one in REFERENCE)
 
 
@@ -53,12 +57,14 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         for pack in dict.fromkeys(one.pack for one in SCENARIOS)
     },
     "packs": tuple(one.name for one in SCENARIOS if one.pack not in {"reference", "capped"}),
-    "everything": tuple(_BY_NAME),
+    "everything": tuple(one.name for one in SCENARIOS),
+    "case-study": tuple(one.name for one in CASE_STUDY),
 }
 """Words that stand for several scenarios, and their names in catalogue order.
 
 ``all`` is the reference's eight, so that numbers can be compared; ``packs`` is what goes beyond them, and
-``everything`` is both and what has the reference's caps.
+``everything`` is both and what has the reference's caps. ``case-study`` is the reference's default group as
+the study ran it, for ``eval compare --with case-study``.
 """
 
 _KNOWN: Final = (*GROUPS, *_BY_NAME)
@@ -92,7 +98,7 @@ def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
         raise ConfigError(
             f"scenarios: {', '.join(given)} leaves none; name at least one that is not excluded"
         )
-    return tuple(one for one in SCENARIOS if one.name in names)
+    return tuple(one for one in WITH_CASE_STUDY if one.name in names)
 
 
 def _meant(words: Iterable[str]) -> frozenset[str]:
@@ -117,6 +123,9 @@ def fingerprint(one: Scenario) -> str:
 
 CATALOGUE: Final = chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
 """SHA-256 over the words, tools, worlds and checks of all scenarios: the same, the same catalogue."""
+
+CASE_STUDY_DIGEST: Final = chain("case study", *(fingerprint(one) for one in CASE_STUDY))
+"""The same of the scenarios of the case study."""
 
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -16,7 +16,7 @@ from toolreel_core.evals._worlds.world import World
 Layer: TypeAlias = Literal["outcome", "exercise"]
 """``outcome``: whether the task was done; ``exercise``: whether the hard part of it was met at all."""
 
-_CONTROLS: Final = frozenset({"chat_only", "chat_only_capped"})
+_CONTROLS: Final = frozenset({"chat_only", "chat_only_capped", "study_chat_only"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Advice from evaluations: recommendations, and the figures of the case study."""

@@ -1,0 +1,1 @@
+"""Finds the causes of lost runs: bisect, minimise, flakes."""

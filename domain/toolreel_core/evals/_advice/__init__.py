@@ -1,0 +1,1 @@
+"""Advice from measured rates: which models to use for tools, and how."""

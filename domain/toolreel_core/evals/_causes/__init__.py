@@ -1,0 +1,1 @@
+"""Causes of lost runs: the settings, prompt parts and turns that decide them."""

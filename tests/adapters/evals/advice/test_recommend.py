@@ -1,0 +1,154 @@
+"""Recommendations from evaluations: tables, and catalogues that are read again."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.evals.directories import plan_with, recorded
+from tests.evals.made import cell, record
+from toolreel._cli.evals.group import eval_command
+from toolreel.presets._catalogues import shipped
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core.evals._records.record import Record
+
+LOCAL = Path(__file__).parents[4] / "cassettes" / "evals" / "local"
+QWEN = "qwen/qwen3-235b-a22b-2507:nitro"
+HER = "minimax/minimax-m2-her"
+SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "long_arguments_guard")
+
+
+def recommend(*arguments: object) -> Result:
+    return CliRunner().invoke(eval_command, ["recommend", *map(str, arguments)])
+
+
+def runs(model: str, profile: str, passes: int, result: str = "fail") -> Iterator[Record]:
+    """Five trials of four scenarios, of which so many pass."""
+    for place in range(20):
+        at = cell(model=model, profile=profile, strategy="production", scenario=SCENARIOS[place % 4])
+        yield record("pass" if place < passes else result, at, 1 + place // 4, ms=(1_000 + place,))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    plan = plan_with(
+        *(QWEN, HER, "vendor/new"),
+        profiles=["default", "qwen_recommended"],
+        strategies=["production"],
+        scenarios=[*SCENARIOS],
+        trials=5,
+    )
+    records = [
+        *runs(QWEN, "default", 20),
+        *runs(QWEN, "qwen_recommended", 8),
+        *runs(HER, "default", 0, "unsupported"),
+        *runs("vendor/new", "default", 16),
+    ]
+    return recorded(tmp_path / "results", plan, records)
+
+
+def test_each_model_is_recommended_by_its_best_profile(folder: Path) -> None:
+    told = json.loads(recommend(folder, "--json").stdout)
+    found = {one["model"]: one for one in told["models"]}
+    assert {name: one["recommended"] for name, one in found.items()} == {
+        QWEN: "conditional",
+        HER: "no",
+        "vendor/new": "undecided",
+    }
+    assert found[QWEN]["why"] == "not with qwen_recommended"
+    assert found[QWEN]["workarounds"] == ["content_tag_tool_call_fallback"]
+    # Two profiles, so that the interval of the best is one of 97.5 %.
+    assert found[QWEN]["interval"]["confidence"] == pytest.approx(0.975)
+    assert found[QWEN]["split_half"] == {"ok": 20, "valid": 20, "rate": 1.0}
+    assert found["vendor/new"]["split_half"] == {}
+
+
+def test_the_best_of_equal_profiles_loses_its_luck_in_the_other_half(tmp_path: Path) -> None:
+    """One profile passes in odd trials alone, the other in even ones."""
+    plan = plan_with(QWEN, profiles=["default", "qwen_recommended"], scenarios=["happy_path"], trials=4)
+    at = {
+        name: cell(model=QWEN, profile=name, strategy="production")
+        for name in ("default", "qwen_recommended")
+    }
+    records = [
+        record("pass" if (trial % 2 == 0) is (name == "default") else "fail", where, trial)
+        for name, where in at.items()
+        for trial in range(1, 5)
+    ]
+    [one] = json.loads(recommend(recorded(tmp_path, plan, records), "--json").stdout)["models"]
+    assert (one["ok"], one["valid"]) == (2, 4)
+    assert one["split_half"] == {"ok": 0, "valid": 4, "rate": 0.0}
+
+
+def test_a_catalogue_is_read_again_and_keeps_what_else_is_known(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "models.toml"
+    assert recommend(folder, "--toml", path).exit_code == 0
+    before, after = shipped(), shipped().extended(Presets.of(tomllib.loads(path.read_text("utf-8"))))
+    found = after.recommendation(QWEN)
+    assert found is not None
+    assert (found.verdict, found.profiles) == ("conditional", ("default",))
+    assert (found.measured.ok, found.measured.runs, found.measured.p95_ms) == (20, 20, 1_018)
+    assert found.measured_on == "2026-11-22"
+    old, new = before.model(QWEN), after.model(QWEN)
+    assert old is not None
+    assert new is not None
+    assert (new.patterns, new.provider, new.presets, new.tags) == (
+        old.patterns,
+        old.provider,
+        old.presets,
+        old.tags,
+    )
+    assert after.recommendation("vendor/new") is None
+    assert '# "vendor/new" has no recommendation: undecided' in path.read_text("utf-8")
+
+
+def test_a_real_small_model_is_no_and_the_level_decides() -> None:
+    said = recommend(LOCAL)
+    assert said.exit_code == 0, said.output
+    assert "16/78" in said.stdout
+    assert "qwen2_5_coder" in said.stdout
+    [low] = json.loads(recommend(LOCAL, "--works", "0.1", "--json").stdout)["models"]
+    assert low["recommended"] in {"yes", "yes_for_tools"}
+    [wide] = json.loads(recommend(LOCAL, "--works", "0.1", "--about", "like-these", "--json").stdout)[
+        "models"
+    ]
+    assert wide["recommended"] == "undecided"
+    [raw] = json.loads(recommend(LOCAL, "--strategy", "raw", "--json").stdout)["models"]
+    assert (raw["ok"], raw["without_help"]) == (6, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--strategy", "row"), "there is no strategy 'row'; did you mean 'raw'?"),
+        (("--works", "80"), "--works: expected a share between 0 and 1, got 80"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    said = recommend(LOCAL, *arguments)
+    assert said.exit_code == 2
+    assert sentence in said.stderr
+
+
+def test_markdown_has_the_table(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "models.md"
+    assert recommend(folder, "--markdown", page).exit_code == 0
+    assert "| model | best profile |" in page.read_text("utf-8")
+
+
+def test_without_production_a_strategy_is_named(tmp_path: Path) -> None:
+    plan = plan_with(QWEN, strategies=["raw", "baseline"], scenarios=["happy_path"])
+    both = [record("pass", cell(model=QWEN, strategy=name)) for name in ("raw", "baseline")]
+    said = recommend(recorded(tmp_path / "both", plan, both))
+    assert (said.exit_code, "--strategy: name one of raw, baseline" in said.stderr) == (2, True)
+    assert recommend(recorded(tmp_path / "one", plan, both[:1])).exit_code == 0
+    said = recommend(recorded(tmp_path / "none", plan, []))
+    assert (said.exit_code, "there are no runs yet" in said.stderr) == (2, True)
+    control = recorded(tmp_path / "control", plan, [record("pass", cell(model=QWEN, scenario="chat_only"))])
+    said = recommend(control)
+    assert (said.exit_code, "there are no runs of tool scenarios" in said.stderr) == (2, True)

@@ -1,0 +1,60 @@
+"""The scenarios of the case study, as it ran them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.domain.evals.rehearsing import rehearse
+from toolreel_core.evals._scenarios.case_study import CASE_STUDY, VERSION
+from toolreel_core.evals._scenarios.catalogue import (
+    CASE_STUDY_DIGEST,
+    GROUPS,
+    SCENARIOS,
+    scenario,
+    select_scenarios,
+)
+from toolreel_core.evals._scenarios.scenario import Scenario
+
+each = pytest.mark.parametrize("one", CASE_STUDY, ids=lambda one: str(one.name))
+
+
+@each
+def test_the_good_script_passes_and_the_bad_one_fails(one: Scenario) -> None:
+    scripts = one.begin("1").scripts
+    assert scripts is not None
+    assert rehearse(one, scripts.good).verdict.result == "pass"
+    assert rehearse(one, scripts.bad).verdict.result == "fail"
+
+
+def test_what_is_known_of_the_study_is_taken_over() -> None:
+    names = ("happy_path", "missing_workspace_id", "type_error_recovery", "long_arguments_guard", "chat_only")
+    assert GROUPS["case-study"] == tuple(f"study_{name}" for name in names)
+    assert [one.control for one in CASE_STUDY] == [False] * 4 + [True]
+    *tools, control = CASE_STUDY
+    for one in tools:
+        _, user = one.begin("7").messages
+        assert re.fullmatch(r"workspace_id=[\w-]+", user.content)
+        assert [check.name for check in one.begin("7").checks] == ["final", "draft"]
+    assert control.changes.changes()["request_overrides"] == {"max_tokens": 32}
+    guard = scenario("study_long_arguments_guard").changes.changes()
+    assert (guard["config"], guard["request_overrides"]) == (
+        {"max_tool_args_bytes": 300},
+        {"max_tokens": 256},
+    )
+
+
+def test_the_hard_part_may_be_skipped_as_it_could_in_the_study() -> None:
+    guard = scenario("study_long_arguments_guard")
+    skipping = scenario("study_happy_path").begin("1").scripts
+    assert skipping is not None
+    assert rehearse(guard, skipping.good).verdict.result == "pass"
+
+
+def test_they_are_versioned_apart_and_chosen_by_name_alone() -> None:
+    """If this fails, what models read in these scenarios has changed: raise VERSION, and note both."""
+    assert (VERSION, CASE_STUDY_DIGEST[:16]) == (1, "5dd9e0afe7c7ac10")
+    assert not {one.name for one in CASE_STUDY} & {one.name for one in SCENARIOS}
+    assert not {*GROUPS["case-study"]} & ({*GROUPS["everything"]} | {*GROUPS["packs"]})
+    assert select_scenarios(["case-study"]) == CASE_STUDY
