@@ -319,3 +319,13 @@ def test_a_real_browser_shows_the_page_and_nothing_goes_out(tmp_path: Path) -> N
     assert '<button type="button">category</button>' in shown.stdout
     assert "Content Security Policy" not in shown.stderr
     assert "CONSOLE" not in shown.stderr
+
+
+def test_the_directory_can_come_from_the_variable_of_the_reference(
+    recovered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = told(summarize_command, recovered)
+    monkeypatch.setenv("OPENROUTER_REPORT_DIR", str(recovered))
+    assert told(summarize_command) == named
+    monkeypatch.setenv("OPENROUTER_REPORT_DIR", " ".strip())
+    assert said(summarize_command).exit_code == 2

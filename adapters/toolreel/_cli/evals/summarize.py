@@ -21,7 +21,12 @@ from toolreel._cli.output.errors import json_option, reporting, say
 @click.command(
     "summarize", epilog=GATES_EPILOG, short_help="Sum an evaluation up, and judge the plan's gates."
 )
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument(
+    "folder",
+    metavar="[DIR]",
+    envvar="OPENROUTER_REPORT_DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+)
 @click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
 @output_options
 @json_option
@@ -32,6 +37,7 @@ def summarize_command(
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
+    Without DIR, it is that of the variable OPENROUTER_REPORT_DIR.
     """
     from toolreel.evals._runner.plan_loader import plan_of_header
     from toolreel.evals._store.results import Results

@@ -17,66 +17,19 @@ from typing import Final, Protocol, cast
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
-from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._runner.spending import CostGuard, Spent
+from toolreel.evals._runner.trial import Job
 from toolreel.evals._runner.worker_pool import WorkerPool
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.cost_cap import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Budget, Price
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.record import Record, SentRequest
+from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._runner.run_retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What all attempts of all runs have cost, void ones too."""
-
-    tokens: int = 0
-    """Of prompts and completions, as far as the provider counted them."""
-    cost: float = 0.0
-    """In the provider's currency: as reported, or else by the plan's prices."""
-    unpriced: int = 0
-    """Answered requests whose cost is neither."""
-
-    def after(self, record: Record, prices: Mapping[str, Price]) -> Spent:
-        """With one more run."""
-        asked = [each for attempt in record.attempts for each in attempt.asked]
-        price = prices.get(record.cell.model)
-        costs = [_cost(each, price) for each in asked if not each.failure]
-        return Spent(
-            self.tokens + sum(each.prompt_tokens + each.completion_tokens for each in asked),
-            self.cost + sum(cost or 0.0 for cost in costs),
-            self.unpriced + costs.count(None),
-        )
-
-    def over(self, budget: Budget, minutes: float) -> str:
-        """Which cap has been reached or cannot be kept, in words; empty if none.
-
-        :param minutes: since the evaluation began
-        """
-        if self.unpriced and budget.max_cost is not None:
-            remedy = 'give the model a price in [prices."MODEL"], or leave out budget.max_cost'
-            return f"the cost of {self.unpriced} requests is unknown; {remedy}"
-        caps = (
-            ("tokens", self.tokens, budget.max_tokens),
-            ("cost", self.cost, budget.max_cost),
-            ("minutes", minutes, budget.max_minutes),
-        )
-        for name, used, cap in caps:
-            if cap is not None and used >= cap:
-                return f"the budget is used up: {used:.6g} of {cap:g} {name}"
-        return ""
-
-
-def _cost(asked: SentRequest, price: Price | None) -> float | None:
-    if asked.cost is not None:
-        return asked.cost
-    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
-
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -162,9 +115,11 @@ def evaluate(
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
     :param accept_changes: whether to repeat runs whose configuration has changed
+    :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
     """
+    check_cost_cap(plan)
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
@@ -174,11 +129,14 @@ def evaluate(
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
-        recorder = RunRecorder(opened, out if cassettes else None)
+        recorder, guard = (
+            RunRecorder(opened, out if cassettes else None),
+            CostGuard(plan.budget, prices, stop),
+        )
 
         def run_one(job: Job) -> Record:
             with recorder.context(job, cassette_name(job.sample)) as (context, saved):
-                return replace(run_job(job, context), cassette=saved())
+                return replace(guard.run(job, context), cassette=saved())
 
         found = existing_runs(out, plan, accept_changes=accept_changes)
         journal.begin(header)
