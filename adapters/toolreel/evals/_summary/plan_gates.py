@@ -112,12 +112,16 @@ def lacking(cells: Iterable[Cell], summary: Summary, plan: EvalPlan) -> int:
 
 
 def _lacks(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
+    wanted = _wanted(summary, plan)
     there = {
-        cell.cell: sum(entry.result != "void" or summary.accepts(entry) for entry in cell.entries)
+        cell.cell: sum(
+            entry.result != "void" or summary.accepts(entry)
+            for entry in cell.entries
+            if entry.trial <= wanted(cell.cell)
+        )
         for cell in summary.cells
     }
-    wanted = _wanted(summary, plan)
-    return lambda cell: max(0, wanted(cell) - there.get(cell, 0))
+    return lambda cell: wanted(cell) - there.get(cell, 0)
 
 
 def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
@@ -129,11 +133,11 @@ def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
 def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[StrategyComparison]:
     """Each strategy beside each other; Holm's adjustment is for as many as the gates ask for."""
     names = [strategy.name for strategy in plan.strategies]
-    found = {pair: _compared(summary, *pair) for pair in permutations(names, 2)}
+    wanted = _wanted(summary, plan)
+    found = {pair: _compared(summary, wanted, *pair) for pair in permutations(names, 2)}
     named = {(g.strategy, g.against) for g in gates if isinstance(g, NoRegression | NoWorseThan)}
     asked = {pair: paired.exact_p for pair, (paired, _) in found.items() if paired and pair in named}
     adjusted = holm(asked)
-    wanted = _wanted(summary, plan)
     for pair, (paired, there) in found.items():
         yield StrategyComparison(
             *pair,
@@ -144,7 +148,9 @@ def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Ite
         )
 
 
-def _compared(summary: Summary, strategy: str, against: str) -> tuple[Paired | None, Counter[Cell]]:
+def _compared(
+    summary: Summary, wanted: Callable[[Cell], int], strategy: str, against: str
+) -> tuple[Paired | None, Counter[Cell]]:
     """How a strategy did beside another, and by cell of the first how many pairs no void run spoils.
 
     A void run that is accepted spoils none: its pair is not valid, and nobody waits for it.
@@ -153,7 +159,8 @@ def _compared(summary: Summary, strategy: str, against: str) -> tuple[Paired | N
     there = Counter(
         match.second.cell
         for match in matches.both
-        if all(run.result != "void" or summary.accepts(run) for run in (match.first, match.second))
+        if match.second.trial <= min(wanted(match.first.cell), wanted(match.second.cell))
+        and all(run.result != "void" or summary.accepts(run) for run in (match.first, match.second))
     )
     return compare_clustered(clustered_pairs(matches.both, "strategy")), there
 

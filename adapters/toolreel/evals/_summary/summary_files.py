@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import cast
 
 from toolreel._secrets.urls import shown_url
-from toolreel.evals._runner.adaptive import required_runs
+from toolreel.evals._runner.adaptive import required_trials
 from toolreel.evals._statistics.intervals import Clustered
 from toolreel.evals._statistics.multiple_comparisons import TiesFound
 from toolreel.evals._store.results import Results, write_json
@@ -154,9 +154,9 @@ def summary_of(results: Results, plan: EvalPlan) -> Summary:
 
     Runs that its rule for stopping early has spared are not missing.
     """
-    order, controls = cells_of(plan), [each.name for each in SCENARIOS if each.control]
-    asked = required_runs(plan, results.records())
-    return summarise(results.records(), order, controls, asked, plan.options.accepted_voids)
+    controls = [each.name for each in SCENARIOS if each.control]
+    planned = required_trials(plan, results.records())
+    return summarise(results.records(), planned, controls, plan.options.accepted_voids)
 
 
 def summary_trees(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Tree]:
