@@ -41,6 +41,7 @@ def summarize_command(
     """
     from toolreel.evals._runner.plan_loader import plan_of_header
     from toolreel.evals._store.results import Results
+    from toolreel.evals._summary.plan_changes import plan_changes, with_lateness
     from toolreel.evals._summary.plan_gates import check_gates, gates_of
     from toolreel.evals._summary.run_files_in_reference_format import write_run_files
     from toolreel.evals._summary.summary_files import summary_trees, write_summaries
@@ -51,10 +52,11 @@ def summarize_command(
     results = Results.open(folder)
     plan = plan_of_header(results.header)
     summary = write_summaries(results, plan)
-    gate_results = check_gates(gates_of(plan), summary, plan)
+    gate_results = with_lateness(check_gates(gates_of(plan), summary, plan), results.header)
     tables = [*summary_tables(summary, findings_of(summary, plan))]
     tables += [gate_table(gate_results)] if gate_results else []
-    lines = [*head_lines(summary, plan, results.header.created, str(folder)), *summary.warnings]
+    head = head_lines(summary, plan, results.header.created, str(folder))
+    lines = [*head, *plan_changes(results.header), *summary.warnings]
     incomplete = summary.incompleteness
     write_files(
         "Evaluation of tool calls",

@@ -273,7 +273,7 @@ class EvaluationSide:
         return cast("str", getattr(cell, self.axis))
 
     def _header(self) -> JsonText:
-        return canonical({**self.results.header.tree(), "created": ""})
+        return canonical(replace(self.results.header, created="", since="", earlier=()).tree())
 
 
 def read_sides(folder: Path | str, others: Sequence[str], axis: str) -> tuple[EvaluationSide, EvaluationSide]:

@@ -11,6 +11,7 @@ from toolreel.evals._runner.adaptive import required_trials
 from toolreel.evals._statistics.intervals import Clustered
 from toolreel.evals._statistics.multiple_comparisons import TiesFound
 from toolreel.evals._store.results import Results, write_json
+from toolreel.evals._summary.plan_changes import earlier_digests
 from toolreel.evals._summary.summary_statistics import (
     Findings,
     Total,
@@ -216,6 +217,7 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         "scenarios": [scenario.name for scenario in plan.scenarios],
         "output_dir": results.path.resolve().name,
         "plan": plan.digest,
+        **earlier_digests(results.header),
         "versions": dict(results.header.versions),
     }
 
