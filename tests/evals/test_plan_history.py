@@ -97,7 +97,13 @@ def test_a_header_whose_plans_cannot_be_read_is_refused(tmp_path: Path) -> None:
     evaluated(plan_of(), tmp_path)
     path = tmp_path / "header.json"
     tree = read(path)
-    for broken in ({}, [{}], [{"plan": {}, "records": 1}], [{"plan": {}, "since": "", "records": "x"}]):
+    wrong: tuple[object, ...] = (
+        {},
+        [{}],
+        [{"plan": {}, "records": 1}],
+        [{"plan": {}, "since": "", "records": "x"}],
+    )
+    for broken in wrong:
         path.write_text(json.dumps({**tree, "earlier_plans": broken}))
         with pytest.raises(ResultsError, match="is missing or wrong; restore the file"):
             Results.open(tmp_path)

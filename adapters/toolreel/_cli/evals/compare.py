@@ -33,7 +33,7 @@ _SHOWN = 20
 @click.option(
     "--by",
     "axis",
-    type=click.Choice(("model", "profile", "strategy", "fallback", "language")),
+    type=click.Choice(("model", "profile", "strategy", "fallback", "language", "endpoint")),
     help="Compare two values of this axis within DIR.",
 )
 @click.option(

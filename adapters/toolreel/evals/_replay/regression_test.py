@@ -163,7 +163,9 @@ def promote(
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
-    recorded = Promoted(record, results.path, plan.endpoint.chat_url, job.retries, job.strict)
+    recorded = Promoted(
+        record, results.path, plan.endpoint_at(cell.endpoint).chat_url, job.retries, job.strict
+    )
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):

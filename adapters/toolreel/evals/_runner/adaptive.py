@@ -60,6 +60,7 @@ class Stopped:
         axes = ("model", "profile", "fallback", "language", "scenario")
         return {
             **{axis: getattr(cell, axis) for axis in axes},
+            **({"endpoint": cell.endpoint} if cell.endpoint else {}),
             "strategies": [each.strategy for each in self.cells],
             "trials": self.trials,
             "confidence": self.confidence,

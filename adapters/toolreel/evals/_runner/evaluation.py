@@ -9,7 +9,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
 from typing import Final, Protocol, cast
@@ -17,6 +17,7 @@ from typing import Final, Protocol, cast
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
+from toolreel.evals._runner.locations import Location, by_endpoint, check_locations, located, location_of
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._runner.worker_pool import WorkerPool
@@ -49,6 +50,8 @@ class ExistingRuns:
     spent: Spent = field(default_factory=Spent)
     results: Mapping[str, Result] = field(default_factory=dict)
     """Results of the ended runs, by key."""
+    locations: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Where the ended runs of the plan were made: base URLs by the name of the endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class Watcher(Protocol):
         ...
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may choose
     plan: EvalPlan,
     out: Path | str,
     connection: Connection | None = None,
@@ -107,6 +110,7 @@ def evaluate(
     *,
     cassettes: bool = True,
     accept_changes: bool = False,
+    accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
 
@@ -115,6 +119,7 @@ def evaluate(
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
     :param accept_changes: whether to repeat runs whose configuration has changed
+    :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
@@ -136,9 +141,12 @@ def evaluate(
 
         def run_one(job: Job) -> Record:
             with recorder.context(job, cassette_name(job.sample)) as (context, saved):
-                return replace(guard.run(job, context), cassette=saved())
+                record = located(guard.run(job, context), plan)
+                return replace(record, cassette=saved())
 
         found = existing_runs(out, plan, accept_changes=accept_changes)
+        if not accept_endpoint_change:
+            check_locations(out, found.locations, plan)
         journal.begin(header)
         if watcher:
             watcher.found(found)
@@ -180,7 +188,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
     required_runs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    results, others = dict[str, Verdict](), set[tuple[Cell, int]]()
+    results, others, locations = dict[str, Verdict](), set[tuple[Cell, int]](), dict[str, Location]()
     changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), dict(plan.options.prices)
     for record in all_records(out):
         spent = spent.after(record, prices)
@@ -190,6 +198,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
             others.add(run)
         elif sample.key == record.key:
             results[sample.key] = record.verdict
+            locations[sample.key] = location_of(record)
             changed.pop(run, None)
         else:
             changed[run] = record
@@ -204,7 +213,8 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
         if verdict.result != "void" or accepts.includes(verdict.result, verdict.category)
     }
     accepted, void = sum(result == "void" for result in ended.values()), len(results) - len(ended)
-    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, ended)
+    there = by_endpoint(locations[key] for key in ended)
+    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, ended, there)
 
 
 def cassette_name(sample: Sample) -> str:
@@ -215,7 +225,8 @@ def cassette_name(sample: Sample) -> str:
     """
     cell = sample.cell
     last = "__".join((cell.scenario, cell.profile, cell.fallback, cell.language, f"{sample.trial:02}"))
-    parts = (cell.model, cell.strategy, f"{last}__{sample.key[:8]}")
+    where = [cell.endpoint] if cell.endpoint else []
+    parts = (cell.model, cell.strategy, *where, f"{last}__{sample.key[:8]}")
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
 
 
@@ -251,8 +262,11 @@ def _rules(plan: EvalPlan) -> tuple[Retries, bool]:
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:
-    """All samples, taken from each model in turn, so that none has to wait for the others."""
-    for of_each in zip_longest(*(plan.samples(model) for model in plan.models)):
+    """All samples, taken from each model at each endpoint in turn.
+
+    None has to wait for the others, and what is compared between endpoints is run at nearly the same time.
+    """
+    for of_each in zip_longest(*(plan.samples(*one) for one in product(plan.models, plan.endpoints))):
         yield from filter(None, of_each)
 
 

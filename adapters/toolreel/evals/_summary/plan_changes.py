@@ -12,7 +12,7 @@ from toolreel.evals._store.plan_history import plan_of_first_runs
 from toolreel.evals._store.results import Header
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import Table
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
 from toolreel_core.evals._statistics.gates import Gate, GateResult, gate_from
 
 _UNREMARKABLE: Final = ("eval.jobs", "eval.verbosity")
@@ -63,7 +63,7 @@ def earlier_digests(header: Header) -> dict[str, Json]:
     return {"earlier_plans": trees} if trees else {}
 
 
-def _options(plan: Tree) -> str:
+def _options(plan: Tree) -> JsonText:
     return canonical(plan.get("options", {}))
 
 

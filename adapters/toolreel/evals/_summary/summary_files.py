@@ -122,6 +122,7 @@ def _of_cell(cell: CellSummary, findings: Findings) -> Tree:
         "interval": interval_tree(cell_interval(cell)),
         "categories": dict(cell.categories),
         "served": list(cell.served),
+        **({"servers": list(cell.servers)} if len(cell.servers) > 1 else {}),
         **decided,
     }
 
@@ -184,6 +185,7 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
     return {
         "ts": results.header.created,
         "base_url": shown_url(endpoint.base_url),
+        **_endpoints(plan),
         "api_prefix": endpoint.api_prefix,
         "http_adapter": "httpx",
         "language_policy_filter": list(options.languages),
@@ -220,6 +222,12 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         **earlier_digests(results.header),
         "versions": dict(results.header.versions),
     }
+
+
+def _endpoints(plan: EvalPlan) -> dict[str, Json]:
+    """Where the endpoints with names are; nothing where there are none."""
+    places: Tree = {each.name: shown_url(each.server.base_url) for each in plan.named_endpoints}
+    return {"endpoints": places} if places else {}
 
 
 def _reading_text(summary: Summary) -> list[Json]:

@@ -68,7 +68,11 @@ def _options(plan: EvalPlan) -> Iterable[str]:
         ("fallback_profiles", plan.fallbacks if len(plan.fallbacks) > 1 else ()),
         ("tool_allowlist", options.tool_allowlist),
     )
-    yield f"base_url: {shown_url(endpoint.base_url)}"
+    if plan.named_endpoints:
+        places = (f"{each.name}={shown_url(each.server.base_url)}" for each in plan.named_endpoints)
+        yield f"endpoints: {', '.join(places)}"
+    else:
+        yield f"base_url: {shown_url(endpoint.base_url)}"
     for name, words in filters:
         if words:
             yield f"{name}: {','.join(words)}"
@@ -77,9 +81,11 @@ def _options(plan: EvalPlan) -> Iterable[str]:
 
 
 def _tasks(summary: Summary) -> TextTable:
-    rows = tuple(map(_task, summary.tasks))
+    several = any(task.cell.endpoint for task in summary.tasks)
+    rows = tuple((*([task.cell.endpoint] if several else []), *_task(task)) for task in summary.tasks)
+    head = (*(["endpoint"] if several else []), *_TASK_HEAD)
     note = "rates are of valid runs, coverage says how many are; intervals are Wilson's, at 95 %"
-    return TextTable("model profiles", _TASK_HEAD, rows, (note,))
+    return TextTable("model profiles", head, rows, (note,))
 
 
 def _task(task: TaskSummary) -> tuple[str, ...]:

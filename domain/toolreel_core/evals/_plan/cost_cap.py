@@ -19,7 +19,7 @@ def check_cost_cap(plan: EvalPlan) -> None:
 
     :raises PlaceError: at ``budget.max_cost``; names the models, and what to write instead
     """
-    if plan.budget.max_cost is None or _reports_cost(plan):
+    if plan.budget.max_cost is None or all(_reports_cost(plan, name) for name in plan.endpoints):
         return
     prices = dict(plan.options.prices)
     models = [model for model in plan.models if model not in prices and not kind_of(model)]
@@ -33,6 +33,6 @@ def check_cost_cap(plan: EvalPlan) -> None:
     raise PlaceError(("budget", "max_cost"), what)
 
 
-def _reports_cost(plan: EvalPlan) -> bool:
-    known = plan.presets.defaults(plan.endpoint.provider).changes()["provider"]
+def _reports_cost(plan: EvalPlan, endpoint: str) -> bool:
+    known = plan.presets.defaults(plan.endpoint_at(endpoint).provider).changes()["provider"]
     return Provider.of(known).reports_cost == "yes"

@@ -67,6 +67,8 @@ class CellSummary:
     usage: Usage
     served: tuple[str, ...]
     """Who answered, as ``model`` or ``model at provider``, in the order of their names."""
+    servers: tuple[str, ...] = ()
+    """Where its runs were made, as base URLs; none of scripts and of records of older versions."""
     planned: int = 0
     """Trials that the plan asks for, from the first on; later ones are in the figures, and fill no gap."""
 
@@ -243,10 +245,13 @@ class _Gathered:
         self.entries: list[RunEntry] = []
         self.usage = Usage()
         self.served: set[str] = set()
+        self.servers: set[str] = set()
 
     def add(self, record: Record) -> None:
         self.entries.append(_entry(record))
         self.usage += usage_of(record)
+        if server := record.attempts[-1].base_url:
+            self.servers.add(server)
         for attempt in record.attempts:
             for asked in attempt.asked:
                 if asked.model:
@@ -254,7 +259,8 @@ class _Gathered:
 
     def summed(self, cell: Cell, planned: int, *, control: bool) -> CellSummary:
         entries = sorted(self.entries, key=lambda entry: (entry.trial, entry.key))
-        return CellSummary(cell, control, tuple(entries), self.usage, tuple(sorted(self.served)), planned)
+        served, servers = tuple(sorted(self.served)), tuple(sorted(self.servers))
+        return CellSummary(cell, control, tuple(entries), self.usage, served, servers, planned)
 
 
 def _entry(record: Record) -> RunEntry:
@@ -278,7 +284,11 @@ def _entry(record: Record) -> RunEntry:
 
 
 def _warnings(cell: CellSummary) -> Iterable[str]:
-    name = f"{cell.cell.model}, {cell.cell.strategy}, {cell.cell.scenario}"
+    name = ", ".join(
+        filter(None, (cell.cell.model, cell.cell.strategy, cell.cell.endpoint, cell.cell.scenario))
+    )
+    if len(cell.servers) > 1:
+        yield f"{name}: its runs were made at {len(cell.servers)} servers: {', '.join(cell.servers)}"
     if len(cell.served) > 1:
         yield f"{name}: not always the same model answered: {', '.join(cell.served)}"
     if len(cell.digests) > 1:

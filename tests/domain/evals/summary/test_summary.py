@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any, cast
 
 from hypothesis import given
@@ -139,3 +140,27 @@ def test_it_warns_where_another_model_answered_or_another_configuration_was_run(
     assert summed().warnings == ()
     unnamed = summarise([record(asked=[SentRequest(1, 1, 200)])], {CELL: 1}, [])
     assert unnamed.cells[0].served == ()
+
+
+def test_it_warns_where_runs_of_a_cell_were_made_at_several_servers() -> None:
+    runs = [record(trial=trial) for trial in (1, 2, 3)]
+    urls = ("http://b.test", "http://a.test", "")
+    placed = [
+        replace(run, attempts=(replace(run.attempts[0], base_url=url),))
+        for run, url in zip(runs, urls, strict=True)
+    ]
+    summary = summarise(placed, {CELL: 3}, [])
+    assert summary.cells[0].servers == ("http://a.test", "http://b.test")
+    assert summary.warnings == (
+        "vendor/model, raw, happy_path: its runs were made at 2 servers: http://a.test, http://b.test",
+    )
+
+
+def test_endpoints_are_rows_of_their_own() -> None:
+    cells = [cell(endpoint=name) for name in ("one", "two")]
+    summary = summarise([record(at=each) for each in cells], dict.fromkeys(cells, 1), [])
+    whole = cast("dict[str, Any]", summary_files(summary, {})["summary.json"])
+    assert [(row["model"], row["endpoint"]) for row in whole["models"]] == [
+        ("vendor/model:one", "one"),
+        ("vendor/model:two", "two"),
+    ]
