@@ -7,7 +7,8 @@ from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._store.results import Header, Results
-from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
+from toolreel.evals._summary.comparison import Comparison, compare
+from toolreel.evals._summary.comparison_sides import EvaluationSide, Side, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._summary.summary_statistics import Findings, findings_of

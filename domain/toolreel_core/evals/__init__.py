@@ -79,6 +79,7 @@ from toolreel_core.evals._statistics.declared_stopping_rules import (
     PairsDecided,
     rule_sentence,
 )
+from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,
@@ -120,6 +121,7 @@ __all__ = [
     "Configuration",
     "Count",
     "Desk",
+    "Difference",
     "Endpoint",
     "Estimate",
     "EvalPlan",

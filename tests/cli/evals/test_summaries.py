@@ -23,6 +23,7 @@ from toolreel._cli.evals.compare import compare_command
 from toolreel._cli.evals.report import report_command
 from toolreel._cli.evals.summarize import summarize_command
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._verdicts.verdict import Result as Verdicts
 
 NAMES = (
     *("happy_path", "partial_success_failure", "missing_workspace_id", "type_error_recovery"),
@@ -120,8 +121,10 @@ def test_six_recoveries_and_no_loss_are_significant(recovered: Path) -> None:
     tree = told(compare_command, *arguments, "--gate", "no-regression", "--gate", "margin=0.02")
     whole = tree["rows"][0]
     assert whole["pairs"] == {"both": 0, "lost": 0, "gained": 6, "neither": 0}
-    assert (whole["p"], whole["mcnemar_exact_p"], whole["clusters"]) == (0.03125, 0.03125, 6)
+    assert (whole["p"], whole["scenarios"], whole["about"]) == (0.03125, 6, "scenarios-such-as-these")
+    assert whole["these_scenarios"]["p"] == pytest.approx(0.03125)
     assert [row["axis"] for row in tree["rows"]] == [None, *["scenario"] * 6]
+    assert {row["about"] for row in tree["rows"][1:]} == {"these-scenarios"}
     assert {row["p_holm"] for row in tree["rows"][1:]} == {1.0}
     assert len(tree["gained"]) == 6
     assert tree["gained"][0]["first"]["category"] == "task.outcome:draft"
@@ -136,7 +139,10 @@ def test_the_other_way_round_it_is_a_regression(recovered: Path, tmp_path: Path)
     result = said(compare_command, *arguments, *files)
     assert result.exit_code == 1, result.output
     assert "lost: only the first passed (6)" in result.stdout
-    assert "the difference is -100 points, p = 0.0312, and the level is 0.05." in result.stdout
+    assert (
+        "the difference is -100 points, p = 0.0312 for scenarios such as these, and the level is 0.05."
+        in result.stdout
+    )
     root = parsed(tmp_path / "c.xml")
     assert (root.get("tests"), root.get("failures")) == ("7", "7")
     assert "## lost: only the first passed (6)" in (tmp_path / "c.md").read_text()
@@ -172,18 +178,113 @@ def test_what_differs_between_configurations_is_listed(tmp_path: Path) -> None:
     assert sum(change["tasks"] for change in tree["configurations"]) == 5
 
 
-def test_runs_that_have_no_partner_are_compared_as_strangers_and_it_is_said(tmp_path: Path) -> None:
+@pytest.fixture
+def two_models(tmp_path: Path) -> tuple[Path, Path]:
+    """Two directories with one model each; the second fails all that the first passes."""
     sides = []
-    for name, ok in (("one/model", True), ("other/model", False)):
+    results: tuple[tuple[str, Verdicts], ...] = (("one/model", "pass"), ("other/model", "fail"))
+    for name, result in results:
         plan = plan_with(name, strategies=["raw"], scenarios=[*NAMES])
-        records = [record("pass" if ok else "fail", cell(model=name, scenario=each)) for each in NAMES]
+        records = [record(result, cell(model=name, scenario=each)) for each in NAMES]
         sides.append(recorded(tmp_path / name, plan, records))
-    result = said(compare_command, *sides)
-    assert result.exit_code == 0, result.output
-    assert "that have nothing to do with each other (Fisher's exact test)." in result.stdout
-    tree = told(compare_command, *sides)
-    assert (tree["pairs"]["valid"], tree["pairs"]["only_first"]) == (0, 6)
+    return sides[0], sides[1]
+
+
+def test_two_directories_with_a_model_each_are_paired_over_the_model(two_models: tuple[Path, Path]) -> None:
+    tree = told(compare_command, *two_models, "--as", "model", "--gate", "no-regression", code=1)
+    assert (tree["axis"], tree["pairs"]["valid"], tree["pairs"]["only_first"]) == ("model", 6, 0)
     assert tree["rows"][0]["difference"] == -1.0
+    assert tree["rows"][0]["p"] == 0.03125
+    assert tree["gates"][0]["standing"] == "failed"
+    again = told(compare_command, *two_models, "--as", "model", "--as", "profile")
+    assert again["rows"] == tree["rows"]
+
+
+def test_runs_that_have_no_partner_are_not_compared_and_it_is_said_how_they_could_be(
+    two_models: tuple[Path, Path],
+) -> None:
+    result = said(compare_command, *two_models, "--gate", "no-regression", "--gate", "margin=0.1")
+    assert result.exit_code == 3, result.output
+    assert (
+        "No run of the one has the same task as a run of the other: the two differ in model: one/model and "
+        "other/model; to compare them, add --as model." in result.stdout.splitlines()
+    )
+    assert result.stdout.count("and nothing compares them") == 2
+    assert told(compare_command, *two_models, code=3)["rows"][0]["p"] is None
+
+
+def test_directories_without_a_common_scenario_cannot_be_compared(
+    two_models: tuple[Path, Path], tmp_path: Path
+) -> None:
+    plan = plan_with("one/model", strategies=["raw"], scenarios=["one_text"])
+    other = recorded(tmp_path / "text", plan, [record("pass", cell(model="one/model", scenario="one_text"))])
+    result = said(compare_command, two_models[0], other)
+    assert result.exit_code == 3
+    assert "and one_text." in result.stdout
+
+
+def test_a_directory_with_several_models_is_no_side_over_the_model(
+    two_models: tuple[Path, Path], tmp_path: Path
+) -> None:
+    plan = plan_with("one/model", "other/model", strategies=["raw"], scenarios=[*NAMES])
+    both = recorded(tmp_path / "both", plan, [])
+    result = said(compare_command, two_models[0], both, "--as", "model")
+    assert result.exit_code == 2
+    assert "has 2, one/model, other/model; it pairs directories that have one model each" in result.stderr
+    within = said(compare_command, both, "--by", "model", "--as", "model", "one/model", "other/model")
+    assert within.exit_code == 2
+    assert "--as is about two directories" in within.stderr
+
+
+@pytest.fixture
+def collapsed(tmp_path: Path) -> Path:
+    """A directory in which production fails all 80 runs of four scenarios that raw passes."""
+    gates = {"gate": [{"no_regression_of": "production", "against": "raw"}]}
+    plan = plan_with(
+        cell().model, strategies=["raw", "production"], scenarios=[*NAMES[:4]], trials=20, tables=gates
+    )
+    records = [
+        record("pass" if strategy == "raw" else "fail", cell(strategy=strategy, scenario=name), trial)
+        for strategy in ("raw", "production")
+        for name in NAMES[:4]
+        for trial in range(1, 21)
+    ]
+    return recorded(tmp_path / "collapsed", plan, records)
+
+
+def test_a_collapse_on_few_scenarios_never_passes(collapsed: Path) -> None:
+    compared = (collapsed, "--by", "strategy", "raw", "production", "--gate")
+    undecided = said(compare_command, *compared, "no-regression")
+    assert undecided.exit_code == 3, undecided.output
+    told_why = undecided.stdout.splitlines()[-1]
+    assert told_why.startswith("undecided | production must not be significantly worse than raw, and with 4 ")
+    assert told_why.endswith(
+        "scenarios no difference can reach 0.05; 6 or more can. "
+        'On these scenarios alone ("these-scenarios") the difference is -100 points, p < 0.001.'
+    )
+    assert said(compare_command, *compared, "margin=0.1").exit_code == 3
+    assert said(compare_command, *compared, "no-regression[these-scenarios]").exit_code == 1
+    assert said(compare_command, *compared, "margin[these-scenarios]=0.1").exit_code == 1
+    planned = said(summarize_command, collapsed)
+    assert planned.exit_code == 3
+    assert "undecided | production must not be significantly worse than raw, and with 4" in planned.stdout
+
+
+def test_the_row_of_a_scenario_shows_that_it_broke(collapsed: Path) -> None:
+    rows = told(compare_command, collapsed, "--by", "strategy", "raw", "production")["rows"]
+    assert {(row["axis"], row["about"]) for row in rows[1:]} == {("scenario", "these-scenarios")}
+    assert all(row["p_holm"] < 0.001 for row in rows[1:])
+    compared = (collapsed, "--by", "strategy", "raw", "production", "--gate")
+    assert said(compare_command, *compared, f"no-regression[scenario={NAMES[0]}]").exit_code == 1
+
+
+def test_p_values_are_adjusted_for_the_tests_that_gates_ask_for(recovered: Path) -> None:
+    compared = (recovered, "--by", "strategy", "production", "raw", "--gate", "no-regression")
+    assert said(compare_command, *compared).exit_code == 1
+    other = said(compare_command, *compared, "--gate", f"no-regression[scenario={NAMES[0]}]")
+    assert other.exit_code == 3
+    assert "with 6 scenarios no difference of 2 comparisons can reach 0.05; 7 or more can" in other.stdout
+    assert "with 1 run on 1 scenario no difference of 2 comparisons can reach 0.05" in other.stdout
 
 
 def test_a_comparison_of_incomplete_evaluations_is_undecided(recovered: Path) -> None:
@@ -210,6 +311,8 @@ def test_a_comparison_of_incomplete_evaluations_is_undecided(recovered: Path) ->
         (["raw", "production", "--gate", "rate[colour=red]>=1"], "colour"),
         (["raw", "production", "--gate", "rate[model=]>=1"], "has no value"),
         (["raw", "production", "--gate", "rates>=1"], "rate"),
+        (["raw", "production", "--gate", "rate[these-scenarios]>=1"], "belongs to no-regression and margin"),
+        (["raw", "production", "--gate", "margin[these]=0.1"], "these-scenarios"),
         (["raw", "production", "--gate", "no-regression[model=none]"], "none"),
     ],
 )

@@ -9,9 +9,11 @@ from math import ceil, floor
 from typing import Final
 
 from toolreel.evals._report.svg import Drawing, line, marker, percent, points, series_class, text, width_of
-from toolreel.evals._statistics.rate_comparisons import Paired, compare_clustered
-from toolreel.evals._summary.run_pairs import clustered_pairs, pair_runs
+from toolreel.evals._statistics.scenario_differences import compare_scenarios
+from toolreel.evals._summary.run_pairs import pair_runs, paired_cells
 from toolreel.evals._summary.summary_statistics import Findings, Total, counted_cells
+from toolreel_core.evals._statistics.counts import Pairs, total_pairs
+from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
@@ -26,7 +28,9 @@ class StrategyPair:
 
     first: str
     second: str
-    paired: Paired
+    pairs: Pairs
+    difference: Difference
+    """About scenarios such as these."""
     holm: float
     """The exact p-value, with Holm's correction for all pairs of strategies."""
 
@@ -41,11 +45,14 @@ def compared_strategies(summary: Summary, findings: Findings) -> tuple[StrategyP
     found = []
     for first, second in combinations([total.name for total in findings.strategies], 2):
         matches = pair_runs(runs_of(summary, first), runs_of(summary, second), "strategy")
-        paired = compare_clustered(clustered_pairs(matches.both, "strategy"))
-        if paired is not None:
+        cells = paired_cells(matches.both, "strategy")
+        difference = compare_scenarios(cells)
+        if difference is not None:
             known = findings.strategy_ties.p_values
             holm = known.get((first, second), known.get((second, first), 1.0))
-            found.append(StrategyPair(first, second, paired, holm))
+            found.append(
+                StrategyPair(first, second, total_pairs(cell.pairs for cell in cells), difference, holm)
+            )
     return tuple(found)
 
 
@@ -62,7 +69,7 @@ def forest_drawing(totals: Sequence[Total], compared: Sequence[StrategyPair]) ->
     body = [text(12, 18, "Pass rate", "ink bold"), _rates(totals, left)]
     below = _TOP + len(totals) * _ROW + 34
     if compared:
-        body.append(text(12, below + 8, "Difference on the same tasks, in points", "ink bold"))
+        body.append(text(12, below + 8, "Difference for scenarios such as these, in points", "ink bold"))
         body.append(_differences(compared, left, below + 26))
     height = below + (len(compared) * _ROW + 60 if compared else 0)
     about = "; ".join(f"{total.name}: {_figures(total)}" for total in totals)
@@ -101,7 +108,9 @@ def _rates(totals: Sequence[Total], left: float) -> str:
 
 def _differences(compared: Sequence[StrategyPair], left: float, top: float) -> str:
     bounds = [
-        abs(bound) for each in compared for bound in (each.paired.interval.low, each.paired.interval.high)
+        abs(bound)
+        for each in compared
+        for bound in (each.difference.interval.low, each.difference.interval.high)
     ]
     reach = max(0.05, ceil(max(bounds) * 20) / 20)
     axis = _Axis(-reach, reach, left)
@@ -111,10 +120,10 @@ def _differences(compared: Sequence[StrategyPair], left: float, top: float) -> s
         line(axis.at(0), top - 6, axis.at(0), bottom, "axis"),
     ]
     for place, each in enumerate(compared):
-        y, paired = top + place * _ROW + 12, each.paired
+        y, found = top + place * _ROW + 12, each.difference
         parts.append(text(left - 14, y + 4, each.name, "ink end"))
-        parts.append(_row(axis, -1, paired.difference, paired.interval, y))
-        words = f"{points(paired.difference)}, p {each.holm:.3g} (Holm), n {paired.pairs.runs}"
+        parts.append(_row(axis, -1, found.difference, found.interval, y))
+        words = f"{points(found.difference)}, p {each.holm:.3g} (Holm), n {found.runs}"
         parts.append(text(left + _PLOT + 14, y + 4, words, "ink small"))
     return "".join(parts)
 

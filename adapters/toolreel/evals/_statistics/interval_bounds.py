@@ -1,4 +1,4 @@
-"""Bounds of intervals by published closed formulas over SciPy's distributions: Wilson's and Newcombe's.
+"""Bounds of intervals by published closed formulas over SciPy's distributions.
 
 The tests compare them with reference values of statsmodels.
 """
@@ -17,7 +17,7 @@ except ImportError:
 Bounds = tuple[float, float]
 
 
-def wilson_bounds(passed: int, runs: int, alpha: float) -> Bounds:
+def wilson_bounds(passed: float, runs: float, alpha: float) -> Bounds:
     """Wilson's score interval of a rate; exactly 0 or 1 where no run or every run passed.
 
     E. B. Wilson 1927, Journal of the American Statistical Association 22:209.
@@ -30,19 +30,6 @@ def wilson_bounds(passed: int, runs: int, alpha: float) -> Bounds:
     # Rounding would leave the ends of 0 of n and n of n a little off, and could pass the others' limits.
     low = 0.0 if passed == 0 else max(0.0, centre - reach)
     return low, 1.0 if passed == runs else min(1.0, centre + reach)
-
-
-def newcombe_bounds(first: tuple[int, int], second: tuple[int, int], alpha: float) -> Bounds:
-    """Newcombe's hybrid score interval of the second rate minus the first; each is (passed, runs).
-
-    R. G. Newcombe 1998, Statistics in Medicine 17:873, method 10.
-    """
-    p, q = second[0] / second[1], first[0] / first[1]
-    p_low, p_high = wilson_bounds(*second, alpha)
-    q_low, q_high = wilson_bounds(*first, alpha)
-    below = sqrt((p - p_low) ** 2 + (q_high - q) ** 2)
-    above = sqrt((q - q_low) ** 2 + (p_high - p) ** 2)
-    return p - q - below, p - q + above
 
 
 def t_quantile(share: float, freedom: int) -> float:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeVar
 
-from toolreel.evals._statistics.rate_comparisons import compare_clustered
+from toolreel.evals._statistics.scenario_differences import compare_scenarios
 from toolreel.evals._statistics.significance_tests import holm_adjusted
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.counts import Count, Pairs
+from toolreel_core.evals._statistics.differences import Difference, PairedCell
 from toolreel_core.evals._statistics.tied_candidates import Ties, tied
 
 Task = TypeVar("Task", bound=Hashable)
+Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +48,32 @@ def holm(p_values: Mapping[tuple[str, str], float]) -> Mapping[tuple[str, str], 
     return dict(zip(p_values, holm_adjusted([*p_values.values()]), strict=True))
 
 
+def adjusted(differences: Mapping[Name, Difference]) -> Mapping[Name, Difference]:
+    """The same differences with p-values adjusted for so many comparisons, and so the least they can be."""
+    many = len(differences)
+    values = holm_adjusted([each.p_value for each in differences.values()])
+    return {
+        name: replace(each, p_value=value, smallest_p=min(1.0, many * each.smallest_p), comparisons=many)
+        for (name, each), value in zip(differences.items(), values, strict=True)
+    }
+
+
 def paired_ties(
     outcomes: Mapping[str, Mapping[Task, bool]],
     alpha: float = 0.05,
     *,
-    cluster: Callable[[Task], Hashable] = lambda task: task,
+    cell: Callable[[Task], tuple[str, str]] = lambda task: (str(task), ""),
 ) -> TiesFound:
     """Sets of ties of candidates that have run the same tasks.
 
-    Two candidates are compared on the tasks that both have a valid run of, by the exact p-value.
+    Two candidates are compared on the tasks that both have a valid run of, for scenarios such as these.
 
     >>> right, wrong = dict.fromkeys(range(20), True), dict.fromkeys(range(20), False)
     >>> paired_ties({"raw": wrong, "baseline": right, "production": right | {3: False}}).ties.letters
     {'baseline': 'a', 'production': 'a', 'raw': 'b'}
 
     :param outcomes: whether each valid run of a candidate passed, by its task: all but the candidate's name
-    :param cluster: the common part of similar tasks, such as scenario and model; by default each is its own
+    :param cell: the scenario and the model of a task; by default each task is a scenario of its own
     """
     inside("alpha", alpha)
     rates = {name: Count.of(runs.values()).rate for name, runs in outcomes.items()}
@@ -69,13 +81,13 @@ def paired_ties(
 
     def p_value(first: str, second: str) -> float:
         one, other = outcomes[first], outcomes[second]
-        clusters: dict[Hashable, list[tuple[bool, bool]]] = {}
+        cells: dict[tuple[str, str], list[tuple[bool, bool]]] = {}
         for task in one:
             if task in other:
-                clusters.setdefault(cluster(task), []).append((one[task], other[task]))
-        compared = compare_clustered(map(Pairs.of, clusters.values()))
-        return compared.exact_p if compared else 1.0
+                cells.setdefault(cell(task), []).append((one[task], other[task]))
+        compared = compare_scenarios(PairedCell(*at, Pairs.of(pairs)) for at, pairs in cells.items())
+        return compared.p_value if compared else 1.0
 
-    adjusted = holm({pair: p_value(*pair) for pair in combinations(known, 2)})
-    ties = tied(known, [pair for pair, value in adjusted.items() if value <= alpha])
-    return TiesFound(ties, adjusted, alpha, tuple(name for name in rates if name not in known))
+    values = holm({pair: p_value(*pair) for pair in combinations(known, 2)})
+    ties = tied(known, [pair for pair, value in values.items() if value <= alpha])
+    return TiesFound(ties, values, alpha, tuple(name for name in rates if name not in known))

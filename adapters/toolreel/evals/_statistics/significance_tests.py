@@ -1,14 +1,12 @@
-"""Significance tests of evaluations, their power, and adjusted p-values, on SciPy.
-
-Where SciPy has the test, it is called; the rest are published closed formulas over SciPy's distributions.
-The tests compare each with reference values of statsmodels.
-"""
+"""Exact significance tests of evaluations, and adjusted p-values, on SciPy's distributions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import sqrt
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd, lcm
+from typing import Final, TypeAlias
 
 from toolreel._internal.errors import MissingExtra
 
@@ -18,31 +16,12 @@ try:
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
-_SPREADS: Final = 9
-"""Standard deviations from the mean beyond which a number of discordant pairs does not matter."""
+_Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
-
-def score_p(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Two-sided p-value of the score test of equal rates; each is (passed, runs).
-
-    O. Miettinen and M. Nurminen 1985, Statistics in Medicine 4:213. Undefined
-    where all runs of both sides passed or all failed: their variance is 0.
-    """
-    (q_passed, q_runs), (p_passed, p_runs) = first, second
-    runs = p_runs + q_runs
-    pooled = (p_passed + q_passed) / runs
-    # Pearson's variance times n / (n - 1), which matters when there are few runs.
-    spread = pooled * (1 - pooled)
-    variance = (spread / p_runs + spread / q_runs) * (runs / (runs - 1))
-    return 2 * float(stats.norm.sf(abs(p_passed / p_runs - q_passed / q_runs) / sqrt(variance)))
-
-
-def fisher_p(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Two-sided p-value of Fisher's exact test of equal rates; each is (passed, runs)."""
-    table = [[passed, runs - passed] for passed, runs in (first, second)]
-    # SciPy declares the fields of this result as object; they are floats.
-    tested: Any = stats.fisher_exact(table)
-    return float(tested.pvalue)
+_FINEST: Final = 200_000
+"""Steps from 0 to the largest sum of differences, at most: a test then takes some milliseconds."""
+_AS_LIKELY: Final = 1 + 1e-7
+"""Sums that are as likely as each other differ by rounding; as in SciPy's Fisher test."""
 
 
 def mcnemar_p(lost: int, gained: int) -> tuple[float, float]:
@@ -53,31 +32,58 @@ def mcnemar_p(lost: int, gained: int) -> tuple[float, float]:
     return min(1.0, 2 * at_most), min(1.0, 2 * at_most - exactly)
 
 
-def mcnemar_power(pairs: int, lost: float, gained: float, alpha: float) -> float:
-    """The power of the exact test, if a pair is lost or gained with these chances: summed over all tables."""
-    chance = lost + gained
-    spread = _SPREADS * (pairs * chance * (1 - chance)) ** 0.5
-    fewest, most_of_all = max(0, int(pairs * chance - spread)), min(pairs, int(pairs * chance + spread) + 1)
-    discordant = np.arange(fewest, most_of_all + 1)
-    # The most of the rarer kind with which the test still rejects; -1 if it never does.
-    most = stats.binom.ppf(alpha / 2, discordant, 0.5)
-    most = np.where(2 * stats.binom.cdf(most, discordant, 0.5) <= alpha, most, most - 1)
-    share = gained / chance
-    rejects = stats.binom.cdf(most, discordant, share) + stats.binom.cdf(most, discordant, 1 - share)
-    return float(stats.binom.pmf(discordant, pairs, chance) @ rejects)
+def flips_p(differences: Sequence[Fraction]) -> float:
+    """The exact test of the sum if the sign of each difference were chance, two-sided.
 
+    All combinations of signs are counted, in whole numbers. Where the denominators have so much
+    in common with nothing that this would take too long, differences are rounded, and sums that could be as
+    far out as the one seen count as being so: the result is then at most a little too large.
 
-def flips_p(differences: Sequence[int]) -> tuple[float, float]:
-    """The exact test of the sum, if each sign were chance, two-sided: as it is, and with mid-p."""
-    sizes = [abs(difference) for difference in differences if difference]
-    reach, seen = sum(sizes), abs(sum(differences))
-    chances = np.zeros(2 * reach + 1)
-    chances[reach] = 1
+    >>> flips_p([Fraction(1), Fraction(1, 2), Fraction(1, 3)])
+    0.25
+    """
+    moved = [difference for difference in differences if difference]
+    scale, slack = lcm(*(difference.denominator for difference in moved)), 0
+    if scale * len(moved) > _FINEST:
+        scale, slack = _FINEST // len(moved), len(moved)
+    whole = [round(difference * scale) for difference in moved]
+    step = 1 if slack else gcd(*whole) or 1
+    sizes = [abs(number) // step for number in whole]
+    seen = abs(sum(whole)) // step - slack
+    chances = np.ones(1)
     for size in sizes:
-        chances = (np.roll(chances, size) + np.roll(chances, -size)) / 2
-    beyond = np.abs(np.arange(-reach, reach + 1))
-    further, equal = float(chances[beyond > seen].sum()), float(chances[beyond == seen].sum())
-    return min(1.0, further + equal), min(1.0, further + (equal / 2 if seen else equal))
+        flipped = np.zeros(len(chances) + 2 * size)
+        flipped[: len(chances)] += chances / 2
+        flipped[2 * size :] += chances / 2
+        chances = flipped
+    reach = sum(sizes)
+    return min(1.0, float(chances[np.abs(np.arange(-reach, reach + 1)) >= seen].sum()))
+
+
+def permutation_p(cells: Iterable[tuple[int, int, int]]) -> float:
+    """The exact test of equal rates in each cell, two-sided, if labels were exchanged inside of cells.
+
+    Given how many runs of a cell passed, their number on the second side is hypergeometric, and the
+    sum over cells has the convolution of these distributions. Sums that are at most as likely as the one seen
+    count against equality; with one cell this is Fisher's exact test.
+
+    >>> f"{permutation_p([(5, 0, 5)]):.4f}"
+    '0.0079'
+
+    :param cells: passed on the first side, passed on the second, and runs of each side
+    """
+    chances, seen = np.ones(1), 0
+    for first, second, runs in cells:
+        chances = np.convolve(chances, _hypergeometric(first + second, runs))
+        seen += second - max(0, first + second - runs)
+    return min(1.0, float(chances[chances <= chances[seen] * _AS_LIKELY].sum()))
+
+
+@lru_cache(maxsize=4096)
+def _hypergeometric(passed: int, runs: int) -> _Floats:
+    """How likely each number of passes on the second side is, from the least that is possible."""
+    possible = np.arange(max(0, passed - runs), min(passed, runs) + 1)
+    return np.asarray(stats.hypergeom.pmf(possible, 2 * runs, passed, runs), dtype=np.float64)
 
 
 def holm_adjusted(p_values: Sequence[float]) -> tuple[float, ...]:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations, product
+from typing import TypeVar
 
 from toolreel.evals._runner.adaptive import stops_of
-from toolreel.evals._statistics.multiple_comparisons import holm
-from toolreel.evals._statistics.rate_comparisons import Paired, compare_clustered
-from toolreel.evals._summary.run_pairs import Axis, clustered_pairs, pair_runs
+from toolreel.evals._statistics.multiple_comparisons import adjusted
+from toolreel.evals._statistics.scenario_differences import compare_scenarios
+from toolreel.evals._statistics.trial_differences import compare_trials
+from toolreel.evals._summary.run_pairs import Axis, pair_runs, paired_cells
 from toolreel.evals._summary.summary_statistics import Total, total_of
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.differences import About
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,
     GateResult,
     Measurements,
     NoRegression,
-    NoWorseThan,
     StrategyComparison,
     check_gate,
     gate_from,
@@ -30,6 +32,7 @@ from toolreel_core.evals._statistics.gates import (
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
 _Group = tuple[str, str, str]
+Name = TypeVar("Name", bound=Hashable)
 
 
 def gates_of(plan: EvalPlan) -> tuple[Gate, ...]:
@@ -131,30 +134,48 @@ def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
 
 
 def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[StrategyComparison]:
-    """Each strategy beside each other; Holm's adjustment is for as many as the gates ask for."""
+    """Each strategy beside each other; Holm's adjustment is for as many tests as the gates ask for."""
     names = [strategy.name for strategy in plan.strategies]
-    wanted = _wanted(summary, plan)
-    found = {pair: _compared(summary, wanted, *pair) for pair in permutations(names, 2)}
-    named = {(g.strategy, g.against) for g in gates if isinstance(g, NoRegression | NoWorseThan)}
-    asked = {pair: paired.exact_p for pair, (paired, _) in found.items() if paired and pair in named}
-    adjusted = holm(asked)
-    for pair, (paired, there) in found.items():
-        yield StrategyComparison(
-            *pair,
-            paired.difference if paired else None,
-            paired.interval.low if paired else None,
-            adjusted.get(pair, paired.exact_p if paired else None),
-            sum(max(0, min(map(wanted, cells)) - there[cells[0]]) for cells in _tool_cells(plan, pair)),
+    found = {pair: _compared(summary, plan, *pair) for pair in permutations(names, 2)}
+    asked = {((gate.strategy, gate.against), gate.about) for gate in gates if isinstance(gate, NoRegression)}
+    return adjusted_comparisons(found, asked).values()
+
+
+def adjusted_comparisons(
+    found: Mapping[Name, StrategyComparison], asked: Collection[tuple[Name, About]]
+) -> Mapping[Name, StrategyComparison]:
+    """The same comparisons, with p-values adjusted for as many tests as gates ask for.
+
+    Where a test about scenarios such as these is asked for, that of these scenarios stands beside it; such
+    tests are adjusted by themselves.
+    """
+    differences = {
+        (name, each.about): each
+        for name, about in asked
+        if name in found and (each := found[name].difference(about))
+    }
+    beside = {
+        (name, each.about): each
+        for name, _ in asked
+        if name in found and (each := found[name].these) and (name, each.about) not in differences
+    }
+    values = {**adjusted(beside), **adjusted(differences)}
+    return {
+        name: replace(
+            compared,
+            sample=values.get((name, "scenarios-such-as-these"), compared.sample),
+            these=values.get((name, "these-scenarios"), compared.these),
         )
+        for name, compared in found.items()
+    }
 
 
-def _compared(
-    summary: Summary, wanted: Callable[[Cell], int], strategy: str, against: str
-) -> tuple[Paired | None, Counter[Cell]]:
-    """How a strategy did beside another, and by cell of the first how many pairs no void run spoils.
+def _compared(summary: Summary, plan: EvalPlan, strategy: str, against: str) -> StrategyComparison:
+    """How a strategy did beside another, and how many pairs are not there or spoiled by a void run.
 
     A void run that is accepted spoils none: its pair is not valid, and nobody waits for it.
     """
+    wanted = _wanted(summary, plan)
     matches = pair_runs(_entries(summary, against), _entries(summary, strategy), "strategy")
     there = Counter(
         match.second.cell
@@ -162,7 +183,17 @@ def _compared(
         if match.second.trial <= min(wanted(match.first.cell), wanted(match.second.cell))
         and all(run.result != "void" or summary.accepts(run) for run in (match.first, match.second))
     )
-    return compare_clustered(clustered_pairs(matches.both, "strategy")), there
+    cells = paired_cells(matches.both, "strategy")
+    return StrategyComparison(
+        strategy,
+        against,
+        compare_scenarios(cells),
+        compare_trials(cells),
+        sum(
+            max(0, min(map(wanted, sides)) - there[sides[0]])
+            for sides in _tool_cells(plan, (strategy, against))
+        ),
+    )
 
 
 def _entries(summary: Summary, strategy: str) -> Iterable[RunEntry]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core.evals._statistics.counts import Pairs
+from toolreel_core.evals._statistics.differences import PairedCell
 from toolreel_core.evals._summary.summary import RunEntry
 
 Axis: TypeAlias = Literal["", "model", "profile", "strategy", "fallback", "language", "endpoint"]
@@ -58,23 +59,20 @@ def valid(entry: RunEntry) -> bool:
     return entry.result in {"pass", "pass_unexercised", "fail"}
 
 
-def task_of(entry: RunEntry, axis: Axis) -> tuple[str | int, ...]:
-    """What a run is about, leaving out the axis that is compared."""
-    cell = entry.cell
-    named = (cell.scenario, *(getattr(cell, each) for each in AXES if each != axis))
-    return (*named, entry.trial)
+def task_of(entry: RunEntry, *compared: str) -> tuple[str | int, ...]:
+    """What a run is about, leaving out the axes that are compared."""
+    return (*_cell_of(entry, *compared), entry.trial)
 
 
-def cluster_of(axis: Axis) -> Callable[[RunEntry], Hashable]:
-    """The key of similar runs: model and scenario, without the compared axis."""
-    other = "strategy" if axis == "model" else "model"
-    return lambda entry: (getattr(entry.cell, other), entry.cell.scenario)
+def scenario_and_model(entry: RunEntry, *compared: str) -> tuple[str, str]:
+    """What runs are alike by; no model if the models are what is compared."""
+    return entry.cell.scenario, "" if "model" in compared else entry.cell.model
 
 
-def pair_runs(first: Iterable[RunEntry], second: Iterable[RunEntry], axis: Axis = "") -> Matches:
+def pair_runs(first: Iterable[RunEntry], second: Iterable[RunEntry], *compared: str) -> Matches:
     """The runs of two sides, paired by all that is not compared, trial by trial."""
-    ones: Mapping[tuple[str | int, ...], RunEntry] = {task_of(entry, axis): entry for entry in first}
-    others = {task_of(entry, axis): entry for entry in second}
+    ones: Mapping[tuple[str | int, ...], RunEntry] = {task_of(entry, *compared): entry for entry in first}
+    others = {task_of(entry, *compared): entry for entry in second}
     return Matches(
         tuple(Match(entry, others[task]) for task, entry in ones.items() if task in others),
         tuple(entry for task, entry in ones.items() if task not in others),
@@ -82,10 +80,21 @@ def pair_runs(first: Iterable[RunEntry], second: Iterable[RunEntry], axis: Axis 
     )
 
 
-def clustered_pairs(matches: Iterable[Match], axis: Axis) -> tuple[Pairs, ...]:
-    """A table of pairs for each cluster; of valid runs only."""
-    cluster, groups = cluster_of(axis), dict[Hashable, list[tuple[bool, bool]]]()
+def paired_cells(matches: Iterable[Match], *compared: str) -> tuple[PairedCell, ...]:
+    """A table of pairs for each scenario under each configuration; of valid runs only."""
+    cells: dict[tuple[str, ...], list[Match]] = {}
     for match in matches:
         if match.valid:
-            groups.setdefault(cluster(match.first), []).append((match.first.ok, match.second.ok))
-    return tuple(map(Pairs.of, groups.values()))
+            cells.setdefault(_cell_of(match.first, *compared), []).append(match)
+    return tuple(
+        PairedCell(
+            *scenario_and_model(those[0].first, *compared),
+            Pairs.of((match.first.ok, match.second.ok) for match in those),
+        )
+        for those in cells.values()
+    )
+
+
+def _cell_of(entry: RunEntry, *compared: str) -> tuple[str, ...]:
+    axes = (str(getattr(entry.cell, each)) for each in AXES if each not in compared)
+    return (entry.cell.scenario, *axes)

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
+from typing import Final
 
 from toolreel.evals._runner.adaptive import Stopped, stops_of
 from toolreel.evals._statistics.intervals import Clustered, clustered_rate, wilson
 from toolreel.evals._statistics.multiple_comparisons import TiesFound, paired_ties
-from toolreel.evals._summary.run_pairs import Axis, cluster_of, task_of, valid
+from toolreel.evals._summary.run_pairs import Axis, scenario_and_model, task_of, valid
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import Count, total
+from toolreel_core.evals._statistics.differences import clusters_to_reach
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
@@ -94,10 +97,6 @@ def categories_of(cells: Iterable[CellSummary]) -> Mapping[str, int]:
     return dict(sorted(found.items()))
 
 
-_TOO_FEW = 6
-"""Clusters below which not even the same sign in all of them is significant at 5 %."""
-
-
 @dataclass(frozen=True, slots=True)
 class Findings:
     """All figures of a summary."""
@@ -171,7 +170,7 @@ def _ties(groups: Mapping[str, Iterable[CellSummary]], axis: Axis) -> TiesFound:
     for name, cells in groups.items():
         entries = [entry for cell in counted_cells(cells) for entry in cell.entries if valid(entry)]
         outcomes[name] = {_Task.of(entry, axis): entry.ok for entry in entries}
-    return paired_ties(outcomes, cluster=lambda task: task.cluster)
+    return paired_ties(outcomes, cell=lambda task: task.cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ class _Task:
     """A run without the candidate that made it."""
 
     about: tuple[str | int, ...]
-    cluster: object
+    cell: tuple[str, str]
 
     @classmethod
     def of(cls, entry: RunEntry, axis: Axis) -> _Task:
@@ -187,23 +186,22 @@ class _Task:
         if axis == "model":  # a candidate is a model with its profile
             cell = entry.cell
             about = (cell.scenario, cell.strategy, cell.fallback, cell.language, entry.trial)
-        return cls(about, cluster_of(axis)(entry))
+        return cls(about, scenario_and_model(entry, axis))
 
 
 def _notes(*groupings: Mapping[str, Iterable[CellSummary]]) -> Iterable[str]:
-    for groups, what, axis in zip(groupings, ("strategies", "models"), _COMPARED, strict=True):
-        clusters = {
-            cluster_of(axis)(entry)
-            for cells in groups.values()
-            for cell in counted_cells(cells)
-            for entry in cell.entries
+    for groups, what in zip(groupings, ("strategies", "models"), strict=True):
+        scenarios = {
+            cell.cell.scenario for cells in groups.values() for cell in counted_cells(cells) if cell.entries
         }
-        if len(groups) > 1 and len(clusters) < _TOO_FEW:
-            beside = "strategies by scenarios" if axis == "model" else "models by scenarios"
+        comparisons = comb(len(groups), 2)
+        if comparisons and len(scenarios) < (least := clusters_to_reach(_LEVEL, comparisons)):
+            pairs = f" of {comparisons} comparisons" if comparisons > 1 else ""
             yield (
-                f"{what} are compared on {len(clusters)} groups of runs ({beside}); "
-                f"with fewer than {_TOO_FEW}, no difference is significant"
+                f"{what} are compared on {len(scenarios)} scenario{'' if len(scenarios) == 1 else 's'}; "
+                f"with fewer than {least}, no difference{pairs} is significant"
             )
 
 
-_COMPARED: tuple[Axis, Axis] = ("strategy", "model")
+_LEVEL: Final = 0.05
+"""Of the test by which candidates are tied or separated."""

@@ -11,29 +11,25 @@ from toolreel.evals._summary.summary_files import interval_tree
 from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, points, shortened, where
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count
+from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._summary.summary import RunEntry
 
 
 def comparison_lines(found: Comparison) -> tuple[str, ...]:
     """What is compared, and what of it has a pair."""
-    matches, whole = found.matches, found.whole
+    matches = found.matches
     paired = sum(match.valid for match in matches.both)
     alone = f"{len(matches.only_first)} runs only in the first, {len(matches.only_second)} only in the second"
-    by = "the axis " + found.axis if found.axis else "two evaluations"
+    by = " and ".join(found.axes) or "two evaluations"
     lines = [
         f"first: {found.first.name}",
         f"second: {found.second.name}",
-        f"compared by {by}: {paired} valid pairs, {matches.invalid} void or unsupported, {alone}",
+        f"compared: {by}; {paired} valid pairs, {matches.invalid} void or unsupported, {alone}",
     ]
     if found.accepted:
         sides = f"{found.first.accepted} in the first, {found.second.accepted} in the second"
         lines.append(f"void and accepted: {sides}")
-    if whole.unpaired:
-        lines.append(
-            "No run of the one has the same task as a run of the other, so the rates are compared as those "
-            f"of runs that have nothing to do with each other ({whole.unpaired.test})."
-        )
-    return tuple(lines)
+    return (*lines, found.unrelated) if found.unrelated else tuple(lines)
 
 
 def comparison_tables(found: Comparison, most: int | None = None) -> tuple[TextTable, ...]:
@@ -51,7 +47,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
     return {
         "first": found.first.name,
         "second": found.second.name,
-        "axis": found.axis or None,
+        "axis": ", ".join(found.axes) or None,
         "pairs": {
             "valid": sum(match.valid for match in matches.both),
             "invalid": matches.invalid,
@@ -72,20 +68,22 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
 
 
 def _rates(found: Comparison) -> TextTable:
-    head = (
-        *("of", "first", "second", "pairs", "gained", "lost", "points", "95%", "p", "p_holm"),
-        *("mcnemar_p", "mid_p", "test"),
-    )
-    rows = tuple(map(_row, found.rows))
-    notes = (
-        "p is exact and takes the trials of a cell as alike; mcnemar_p and mid_p take each pair for itself",
-        "p_holm is adjusted for all rows of the same kind",
-    )
-    return TextTable("rates", head, rows, notes)
+    head = ("of", "first", "second", "pairs", "gained", "lost", "points", "95%", "p (Holm)", "about")
+    notes = [
+        "scenarios such as these: each scenario counts once; the test flips the signs of their differences",
+        "these scenarios: only chance among the trials of a cell; the test exchanges them",
+        "p is exact, two-sided, and adjusted for all rows of the same kind",
+    ]
+    sample, these = found.whole.sample, found.whole.these
+    if these and sample is found.whole.shown:
+        interval = f"{points(these.interval.low)} to {points(these.interval.high)}"
+        alone = f"{points(these.difference)} points, {interval}, p {_p(these.p_value)}"
+        notes.insert(0, f"all tool runs, about these scenarios alone: {alone}")
+    return TextTable("rates", head, tuple(map(_row, found.rows)), tuple(notes))
 
 
 def _row(row: Row) -> tuple[str, ...]:
-    pairs, tested = row.pairs, row.clustered or row.unpaired
+    pairs, shown = row.pairs, row.shown
     return (
         f"{row.axis} {row.value}" if row.axis else "all tool runs",
         _rate(row.first),
@@ -93,14 +91,16 @@ def _row(row: Row) -> tuple[str, ...]:
         str(pairs.runs),
         str(pairs.gained),
         str(pairs.lost),
-        points(row.difference),
-        f"{points(tested.interval.low)} to {points(tested.interval.high)}" if tested else "-",
-        p_text(row.p_value),
+        points(shown.difference if shown else None),
+        f"{points(shown.interval.low)} to {points(shown.interval.high)}" if shown else "-",
         p_text(row.p_holm),
-        p_text(row.mcnemar.exact_p if row.mcnemar else None),
-        p_text(row.mcnemar.mid_p if row.mcnemar else None),
-        tested.test if tested else "-",
+        shown.about.replace("-", " ") if shown else "-",
     )
+
+
+def _p(value: float) -> str:
+    shown = p_text(value)
+    return f"< {shown[1:]}" if shown.startswith("<") else f"= {shown}"
 
 
 def _rate(count: Count) -> str:
@@ -128,7 +128,7 @@ def _flip(match: Match, found: Comparison) -> tuple[str, ...]:
     cell, failed = match.first.cell, match.first if match.flip == "gained" else match.second
     axes = ("model", "profile", "strategy", "language")
     return (
-        *("*" if axis == found.axis else str(getattr(cell, axis)) for axis in axes),
+        *("*" if axis in found.axes else str(getattr(cell, axis)) for axis in axes),
         cell.scenario,
         str(match.first.trial),
         failed.category,
@@ -154,23 +154,29 @@ def _changes(found: Comparison) -> TextTable:
 
 
 def _row_tree(row: Row) -> Tree:
-    pairs, tested = row.pairs, row.clustered or row.unpaired
     return {
         "axis": row.axis or None,
         "value": row.value or None,
         "first": {"ok": row.first.passed, "valid": row.first.runs, "rate": row.first.rate},
         "second": {"ok": row.second.passed, "valid": row.second.runs, "rate": row.second.rate},
-        "pairs": asdict(pairs),
-        "difference": row.difference,
-        "interval": interval_tree(tested.interval if tested else None),
-        "p": row.p_value,
+        "pairs": asdict(row.pairs),
+        **_difference_tree(row.shown),
         "p_holm": row.p_holm,
-        "test": tested.test if tested else None,
-        "clusters": row.clustered.clusters if row.clustered else None,
-        "clustered_mid_p": row.clustered.mid_p if row.clustered else None,
-        "mcnemar_exact_p": row.mcnemar.exact_p if row.mcnemar else None,
-        "mcnemar_mid_p": row.mcnemar.mid_p if row.mcnemar else None,
-        "paired_interval": interval_tree(row.mcnemar.interval if row.mcnemar else None),
+        "scenarios_such_as_these": _difference_tree(row.sample) if row.sample else None,
+        "these_scenarios": _difference_tree(row.these) if row.these else None,
+    }
+
+
+def _difference_tree(found: Difference | None) -> Tree:
+    return {
+        "about": found.about if found else None,
+        "difference": found.difference if found else None,
+        "interval": interval_tree(found.interval if found else None),
+        "p": found.p_value if found else None,
+        "smallest_p": found.smallest_p if found else None,
+        "test": found.test if found else None,
+        "scenarios": found.scenarios if found else None,
+        "models": (found.models or None) if found else None,
     }
 
 

@@ -7,34 +7,46 @@ A plan declares each gate as a table::
     strategy = "production"
     at_least = 0.85
 
+    [[gate]]  # non-inferiority: it is shown not to be worse by more than this
+    no_regression_of = "production"
+    against = "baseline"
+    margin = 0.1
+
     [[gate]]  # nothing has got worse, as far as a test can tell
     no_regression_of = "production"
     against = "baseline"
     alpha = 0.05
+    about = "these-scenarios"
 
-    [[gate]]  # non-inferiority: it is shown not to be worse by more than this
-    no_regression_of = "production"
-    against = "baseline"
-    margin = 0.02
-
-The last two differ where data is scarce: without significance the first passes, while the second fails until
-the interval of the difference lies above ``-margin``.
+The last two differ where data is scarce: without significance the second passes, while the first does not
+until the interval of the difference lies above ``-margin``. Both are about scenarios such as these, of which
+the evaluation has a sample, unless they say ``about = "these-scenarios"``. Where there are too few scenarios,
+or trials, to tell, a gate is undecided, and its sentence says how many it takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core.evals._statistics.checked_numbers import inside, number, share
+from toolreel_core.evals._statistics.differences import (
+    About,
+    Difference,
+    clusters_to_reach,
+    clusters_to_show,
+    runs_to_show,
+)
 
 Side: TypeAlias = Literal["at_least", "at_most"]
 
 _AXES: Final = ("strategy", "model", "scenario")
+_SAMPLE: Final[About] = "scenarios-such-as-these"
+_LEAST_SHOWN: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,7 @@ class NoRegression:
     strategy: str
     against: str
     alpha: float = 0.05
+    about: About = _SAMPLE
 
     def __post_init__(self) -> None:
         inside("alpha", self.alpha)
@@ -73,6 +86,7 @@ class NoWorseThan:
     strategy: str
     against: str
     margin: float
+    about: About = _SAMPLE
 
     def __post_init__(self) -> None:
         inside("margin", self.margin)
@@ -101,15 +115,16 @@ def gate_from(table: Table) -> Gate:
 
 
 def _regression_from(table: Table) -> NoRegression | NoWorseThan:
-    table.only("no_regression_of", "against", "alpha", "margin")
+    table.only("no_regression_of", "against", "alpha", "margin", "about")
     names = table.text("no_regression_of"), table.text("against")
     if not all(names):
         raise table.complaint("no_regression_of and against each name a strategy")
     if "margin" in table.values and "alpha" in table.values:
         raise table.complaint("either alpha, for a test, or margin, for the end of an interval")
+    about = cast("About", table.choice("about", get_args(About))) if "about" in table.values else _SAMPLE
     if "margin" in table.values:
-        return NoWorseThan(*names, share(table, "margin"))
-    return NoRegression(*names, share(table, "alpha", 0.05))
+        return NoWorseThan(*names, share(table, "margin"), about)
+    return NoRegression(*names, share(table, "alpha", 0.05), about)
 
 
 Standing: TypeAlias = Literal["passed", "failed", "undecided"]
@@ -136,18 +151,20 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class StrategyComparison:
-    """One strategy compared with another."""
+    """One strategy compared with another; without a difference if they share no runs."""
 
     strategy: str
     against: str
-    difference: float | None
-    """The rate of ``strategy`` less the rate of ``against``, -1 to 1; ``None`` if they share no runs."""
-    low: float | None
-    """The lower end of the difference's interval."""
-    p_value: float | None
-    """Of a two-sided test; adjusted where there are several comparisons."""
+    sample: Difference | None = None
+    """About scenarios such as these; ``None`` also if a single scenario is what is compared."""
+    these: Difference | None = None
+    """About these scenarios."""
     missing: int = 0
     """Runs or pairs that the plan asks for and that are not there."""
+
+    def difference(self, about: About) -> Difference | None:
+        """What was found of this kind; about a scenario that was named there is only the narrower one."""
+        return (self.sample or self.these) if about == _SAMPLE else self.these
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,27 +238,98 @@ def _comparison(gate: NoRegression | NoWorseThan, measured: Measurements) -> Str
     return compared
 
 
-def _judge_test(gate: NoRegression, found: StrategyComparison) -> GateResult:
+def _judge_test(gate: NoRegression, compared: StrategyComparison) -> GateResult:
     asked = f"{gate.strategy} must not be significantly worse than {gate.against}"
-    if found.difference is None or found.p_value is None:
+    if (found := compared.difference(gate.about)) is None:
         return GateResult(gate, "undecided", f"{asked}, and nothing compares them.")
-    worse = found.difference < 0 and found.p_value <= gate.alpha
-    detail = f"{_points(found.difference)}, p = {found.p_value:.3g}, and the level is {gate.alpha:g}"
-    return _judged(gate, not worse, f"{asked}: the difference is {detail}", found.missing)
+    if found.smallest_p > gate.alpha:
+        detail = f"{asked}, and {_too_few(found, gate.alpha)}"
+        return GateResult(gate, "undecided", f"{detail}{_on_these(found, compared)}.")
+    finding = f"the difference is {_found(found)}, and the level is {gate.alpha:g}"
+    worse = _worse(found, gate.alpha)
+    if not worse and found is not compared.these and _worse(compared.these, gate.alpha):
+        # No sample of scenarios shows it, but it is no accident of the trials: nothing that may pass.
+        return GateResult(gate, "undecided", f"{asked}: {finding}{_on_these(found, compared)}.")
+    return _judged(gate, not worse, f"{asked}: {finding}", compared.missing)
 
 
-def _judge_margin(gate: NoWorseThan, found: StrategyComparison) -> GateResult:
+def _judge_margin(gate: NoWorseThan, compared: StrategyComparison) -> GateResult:
     asked = f"{gate.strategy} must be shown to be at most {_points(gate.margin)} worse than {gate.against}"
-    if found.low is None:
+    if (found := compared.difference(gate.about)) is None:
         return GateResult(gate, "undecided", f"{asked}, and nothing compares them.")
-    detail = f"the interval of the difference begins at {_points(found.low)}"
-    return _judged(gate, found.low >= -gate.margin, f"{asked}: {detail}", found.missing)
+    low, high = found.interval.low, found.interval.high
+    detail = (
+        f"{asked}: the interval of the difference is {_points(low)} to {_points(high)} for {_kind(found)}"
+    )
+    shown, refuted = low >= -gate.margin, high < -gate.margin
+    if not shown and not refuted and (needed := _more_to_show(found, gate.margin)):
+        detail = f"{detail}, and {needed}{_on_these(found, compared)}"
+        return GateResult(gate, "undecided", f"{detail}.")
+    return _judged(gate, shown, detail, compared.missing)
+
+
+def _worse(found: Difference | None, alpha: float) -> bool:
+    return found is not None and found.difference < 0 and found.p_value <= alpha
+
+
+def _too_few(found: Difference, alpha: float) -> str:
+    """Why no difference can be significant, and what would change that."""
+    among = f" of {found.comparisons} comparisons" if found.comparisons > 1 else ""
+    if found.about == "these-scenarios":
+        trials = f"{_counted(found.runs, 'run')} on {_counted(found.scenarios, 'scenario')}"
+        return f"with {trials} no difference{among} can reach {alpha:g}; more trials can"
+    least = clusters_to_reach(alpha, found.comparisons)
+    there, noun = _fewest(found)
+    return f"with {_counted(there, noun)} no difference{among} can reach {alpha:g}; {least} or more can"
+
+
+def _more_to_show(found: Difference, margin: float) -> str:
+    """What a margin takes, if there is less; empty if there is not."""
+    if found.about == "these-scenarios":
+        least, there, noun = runs_to_show(margin), found.runs, "run"
+    else:
+        least, (there, noun) = clusters_to_show(margin), _fewest(found)
+    return f"it takes {least} {noun}s to show so little, of which there are {there}" if there < least else ""
+
+
+def _fewest(found: Difference) -> tuple[int, str]:
+    """What there is least of that is a sample."""
+    if found.models and found.models < found.scenarios:
+        return found.models, "model"
+    return found.scenarios, "scenario"
+
+
+def _on_these(found: Difference, compared: StrategyComparison) -> str:
+    """What the narrower statement would be, where that was not the question."""
+    if compared.these is None or found is compared.these:
+        return ""
+    return f'. On these scenarios alone ("these-scenarios") the difference is {_tested(compared.these)}'
+
+
+def _found(found: Difference) -> str:
+    return f"{_tested(found)} for {_kind(found)}"
+
+
+def _tested(found: Difference) -> str:
+    shown = f"< {_LEAST_SHOWN:g}" if found.p_value < _LEAST_SHOWN else f"= {found.p_value:.3g}"
+    return f"{_points(found.difference)}, p {shown}"
+
+
+def _kind(found: Difference) -> str:
+    return "these scenarios" if found.about == "these-scenarios" else "scenarios such as these"
+
+
+def _counted(many: int, noun: str) -> str:
+    return f"{many} {noun}{'' if many == 1 else 's'}"
 
 
 def _judged(gate: Gate, holds: bool, detail: str, missing: int) -> GateResult:
     if missing:
-        number_of = "1 run is" if missing == 1 else f"{missing} runs are"
-        return GateResult(gate, "undecided", f"{detail}, but {number_of} missing.")
+        return GateResult(
+            gate,
+            "undecided",
+            f"{detail}, but {_counted(missing, 'run')} {'is' if missing == 1 else 'are'} missing.",
+        )
     return GateResult(gate, "passed" if holds else "failed", f"{detail}.")
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.evals._statistics.interval_bounds import newcombe_bounds, t_quantile, wilson_bounds
+from toolreel.evals._statistics.interval_bounds import t_quantile, wilson_bounds
 
 # Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls that stand beside
 # them. It is no dependency of the tests, because it would bring pandas: 150 MB to compare a few numbers.
@@ -28,22 +28,6 @@ def test_wilsons_interval(passed: int, runs: int, alpha: float, bounds: tuple[fl
 def test_wilsons_interval_ends_exactly_where_rates_do(runs: int) -> None:
     assert wilson_bounds(0, runs, 0.05)[0] == 0
     assert wilson_bounds(runs, runs, 0.05)[1] == 1
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "alpha", "bounds"),
-    [
-        ((496, 580), (503, 580), 0.05, (-0.027864663997349194, 0.05201124273683357)),
-        ((60, 100), (75, 90), 0.05, (0.10543807799948177, 0.3498245240835445)),
-        ((3, 5), (5, 5), 0.01, (-0.25258628042158415, 0.8313438019805679)),
-        ((0, 3), (3, 3), 0.05, (0.2059232824597782, 1.0)),
-    ],
-)
-def test_newcombes_interval(
-    first: tuple[int, int], second: tuple[int, int], alpha: float, bounds: tuple[float, float]
-) -> None:
-    # confint_proportions_2indep(*second, *first, method="newcomb", compare="diff", alpha=alpha)
-    assert newcombe_bounds(first, second, alpha) == pytest.approx(bounds, rel=1e-13)
 
 
 def test_quantiles_are_those_of_the_tables() -> None:

@@ -3,8 +3,11 @@ from __future__ import annotations
 import pytest
 
 from tests.samples import complaint
-from toolreel.evals._statistics.multiple_comparisons import holm, paired_ties
+from toolreel.evals._statistics.multiple_comparisons import adjusted, holm, paired_ties
+from toolreel.evals._statistics.scenario_differences import compare_scenarios
 from toolreel_core._errors import ConfigError
+from toolreel_core.evals._statistics.counts import Pairs
+from toolreel_core.evals._statistics.differences import Difference, PairedCell
 
 TASKS = [(scenario, trial) for scenario in range(8) for trial in range(5)]
 
@@ -20,6 +23,23 @@ def test_holm_multiplies_the_smallest_by_all_and_never_falls_after_it() -> None:
     )
     assert [*holm({("z", "y"): 0.9, ("a", "b"): 0.1})] == [("z", "y"), ("a", "b")]
     assert holm({}) == {}
+
+
+def difference(gained: int) -> Difference:
+    """Of ten scenarios, of which some are gained."""
+    pairs = [Pairs(0, 0, 1, 0)] * gained + [Pairs(1, 0, 0, 0)] * (10 - gained)
+    found = compare_scenarios(PairedCell(str(at), "", each) for at, each in enumerate(pairs))
+    assert found
+    return found
+
+
+def test_an_adjusted_difference_says_for_how_many_and_what_is_left_to_find() -> None:
+    found = adjusted({"a": difference(10), "b": difference(6), "c": difference(5)})
+    assert [found[name].p_value for name in "abc"] == pytest.approx([3 * 2**-9, 2 * 2**-5, 2**-4])
+    assert {each.smallest_p for each in found.values()} == {3 * 2**-9}
+    assert {each.comparisons for each in found.values()} == {3}
+    assert adjusted({}) == {}
+    assert adjusted({"a": difference(6)}) == {"a": difference(6)}
 
 
 def test_what_is_no_probability_is_named() -> None:
@@ -48,7 +68,8 @@ def test_candidates_with_the_same_tasks_are_tied_by_their_pairs() -> None:
 
 def test_trials_of_a_scenario_are_one_piece_of_evidence() -> None:
     runs = {"raw": passing(1, 2, 3), "production": passing()}
-    assert paired_ties(runs, cluster=lambda task: task[0]).p_values == {("raw", "production"): 0.25}
+    found = paired_ties(runs, cell=lambda task: (str(task[0]), ""))
+    assert found.p_values == {("raw", "production"): 0.25}
     assert paired_ties(runs).p_values["raw", "production"] < 0.001
 
 

@@ -14,7 +14,8 @@ from tests.servers.chat_server import replying, serving
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results, write_atomically
-from toolreel.evals._summary.comparison import compare, read_sides
+from toolreel.evals._summary.comparison import compare
+from toolreel.evals._summary.comparison_sides import read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.run_files_in_reference_format import write_run_files
 from toolreel.evals._summary.summary_files import write_summaries
@@ -103,8 +104,7 @@ def test_rates_have_intervals_and_repeated_trials_their_denominators(tmp_path: P
         "transport.rate_limit": 1,
     }
     assert tree["figures"]["notes"] == [
-        "strategies are compared on 3 groups of runs (models by scenarios); "
-        "with fewer than 6, no difference is significant"
+        "strategies are compared on 3 scenarios; with fewer than 6, no difference is significant"
     ]
 
 
@@ -144,8 +144,15 @@ def test_models_with_several_profiles_are_candidates_with_each(tmp_path: Path) -
     assert [*tree["figures"]["models"]] == ["scripted:good", f"{model}:default", f"{model}:qwen_recommended"]
 
 
-def test_models_that_differ_on_enough_cells_are_told_apart(tmp_path: Path) -> None:
-    names = ("happy_path", "missing_workspace_id", "type_error_recovery", "long_arguments_guard")
+@pytest.mark.parametrize(("scenarios", "sets"), [(6, [["a/good"], ["a/bad"]]), (5, [["a/good", "a/bad"]])])
+def test_models_that_differ_on_enough_scenarios_are_told_apart(
+    tmp_path: Path, scenarios: int, sets: list[list[str]]
+) -> None:
+    """Strategies of one model are alike on a scenario, so that two of them are no two scenarios."""
+    names = (
+        *("happy_path", "missing_workspace_id", "type_error_recovery", "long_arguments_guard"),
+        *("happy_path_parallel", "partial_success_failure"),
+    )[:scenarios]
     plan = plan_with("a/good", "a/bad", strategies=["raw", "production"], scenarios=[*names])
     records = [
         one
@@ -155,7 +162,7 @@ def test_models_that_differ_on_enough_cells_are_told_apart(tmp_path: Path) -> No
         for one in runs(way, how, name, model=model)
     ]
     tree, _ = summed(recorded(tmp_path, plan, records))
-    assert tree["figures"]["model_ties"]["sets"] == [["a/good"], ["a/bad"]]
+    assert tree["figures"]["model_ties"]["sets"] == sets
 
 
 def test_a_cell_that_was_stopped_by_the_plan_lacks_nothing(tmp_path: Path) -> None:
@@ -176,18 +183,19 @@ def test_gates_pass_fail_or_stay_undecided(tmp_path: Path) -> None:
         {"metric": "lower_bound", "strategy": "raw", "at_least": 0.85},
         {"metric": "rate", "scenario": "chat_only", "at_least": 0.5},
         {"no_regression_of": "production", "against": "raw"},
-        {"no_regression_of": "raw", "against": "production", "margin": 0.02},
+        {"no_regression_of": "production", "against": "raw", "about": "these-scenarios"},
+        {"no_regression_of": "raw", "against": "production", "margin": 0.9, "about": "these-scenarios"},
     ]
     plan = plan_with(
         *(CELL.model,),
         strategies=["raw", "production"],
         scenarios=["simple"],
-        trials=2,
+        trials=5,
         tables={"gate": gates},
     )
-    records = [*runs("raw", "pf"), *runs("production", "pp"), *runs("raw", "pp", "chat_only")]
+    records = [*runs("raw", "pppff"), *runs("production", "ppppp"), *runs("raw", "ppppp", "chat_only")]
     standings = [one.standing for one in results(recorded(tmp_path, plan, records))]
-    assert standings == ["passed", "failed", "undecided", "passed", "failed"]
+    assert standings == ["passed", "failed", "undecided", "undecided", "passed", "passed"]
 
 
 def test_a_gate_about_what_is_not_in_the_plan_is_a_mistake(tmp_path: Path) -> None:
@@ -202,7 +210,7 @@ def test_runs_that_a_comparison_does_not_need_leave_its_gates_decided(tmp_path: 
         "adaptive": {"until": "decided", "looks": [8, 12]},
         "gate": [
             {"metric": "rate", "strategy": "production", "at_least": 0.9},
-            {"no_regression_of": "production", "against": "raw"},
+            {"no_regression_of": "production", "against": "raw", "about": "these-scenarios"},
         ],
     }
     plan = plan_with(

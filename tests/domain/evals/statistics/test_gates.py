@@ -8,6 +8,7 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
+from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,
@@ -22,6 +23,7 @@ from toolreel_core.evals._statistics.gates import (
     gate_from,
     overall_standing,
 )
+from toolreel_core.evals._statistics.interval import Interval
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,18 @@ from toolreel_core.evals._statistics.gates import (
         (
             {"no_regression_of": "production", "against": "raw", "margin": 0.02},
             NoWorseThan("production", "raw", 0.02),
+        ),
+        (
+            {"no_regression_of": "production", "against": "raw", "about": "these-scenarios"},
+            NoRegression("production", "raw", 0.05, "these-scenarios"),
+        ),
+        (
+            {"no_regression_of": "production", "against": "raw", "margin": 0.02, "about": "these-scenarios"},
+            NoWorseThan("production", "raw", 0.02, "these-scenarios"),
+        ),
+        (
+            {"no_regression_of": "production", "against": "raw", "about": "scenarios-such-as-these"},
+            NoRegression("production", "raw"),
         ),
     ],
 )
@@ -74,6 +88,10 @@ def test_a_plan_says_its_gates(values: dict[str, Any], gate: Gate) -> None:
             {"no_regression_of": "a", "against": "b", "alpha": 5},
             "gate.alpha: expected a number between 0 and 1, got 5",
         ),
+        (
+            {"no_regression_of": "a", "against": "b", "about": "these"},
+            "gate.about: expected one of scenarios-such-as-these, these-scenarios, got 'these'",
+        ),
     ],
 )
 def test_what_is_no_gate_is_told_at_its_place(values: dict[str, Any], told: str) -> None:
@@ -90,7 +108,29 @@ def test_a_figure_is_of_a_group_of_runs() -> None:
 
 
 PRODUCTION = Figures({"lower_bound": 0.8372, "p95_ms": 9000, "cost": None}, strategy="production")
-WORSE = StrategyComparison("production", "baseline", difference=-0.05, low=-0.09, p_value=0.004)
+
+
+def such(difference: float, low: float, p_value: float, **changes: Any) -> Difference:  # noqa: ANN401 - fields of any type
+    """What 200 scenarios say about others such as these."""
+    found = Difference(
+        about="scenarios-such-as-these",
+        difference=difference,
+        interval=Interval(low, difference + (difference - low), 0.95, "made up"),
+        p_value=p_value,
+        smallest_p=2.0**-199,
+        test="made up",
+        scenarios=200,
+        runs=2000,
+    )
+    return replace(found, **changes)
+
+
+def these(difference: float, low: float, p_value: float, **changes: Any) -> Difference:  # noqa: ANN401 - fields of any type
+    """What the same scenarios say about themselves."""
+    return such(difference, low, p_value, **{"about": "these-scenarios", "smallest_p": 0.0, **changes})
+
+
+WORSE = StrategyComparison("production", "baseline", such(-0.05, -0.09, 0.004))
 MEASURED = Measurements((Figures({"rate": 0.9}), PRODUCTION), (WORSE,))
 
 
@@ -98,12 +138,10 @@ def at_least(limit: float, metric: str = "lower_bound") -> Threshold:
     return Threshold(metric, "at_least", limit, strategy="production")
 
 
-def comparing(
-    difference: float | None, low: float | None, p_value: float | None, missing: int = 0
-) -> Measurements:
-    return Measurements(
-        comparisons=(StrategyComparison("production", "baseline", difference, low, p_value, missing),)
-    )
+def comparing(*found: Difference, missing: int = 0) -> Measurements:
+    sample = next((one for one in found if one.about == "scenarios-such-as-these"), None)
+    narrow = next((one for one in found if one.about == "these-scenarios"), None)
+    return Measurements(comparisons=(StrategyComparison("production", "baseline", sample, narrow, missing),))
 
 
 TEST, MARGIN = NoRegression("production", "baseline"), NoWorseThan("production", "baseline", 0.02)
@@ -130,11 +168,15 @@ def test_a_figure_is_held_against_its_limit(gate: Gate, standing: Standing, sent
 @pytest.mark.parametrize(
     ("measured", "standing"),
     [
-        (comparing(-0.05, -0.09, 0.05), "failed"),
-        (comparing(-0.05, -0.12, 0.06), "passed"),
-        (comparing(0.05, 0.01, 0.004), "passed"),
-        (comparing(None, None, None), "undecided"),
-        (comparing(-0.05, -0.09, 0.004, missing=1), "undecided"),
+        (comparing(such(-0.05, -0.09, 0.05)), "failed"),
+        (comparing(such(-0.05, -0.12, 0.06)), "passed"),
+        (comparing(such(0.05, 0.01, 0.004)), "passed"),
+        (comparing(), "undecided"),
+        (comparing(such(-0.05, -0.09, 0.004), missing=1), "undecided"),
+        (comparing(such(-0.05, -0.12, 0.06), these(-0.05, -0.12, 0.06)), "passed"),
+        (comparing(such(0.05, -0.12, 0.06), these(0.05, 0.01, 0.01)), "passed"),
+        (comparing(these(-0.05, -0.09, 0.004)), "failed"),
+        (comparing(these(-0.05, -0.09, 0.4)), "passed"),
     ],
 )
 def test_a_test_fails_only_what_is_worse_and_significantly_so(
@@ -143,30 +185,112 @@ def test_a_test_fails_only_what_is_worse_and_significantly_so(
     assert check_gate(TEST, measured).standing == standing
 
 
+def test_a_loss_that_is_no_accident_of_trials_never_passes() -> None:
+    """One of 20 scenarios broke: no finding about others, but nothing to be silent about."""
+    found = comparing(such(-0.05, -0.21, 1.0), these(-0.05, -0.06, 0.0000001))
+    judged = check_gate(TEST, found)
+    assert judged.standing == "undecided"
+    assert judged.sentence == (
+        "production must not be significantly worse than baseline: the difference is -5 points, p = 1 for "
+        "scenarios such as these, and the level is 0.05. On these scenarios alone "
+        '("these-scenarios") the difference is -5 points, p < 0.001.'
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            such(-1.0, -1.0, 0.125, smallest_p=0.125, scenarios=4),
+            "with 4 scenarios no difference can reach 0.05; 6 or more can",
+        ),
+        (
+            such(-1.0, -1.0, 0.1, smallest_p=0.09375, scenarios=6, comparisons=3),
+            "with 6 scenarios no difference of 3 comparisons can reach 0.05; 7 or more can",
+        ),
+        (
+            such(-1.0, -1.0, 0.1, smallest_p=0.09375, models=6, comparisons=3),
+            "with 6 models no difference of 3 comparisons can reach 0.05; 7 or more can",
+        ),
+        (
+            these(-1.0, -1.0, 0.1, smallest_p=0.1, scenarios=1, runs=3),
+            "with 3 runs on 1 scenario no difference can reach 0.05; more trials can",
+        ),
+        (
+            these(-1.0, -1.0, 0.1, smallest_p=0.1, scenarios=2, runs=4),
+            "with 4 runs on 2 scenarios no difference can reach 0.05; more trials can",
+        ),
+    ],
+)
+def test_a_test_that_cannot_find_anything_is_undecided(found: Difference, told: str) -> None:
+    judged = check_gate(replace(TEST, about=found.about), comparing(found))
+    assert judged.standing == "undecided"
+    assert judged.sentence == f"production must not be significantly worse than baseline, and {told}."
+
+
+def test_where_too_few_scenarios_say_nothing_the_sentence_has_what_these_say() -> None:
+    found = comparing(
+        such(-1.0, -1.0, 0.125, smallest_p=0.125, scenarios=4), these(-1.0, -1.0, 5e-45, scenarios=4)
+    )
+    assert check_gate(TEST, found).sentence.endswith(
+        "6 or more can. On these scenarios alone "
+        '("these-scenarios") the difference is -100 points, p < 0.001.'
+    )
+    assert check_gate(replace(TEST, about="these-scenarios"), found).standing == "failed"
+
+
 @pytest.mark.parametrize(
     ("measured", "standing"),
     [
-        (comparing(0.01, -0.02, 0.4), "passed"),
-        (comparing(0.01, -0.03, 0.4), "failed"),
-        (comparing(None, None, None), "undecided"),
-        (comparing(0.01, -0.02, 0.4, missing=3), "undecided"),
+        (comparing(such(0.01, -0.02, 0.4)), "passed"),
+        (comparing(such(0.01, -0.03, 0.4)), "failed"),
+        (comparing(), "undecided"),
+        (comparing(such(0.01, -0.02, 0.4), missing=3), "undecided"),
+        (comparing(such(0.01, -0.03, 0.4, scenarios=182)), "undecided"),
+        (comparing(such(0.01, -0.02, 0.4, scenarios=6)), "passed"),
+        (comparing(such(-0.5, -0.6, 0.01, scenarios=20)), "failed"),
+        (comparing(these(0.01, -0.03, 0.4)), "failed"),
+        (comparing(these(0.01, -0.03, 0.4, runs=188)), "undecided"),
     ],
 )
 def test_a_margin_asks_for_the_end_of_the_interval(measured: Measurements, standing: Standing) -> None:
     assert check_gate(MARGIN, measured).standing == standing
 
 
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            such(0.0, -0.17, 1.0, scenarios=20),
+            "it takes 183 scenarios to show so little, of which there are 20",
+        ),
+        (such(0.0, -0.17, 1.0, models=9), "it takes 183 models to show so little, of which there are 9"),
+        (
+            these(0.0, -0.17, 1.0, runs=20),
+            "it takes 189 runs to show so little, of which there are 20",
+        ),
+    ],
+)
+def test_a_margin_says_what_it_takes(found: Difference, told: str) -> None:
+    judged = check_gate(replace(MARGIN, about=found.about), comparing(found))
+    assert judged.standing == "undecided"
+    assert judged.sentence.endswith(f", and {told}.")
+
+
 def test_the_sentences_say_what_was_found() -> None:
     assert check_gate(TEST, MEASURED).sentence == (
-        "production must not be significantly worse than baseline: the difference is -5 points, p = 0.004, "
-        "and the level is 0.05."
+        "production must not be significantly worse than baseline: the difference is -5 points, p = 0.004 "
+        "for scenarios such as these, and the level is 0.05."
     )
-    assert check_gate(MARGIN, comparing(0.01, -0.03, 0.4, missing=2)).sentence == (
+    assert check_gate(MARGIN, comparing(such(0.01, -0.03, 0.4), missing=2)).sentence == (
         "production must be shown to be at most 2 points worse than baseline: the interval of the difference "
-        "begins at -3 points, but 2 runs are missing."
+        "is -3 points to 5 points for scenarios such as these, but 2 runs are missing."
     )
-    assert check_gate(TEST, comparing(None, None, None)).sentence == (
+    assert check_gate(TEST, comparing()).sentence == (
         "production must not be significantly worse than baseline, and nothing compares them."
+    )
+    assert check_gate(MARGIN, comparing()).sentence == (
+        "production must be shown to be at most 2 points worse than baseline, and nothing compares them."
     )
 
 

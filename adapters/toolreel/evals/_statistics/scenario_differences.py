@@ -1,0 +1,74 @@
+"""Compare two sides for scenarios such as those that were run: the scenarios are a sample.
+
+Runs of one scenario are alike under every strategy and on every model, so that whatever is compared, the
+cluster is the scenario. With many models on both sides these are a sample as well, and a difference must
+hold for both: clusters by scenario, and clusters by model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Final
+
+from toolreel.evals._statistics.cluster_means import cluster_mean_bounds
+from toolreel.evals._statistics.significance_tests import flips_p
+from toolreel_core.evals._statistics.checked_numbers import inside
+from toolreel_core.evals._statistics.counts import Pairs, total_pairs
+from toolreel_core.evals._statistics.differences import Difference, PairedCell, smallest_flips_p
+from toolreel_core.evals._statistics.interval import Interval
+
+MANY_MODELS: Final = 6
+"""From so many on, the models are a sample too; of fewer, sign flips could never be significant."""
+
+
+def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> Difference | None:
+    """How the second side differs from the first on scenarios such as these; ``None`` without a pair.
+
+    The difference of a scenario is the mean over its pairs, the whole difference the mean over scenarios. If
+    neither side is better, the difference of each scenario could as well have had the other sign, and the
+    test counts all combinations of signs. The interval is that of
+    :func:`~toolreel.evals._statistics.cluster_means.cluster_mean_bounds`, so that scenarios which agree leave
+    room for one that does not and was not run.
+
+    With six models or more, both are done by model as well, and the larger p-value and the wider
+    interval are taken.
+
+    >>> better, same = Pairs(1, 0, 4, 0), Pairs(5, 0, 0, 0)
+    >>> seen = [PairedCell(str(at), "", pairs) for at, pairs in enumerate([*[better] * 6, *[same] * 6])]
+    >>> compared = compare_scenarios(seen)
+    >>> print(f"{compared.difference:.2f} {compared.p_value} {compared.interval}")
+    0.40 0.03125 -3.2 to 75.7 %
+    """
+    inside("confidence", confidence)
+    given = [cell for cell in cells if cell.pairs.runs]
+    if not given:
+        return None
+    scenarios = _differences(given, lambda cell: cell.scenario)
+    models = _differences(given, lambda cell: cell.model)
+    both = [scenarios, models] if len(models) >= MANY_MODELS else [scenarios]
+    return Difference(
+        about="scenarios-such-as-these",
+        difference=float(sum(scenarios) / len(scenarios)),
+        interval=max((_interval(each, confidence) for each in both), key=lambda interval: interval.width),
+        p_value=max(map(flips_p, both)),
+        smallest_p=max(smallest_flips_p(len(each)) for each in both),
+        test="exact sign flips by scenario" + (" and by model" if len(both) > 1 else ""),
+        scenarios=len(scenarios),
+        models=len(models) if len(both) > 1 else 0,
+        runs=total_pairs(cell.pairs for cell in given).runs,
+    )
+
+
+def _differences(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], str]) -> Sequence[Fraction]:
+    clusters: dict[str, list[Pairs]] = {}
+    for cell in cells:
+        clusters.setdefault(cluster(cell), []).append(cell.pairs)
+    tables = map(total_pairs, clusters.values())
+    return [Fraction(table.gained - table.lost, table.runs) for table in tables]
+
+
+def _interval(differences: Sequence[Fraction], confidence: float) -> Interval:
+    shares = [float(difference + 1) / 2 for difference in differences]  # from -1..1 onto 0..1
+    low, high = cluster_mean_bounds(shares, 1 - confidence)
+    return Interval(2 * low - 1, 2 * high - 1, confidence, "Gaffke's mean of clusters")

@@ -1,0 +1,107 @@
+"""How two sides differ, and what it takes to say anything about it.
+
+There are two kinds of statement, and a difference says of which kind it is:
+
+- ``scenarios-such-as-these``: the scenarios are a sample, and each counts once, however often it was run.
+  Take it to know whether a strategy or a model is better.
+- ``these-scenarios``: the scenarios are all there is, and only chance among their trials can mislead. Take it
+  if the scenarios are your product, or too few to be a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, comb, log, prod
+from typing import Final, Literal, TypeAlias
+
+from toolreel_core.evals._statistics.counts import Pairs
+from toolreel_core.evals._statistics.interval import Interval
+
+About: TypeAlias = Literal["scenarios-such-as-these", "these-scenarios"]
+
+_TAIL: Final = 0.025
+"""Of an interval at 95 %."""
+_SQUARED: Final = 3.8414588206941254
+"""The square of the normal distribution's quantile that leaves so much above it: 1.96 squared."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedCell:
+    """The trials of one scenario under one configuration on each of two sides."""
+
+    scenario: str
+    model: str
+    """Empty if the models are what is compared."""
+    pairs: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a second side differs from a first."""
+
+    about: About
+    difference: float
+    """The second's rate less the first's, -1 to 1."""
+    interval: Interval
+    """Of the difference."""
+    p_value: float
+    """Two-sided and exact; adjusted by Holm if ``comparisons`` is more than 1."""
+    smallest_p: float
+    """The least that ``p_value`` could be with so many scenarios, or with so many trials."""
+    test: str
+    scenarios: int
+    models: int = 0
+    """If the models are a sample too; 0 if not."""
+    runs: int = 0
+    """Of each side."""
+    comparisons: int = 1
+
+
+def smallest_flips_p(clusters: int) -> float:
+    """The least that a test by sign flips can give: all clusters have the same sign.
+
+    >>> smallest_flips_p(5), smallest_flips_p(6)
+    (0.0625, 0.03125)
+    """
+    return min(1.0, 2.0 ** (1 - clusters))
+
+
+def smallest_permutation_p(runs: Iterable[int]) -> float:
+    """The least that a test by permuted labels can give: one side passes all its runs, the other none.
+
+    >>> smallest_permutation_p([3]), smallest_permutation_p([3, 3])
+    (0.1, 0.005)
+
+    :param runs: of each side, by cell
+    """
+    return min(1.0, 2 / prod(comb(2 * many, many) for many in runs))
+
+
+def clusters_to_reach(level: float, comparisons: int = 1) -> int:
+    """How many clusters it takes for sign flips to be significant at all.
+
+    >>> clusters_to_reach(0.05), clusters_to_reach(0.05, comparisons=3)
+    (6, 7)
+    """
+    return next(many for many in range(1, 1_100) if comparisons * smallest_flips_p(many) <= level)
+
+
+def clusters_to_show(margin: float) -> int:
+    """How many clusters without any difference show that the second side is at most a margin worse.
+
+    Fewer leave too much room for a rare scenario that broke and was not run.
+
+    >>> clusters_to_show(0.02), clusters_to_show(0.1)
+    (183, 36)
+    """
+    return ceil(log(_TAIL) / log(1 - margin))
+
+
+def runs_to_show(margin: float) -> int:
+    """How many runs of each side show the same of these scenarios, if all of them pass.
+
+    >>> runs_to_show(0.02), runs_to_show(0.1)
+    (189, 35)
+    """
+    return ceil(_SQUARED * (1 - margin) / margin)
