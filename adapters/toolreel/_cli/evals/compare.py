@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from toolreel._cli.evals.table_output import (
+    FAILED,
     GATES_EPILOG,
     exit_code,
     judged_trees,
@@ -16,7 +17,8 @@ from toolreel._cli.evals.table_output import (
     write_files,
 )
 from toolreel._cli.output.console import err
-from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel_core._jsontext.canonical import Json
 
 _AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "language", "endpoint"))
 
@@ -43,6 +45,14 @@ _SHOWN = 20
     help="Compare two directories that have one value of this axis each, such as one model; repeatable.",
 )
 @click.option(
+    "--equivalence",
+    "margin",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="MARGIN",
+    help="Say whether the sides are equivalent: 0.05 is within 5 points, on these scenarios. Exits with 1 if "
+    "they are different, with 3 if it is undecided.",
+)
+@click.option(
     "--gate",
     "gates",
     multiple=True,
@@ -55,11 +65,12 @@ _SHOWN = 20
 @output_options
 @json_option
 @reporting
-def compare_command(
+def compare_command(  # noqa: PLR0913, PLR0917 - options of a command
     folder: Path,
     others: tuple[str, ...],
     axis: str | None,
     pairing: tuple[str, ...],
+    margin: float | None,
     gates: tuple[str, ...],
     markdown: Path | None,
     junit: Path | None,
@@ -76,34 +87,50 @@ def compare_command(
     toolreel eval compare one-model/ other-model/ --as model
     toolreel eval compare results/ --by strategy raw production --gate no-regression
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._drift.diverging_runs import diverged_pairs
+    from toolreel.evals._drift.tables import diverged_table, equivalence_tree
     from toolreel.evals._summary.comparison import compare
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
     from toolreel.evals._summary.comparison_sides import read_sides
     from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
     from toolreel.evals._tables.junit import gate_cases, match_cases
     from toolreel.evals._tables.summary_tables import gate_table
+    from toolreel_core.evals._statistics.equivalence import equivalence
 
     words = [GateOption.of(gate) for gate in gates]
     first, second = read_sides(folder, others, axis or "", pairing)
     comparison = compare(first.side, second.side, first.axis, *pairing)
     results = check_gate_options(words, comparison, second.figures)
     gated = [gate_table(results)] if results else []
-    lines = (*comparison_lines(comparison), *first.headers_beside(second))
+    whole = comparison.whole.these
+    equal = equivalence(whole, margin) if margin and whole else None
+    flipped = [match for match in comparison.matches.both if match.flip]
+    parted = diverged_pairs(flipped, first.results, second.results) if margin or axis == "endpoint" else ()
+    parting = [table for table in (diverged_table(parted, _SHOWN),) if table.rows]
+    shown = [f"equivalence, on these scenarios: {equal.sentence}"] if equal else []
+    lines = (*comparison_lines(comparison), *shown, *first.headers_beside(second))
     lacking = f"Incomplete (runs missing or void: {comparison.lacking})." if comparison.lacking else ""
     if not comparison.lacking and not comparison.complete and not comparison.unrelated:
         lacking = "Incomplete: too many runs are void and accepted for min_coverage."
     write_files(
         "Comparison of evaluations",
         (*lines, lacking),
-        [*comparison_tables(comparison), *gated],
+        [*comparison_tables(comparison), *parting, *gated],
         (("tasks", match_cases(comparison)), ("gates", gate_cases(results))),
         markdown=markdown,
         junit=junit,
     )
     if as_machine:
-        say({**comparison_tree(comparison), "gates": judged_trees(results)})
+        more: dict[str, Json] = {"equivalence": equivalence_tree(equal)} if margin else {}
+        more |= {"diverging": [pair.tree() for pair in parted]} if margin or axis == "endpoint" else {}
+        say({**comparison_tree(comparison), **more, "gates": judged_trees(results)})
     else:
-        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *gated])
+        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *parting, *gated])
         if lacking:
             err.print(lacking, style="yellow")
-    return exit_code(results, complete=comparison.complete)
+    code = exit_code(results, complete=comparison.complete)
+    if not margin or code == FAILED:
+        return code
+    if equal and equal.verdict == "different":
+        return FAILED
+    return code if equal and equal.verdict == "equivalent" else DRIFT
