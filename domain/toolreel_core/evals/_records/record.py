@@ -255,7 +255,7 @@ def _record_from(fields: _Fields) -> Record:
     fields.only("record", *_OF_CELL, "endpoint", *_OF_VERDICT, *_OF_RUN)
     return Record(
         key=fields.text("key"),
-        cell=Cell(*(fields.text(axis) for axis in _OF_CELL), endpoint=fields.text("endpoint", "")),
+        cell=Cell(**{axis: fields.text(axis) for axis in _OF_CELL}, endpoint=fields.text("endpoint", "")),
         trial=fields.count("trial"),
         version=fields.count("version"),
         configuration=canonical(_Fields.of(fields.json("configuration"), "configuration").tree),
