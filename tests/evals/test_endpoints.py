@@ -12,6 +12,8 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
+from tests.evals.directories import recorded
+from tests.evals.made import record
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
 from toolreel._cli.evals.compare import compare_command
@@ -21,7 +23,10 @@ from toolreel.evals._replay.replay import replays, rerun
 from toolreel.evals._runner.locations import server_of
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._store.results import Results, schema_of
+from toolreel.evals._summary.summary_files import summary_of
+from toolreel.evals._summary.summary_statistics import findings_of
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS as SCENARIOS_OF_ALL
 
 SCENARIOS: Final = ["happy_path", "no_tool_fits"]
 
@@ -83,9 +88,9 @@ def test_every_run_is_made_at_each_endpoint_under_the_name_that_the_model_has_th
     again = plan_of_header(results.header)
     assert again.tree() == plan.tree()
     assert [each.drift for each in replays(results, again)] == [""] * 8
-    for record in results.records():
-        assert rerun(record, again, tmp_path).run.outcome is not None
-        assert (tmp_path / record.cassette).is_file()
+    for each in results.records():
+        assert rerun(each, again, tmp_path).run.outcome is not None
+        assert (tmp_path / each.cassette).is_file()
 
 
 def test_worlds_are_the_same_at_every_endpoint_and_keys_are_not(one: Provider, other: Provider) -> None:
@@ -131,7 +136,7 @@ def test_a_slow_endpoint_does_not_slow_the_other(one: Provider, other: Provider,
     outcome = evaluated(at(one, other, void_retries=0), tmp_path)
     assert (outcome.made, outcome.void) == (8, 4)
     assert {tree["endpoint"] for tree in records(tmp_path).values() if tree["result"] == "void"} == {"other"}
-    order = [record.cell.endpoint for record in Results.open(tmp_path).records()]
+    order = [each.cell.endpoint for each in Results.open(tmp_path).records()]
     assert order == ["one", "other"] * 4
 
 
@@ -194,3 +199,23 @@ def test_no_credentials_of_a_url_are_recorded() -> None:
     hidden = replace(plan.endpoint, base_url="http://me:hunter2@a.test/v1?api_key=hunter2&region=eu")
     told = server_of(replace(plan, options=replace(plan.options, endpoint=hidden)), "")
     assert told == "http://a.test/v1?api_key=REDACTED&region=eu"
+
+
+def test_models_are_compared_at_every_endpoint_and_not_only_at_the_last(tmp_path: Path) -> None:
+    """One of two models fails at the first endpoint alone, in eight scenarios."""
+    names = [scenario.name for scenario in SCENARIOS_OF_ALL if not scenario.control][:8]
+    urls = {name: {"base_url": f"http://{name}.test"} for name in ("one", "two")}
+    tables: dict[str, Any] = {
+        "eval": {"add_models": ["good/model", "bad/model"], "scenarios": names},
+        "endpoints": urls,
+    }
+    plan = planned(None, tables, environ={})
+    runs = [
+        record("fail" if (cell.model, cell.endpoint) == ("bad/model", "one") else "pass", cell)
+        for cell in (sample.cell for sample in plan.samples())
+    ]
+    recorded(tmp_path, plan, runs)
+    results = Results.open(tmp_path)
+    assert len(results) == plan.count == 32
+    found = findings_of(summary_of(results, plan), plan)
+    assert found.model_ties.ties.sets == (("good/model",), ("bad/model",))

@@ -267,8 +267,8 @@ def _runs(
 def _pair(found: ReportContent, match: Match, transcripts: Mapping[str, Transcript]) -> _Pair:
     first, second = transcripts[match.first.key], transcripts[match.second.key]
     cell = match.first.cell
-    several = len(found.plan.languages) > 1
-    parts = (cell.model, cell.profile, cell.fallback, cell.language if several else "", cell.scenario)
+    language = cell.language if len(found.plan.languages) > 1 else ""
+    parts = (cell.model, cell.profile, cell.fallback, language, cell.endpoint, cell.scenario)
     label = f"{', '.join(filter(None, parts))}, trial {match.first.trial}"
     return _Pair(match, label, first, second, side_by_side(first, second))
 

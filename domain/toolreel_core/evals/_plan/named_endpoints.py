@@ -53,14 +53,6 @@ class NamedEndpoint:
             overrides_of(table.table("request_overrides")),
         )
 
-    def model_there(self, model: str) -> str:
-        """The name that a model has there.
-
-        >>> NamedEndpoint("b", Endpoint(), (("a/model", "model-fp8"),)).model_there("a/model")
-        'model-fp8'
-        """
-        return dict(self.models).get(model, model)
-
     def tree(self) -> dict[str, Json]:
         """The table that it is read from."""
         own: dict[str, Json] = {

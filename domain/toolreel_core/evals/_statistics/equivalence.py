@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
 from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.differences import Difference
@@ -45,6 +45,8 @@ class Equivalence:
             case "undecided":
                 decide = f"about {self.needed} pairs would decide, if the rates stay as they are"
                 return f"undecided: the difference is {found} from {self.runs} pairs; {decide}"
+            case _:
+                assert_never(self.verdict)
 
 
 def equivalence(found: Difference, margin: float) -> Equivalence:
