@@ -22,6 +22,7 @@ from time import perf_counter, process_time
 
 from toolreel import InstantClock, Ports, run
 from toolreel.evals import Results, evaluate, planned
+from toolreel.evals._runner.adaptive import required_trials
 from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import ExistingRuns, jobs_of
 from toolreel.evals._runner.plan_loader import plan_of_header
@@ -104,9 +105,8 @@ def summed(_trials: int, out: Path) -> int:
     """Its summary."""
     results = Results.open(out)
     plan = plan_of_header(results.header)
-    cells = [task.cell(scenario.name) for task in plan.tasks() for scenario in plan.scenarios]
     controls = [scenario.name for scenario in plan.scenarios if scenario.control]
-    return len(summarise(results.records(), cells, controls, plan.count).cells)
+    return len(summarise(results.records(), required_trials(plan, ()), controls).cells)
 
 
 PARTS: Mapping[str, Callable[[int, Path], int]] = {

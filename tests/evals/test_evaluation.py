@@ -14,11 +14,13 @@ import pytest
 
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL, Seen, evaluated, plan_of, records
-from toolreel._internal.errors import ResultsError
+from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Journal, Results
+from toolreel_core._errors import ConfigError
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.options import Budget
 
 
 @pytest.fixture
@@ -267,19 +269,46 @@ def test_a_budget_that_is_used_up_stops_an_evaluation(
     assert set(far.ended.values()) == {1}
 
 
-def test_an_evaluation_whose_cost_is_limited_stops_at_the_first_run_of_unknown_cost(
+def test_a_cap_on_a_cost_that_nobody_knows_is_refused_before_the_first_request(
     far: Provider, tmp_path: Path
 ) -> None:
-    plan = plan_of(far.url, budget={"max_cost": 100})
+    with pytest.raises(
+        EvalPlanError, match=r"budget\.max_cost: nobody knows what first/model, second/model will"
+    ):
+        plan_of(far.url, budget={"max_cost": 100})
+    free = plan_of(far.url)
+    capped = replace(free, options=replace(free.options, budget=Budget(max_cost=100)))
+    with pytest.raises(ConfigError, match=r"^budget\.max_cost: nobody knows"):
+        evaluated(capped, tmp_path)
+    assert far.came == 0
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_an_evaluation_whose_cost_is_limited_stops_at_the_first_reply_of_unknown_cost(
+    jobs: int, far: Provider, tmp_path: Path
+) -> None:
+    """Although its provider should report costs: this one does not."""
+    plan = plan_of(
+        far.url, eval={"jobs": jobs}, budget={"max_cost": 100}, endpoint={"provider": "openrouter"}
+    )
     outcome = evaluated(plan, tmp_path)
     assert re.fullmatch(
         r"the cost of \d+ requests is unknown; "
         r'give the model a price in \[prices\."MODEL"\], or leave out budget\.max_cost',
         outcome.stopped,
     )
-    assert 0 < outcome.made < 12
-    assert evaluated(plan, tmp_path).made == 0
-    assert evaluated(plan_of(far.url), tmp_path).complete
+    assert 1 <= far.came <= jobs, "what is under way at once, and no request after that"
+    found = [*records(tmp_path).values()]
+    assert 1 <= outcome.made == len(found) <= jobs
+    assert sum(len(tree["attempts"][0]["asked"]) for tree in found) == far.came
+    assert {tree["category"] for tree in found if tree["result"] == "void"} <= {"loop.budget"}
+    came = far.came
+    assert (evaluated(plan, tmp_path).made, far.came) == (0, came)
+
+
+def test_scripts_cost_nothing_so_a_cap_lets_them_run(tmp_path: Path) -> None:
+    outcome = evaluated(plan_of(budget={"max_cost": 0.01, "max_tokens": 1}), tmp_path)
+    assert (outcome.complete, outcome.stopped) == (True, "")
 
 
 def test_the_budget_of_one_run_makes_it_void(far: Provider, tmp_path: Path) -> None:

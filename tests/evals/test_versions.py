@@ -98,6 +98,7 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "fallback",
         "language",
         "scenario",
+        "endpoint",
         "digest",
         "loop",
         "final",
@@ -114,6 +115,7 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "attempts": [
             {
                 "ms": 1,
+                "base_url": "https://acme.test",
                 **verdict,
                 "asked": [{"turn": 1, "ms": 1, "status": 429, "cost": 0.5, **asked, **counts}],
             }

@@ -31,7 +31,7 @@ LOCAL: Final = ("first/model", "second/model")
 SCRIPTED: Final = ("scripted:good", "scripted:bad")
 
 
-def plan_of(url: str = "", **tables: Mapping[str, Json]) -> EvalPlan:
+def plan_of(url: str = "", **tables: Json) -> EvalPlan:
     """A plan of two models, one strategy, three scenarios and two trials.
 
     :param url: where the models are; without one, they are scripts
@@ -81,6 +81,7 @@ def evaluated(
     pauses: list[float] | None = None,
     cassettes: bool = True,
     accept_changes: bool = False,
+    accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
     """Make the runs of a plan that are missing; nobody waits for a provider to recover.
 
@@ -103,6 +104,7 @@ def evaluated(
             watching.stop,
             cassettes=cassettes,
             accept_changes=accept_changes,
+            accept_endpoint_change=accept_endpoint_change,
         )
 
 

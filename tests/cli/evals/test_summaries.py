@@ -437,3 +437,31 @@ def test_a_real_browser_shows_the_page_and_nothing_goes_out(tmp_path: Path) -> N
     assert '<button type="button">category</button>' in shown.stdout
     assert "Content Security Policy" not in shown.stderr
     assert "CONSOLE" not in shown.stderr
+
+
+def test_the_directory_can_come_from_the_variable_of_the_reference(
+    recovered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = told(summarize_command, recovered)
+    monkeypatch.setenv("OPENROUTER_REPORT_DIR", str(recovered))
+    assert told(summarize_command) == named
+    monkeypatch.setenv("OPENROUTER_REPORT_DIR", " ".strip())
+    assert said(summarize_command).exit_code == 2
+
+
+def test_surplus_runs_of_a_cell_hide_no_missing_ones_of_another(tmp_path: Path) -> None:
+    """Four runs are asked for, and four are there, but not the four that are asked for."""
+    gate = {"metric": "rate", "scenario": "partial_success_failure", "at_least": 0.1}
+    scenarios = ["happy_path", "partial_success_failure"]
+    plan = plan_with(cell().model, tables={"gate": [gate]}, strategies=["raw"], scenarios=scenarios, trials=2)
+    other = cell(scenario="partial_success_failure")
+    runs = [record(trial=trial) for trial in (1, 2, 3)]
+    folder = recorded(tmp_path / "results", plan, [*runs, record(at=other)])
+    summed = told(summarize_command, folder, code=3)
+    assert (summed["complete"], summed["missing"], summed["runs"]) == (False, 1, 4)
+    assert [gate["standing"] for gate in summed["gates"]] == ["undecided"]
+    # Nor do later trials of the same cell, and void runs that nobody asks for delay nothing.
+    late = recorded(tmp_path / "late", plan, [*runs, record(at=other), record(at=other, trial=5)])
+    assert told(summarize_command, late, code=3)["missing"] == 1
+    spare = [*runs, record(at=other), record(at=other, trial=2), record("void", other, 3)]
+    assert told(summarize_command, recorded(tmp_path / "spare", plan, spare))["complete"]

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from toolreel._cli.evals.table_output import (
+    FAILED,
     GATES_EPILOG,
     exit_code,
     judged_trees,
@@ -17,11 +18,12 @@ from toolreel._cli.evals.table_output import (
     write_junit,
 )
 from toolreel._cli.output.console import err
-from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json
 
-_AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "language"))
+_AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "language", "endpoint"))
 
 _SHOWN = 20
 """Flips of each kind that the console lists."""
@@ -44,6 +46,14 @@ _SHOWN = 20
     type=_AXES,
     multiple=True,
     help="Compare two directories that have one value of this axis each, such as one model; repeatable.",
+)
+@click.option(
+    "--equivalence",
+    "margin",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="MARGIN",
+    help="Say whether the sides are equivalent: 0.05 is within 5 points, on these scenarios. Exits with 1 if "
+    "they are different, with 3 if it is undecided.",
 )
 @click.option(
     "--gate",
@@ -70,6 +80,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     axis: str | None,
     pairing: tuple[str, ...],
     study: str | None,
+    margin: float | None,
     gates: tuple[str, ...],
     markdown: Path | None,
     junit: Path | None,
@@ -88,12 +99,15 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval compare results/ --by strategy raw production --gate no-regression
     toolreel eval compare results/ --with case-study
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._drift.diverging_runs import diverged_pairs
+    from toolreel.evals._drift.tables import diverged_table, equivalence_tree
     from toolreel.evals._summary.comparison import compare
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
     from toolreel.evals._summary.comparison_sides import read_sides
     from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
     from toolreel.evals._tables.junit import match_cases
     from toolreel.evals._tables.summary_tables import gate_table
+    from toolreel_core.evals._statistics.equivalence import equivalence
 
     if study:
         if others or axis or gates or junit:
@@ -104,22 +118,38 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     comparison = compare(first.side, second.side, first.axis, *pairing)
     results = check_gate_options(words, comparison, second.figures)
     gated = [gate_table(results)] if results else []
-    lines = (*comparison_lines(comparison), *first.headers_beside(second))
+    whole = comparison.whole.these
+    equal = equivalence(whole, margin) if margin and whole else None
+    flipped = [match for match in comparison.matches.both if match.flip]
+    parted = diverged_pairs(flipped, first.results, second.results) if margin or axis == "endpoint" else ()
+    parting = [table for table in (diverged_table(parted, _SHOWN),) if table.rows]
+    shown = [f"equivalence, on these scenarios: {equal.sentence}"] if equal else []
+    lines = (*comparison_lines(comparison), *shown, *first.headers_beside(second))
     lacking = f"Incomplete (runs missing or void: {comparison.lacking})." if comparison.lacking else ""
     if not comparison.lacking and not comparison.complete and not comparison.unrelated:
         lacking = "Incomplete: too many runs are void and accepted for min_coverage."
     write_files(
-        "Comparison of evaluations", (*lines, lacking), [*comparison_tables(comparison), *gated], markdown
+        "Comparison of evaluations",
+        (*lines, lacking),
+        [*comparison_tables(comparison), *parting, *gated],
+        markdown,
     )
     why_incomplete = lacking or comparison.unrelated
     write_junit(junit, match_cases(comparison), results, why_incomplete, all_cells=junit_cells)
     if as_machine:
-        say({**comparison_tree(comparison), "gates": judged_trees(results)})
+        more: dict[str, Json] = {"equivalence": equivalence_tree(equal)} if margin else {}
+        more |= {"diverging": [pair.tree() for pair in parted]} if margin or axis == "endpoint" else {}
+        say({**comparison_tree(comparison), **more, "gates": judged_trees(results)})
     else:
-        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *gated])
+        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *parting, *gated])
         if lacking:
             err.print(lacking, style="yellow")
-    return exit_code(results, complete=comparison.complete)
+    code = exit_code(results, complete=comparison.complete)
+    if not margin or code == FAILED:
+        return code
+    if equal and equal.verdict == "different":
+        return FAILED
+    return code if equal and equal.verdict == "equivalent" else DRIFT
 
 
 def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> int:

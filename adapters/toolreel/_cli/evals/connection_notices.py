@@ -20,7 +20,10 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
     """
     connection = connect(plan)
     withhold(connection.secrets)
-    for name in (connection.api_key_env or "", *(variable for _, variable in plan.endpoint.headers_env)):
+    ways = (connection, *connection.at_endpoints.values())
+    servers = (plan.endpoint_at(name) for name in plan.endpoints)
+    variables = (variable for server in servers for _, variable in server.headers_env)
+    for name in dict.fromkeys((*(way.api_key_env or "" for way in ways), *variables)):
         if notice := key_notice(name, os.environ.get(name, "")):
             err.print(notice, style="yellow")
     if _loses_presets(plan):
@@ -31,4 +34,5 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
 def _loses_presets(plan: EvalPlan) -> bool:
     """Whether a strategy takes its settings from a provider, and none is named."""
     asks = not all(map(kind_of, plan.models))
-    return asks and not plan.endpoint.provider and any(each.provider_defaults for each in plan.strategies)
+    unnamed = any(not plan.endpoint_at(name).provider for name in plan.endpoints)
+    return asks and unnamed and any(each.provider_defaults for each in plan.strategies)

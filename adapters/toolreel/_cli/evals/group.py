@@ -19,6 +19,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "minimise", "evals.minimise:minimise_command", "Find the smallest prompt and tools that still fail."
     ),
+    LazyCommand("drift", "evals.drift:drift_command", "Repeat an evaluation: is the endpoint what it was?"),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),

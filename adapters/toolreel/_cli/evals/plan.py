@@ -63,6 +63,7 @@ def _show_axes(plan: EvalPlan) -> None:
         (len(plan.strategies), "", "strategies"),
         (len(plan.fallbacks), "", "fallback profiles"),
         (len(plan.languages), "", "languages"),
+        (len(plan.endpoints), "", "endpoints"),
         (len(plan.scenarios), "", "scenarios"),
         (plan.trials, "", "trials"),
     )
@@ -74,14 +75,15 @@ def _show_axes(plan: EvalPlan) -> None:
         labelled(out, "fallbacks", ", ".join(plan.fallbacks))
     if plan.languages != ("off",):
         labelled(out, "languages", ", ".join(plan.languages))
-    labelled(out, "endpoint", _endpoint(plan))
+    for name in plan.endpoints:
+        labelled(out, f"at {name}" if name else "endpoint", _endpoint(plan, name))
     labelled(out, "plan", plan.digest[:_SHOWN])
 
 
-def _endpoint(plan: EvalPlan) -> str:
+def _endpoint(plan: EvalPlan, name: str) -> str:
     if all(map(kind_of, plan.models)):
         return "none: all models are scripted"
-    endpoint = plan.endpoint
+    endpoint = plan.endpoint_at(name)
     provider = endpoint.provider or "a provider of which nothing is known (--provider)"
     where = "" if endpoint.api_key_header.lower() == "authorization" else f" in {endpoint.api_key_header}"
     key = f"key from {endpoint.api_key_env}{where}" if endpoint.api_key_env else "without a key"

@@ -126,6 +126,7 @@ _FLAGS: Final = (
         "eval", "--min-coverage", "Minimum share of runs that are not void and accepted; 1 by default.", float
     ),
     _Flag("eval", "--seeds", "Send a different seed with each trial.", _SWITCH),
+    _Flag("eval", "--endpoints", "Which of the plan's [endpoints.NAME]: names, patterns.", "WORDS"),
     _Flag("endpoint", "--base-url", "An OpenAI-compatible server.", "URL"),
     _Flag("endpoint", "--api-prefix", "Appended to a URL without a version; empty for none.", "PATH"),
     _Flag("endpoint", "--api-key-env", "The variable that holds the API key.", "VAR"),

@@ -117,7 +117,8 @@ class EvaluationProgress:
 
     def _line(self, record: Record) -> str:
         cell, verdict = record.cell, record.verdict
-        names = ":".join(part for part in (cell.model, cell.profile, cell.strategy, cell.fallback) if part)
+        axes = (cell.model, cell.profile, cell.strategy, cell.fallback, cell.endpoint)
+        names = ":".join(filter(None, axes))
         language = "" if cell.language == "off" else f" {cell.language}"
         why = verdict.category + (f": {verdict.reasons[0]}" if verdict.reasons else "")
         sample = f"  {why[:_REASON_LENGTH]}{'…' if len(why) > _REASON_LENGTH else ''}" if why else ""

@@ -44,12 +44,23 @@ _KEY = 12
 @click.option(
     "--accept-changes", is_flag=True, help="Repeat runs whose configuration or scenario has changed."
 )
+@click.option(
+    "--accept-endpoint-change",
+    is_flag=True,
+    help="Continue although an endpoint has another URL than the runs in DIR.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
 @json_option
 @reporting
 def run_command(
-    plan: EvalPlan, folder: Path, no_cassettes: bool, accept_changes: bool, verbose: bool, as_machine: bool
+    plan: EvalPlan,
+    folder: Path,
+    no_cassettes: bool,
+    accept_changes: bool,
+    accept_endpoint_change: bool,
+    verbose: bool,
+    as_machine: bool,
 ) -> int:
     """Execute all runs of PLAN that are not in DIR yet, and store a record and a cassette of each.
 
@@ -65,6 +76,7 @@ def run_command(
             *(plan, folder, connection, None, progress, stop),
             cassettes=not no_cassettes,
             accept_changes=accept_changes,
+            accept_endpoint_change=accept_endpoint_change,
         )
     summed = _summed_up(folder, plan)
     if as_machine:

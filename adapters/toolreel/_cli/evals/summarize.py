@@ -23,7 +23,12 @@ from toolreel._internal.errors import ResultsError
 @click.command(
     "summarize", epilog=GATES_EPILOG, short_help="Sum an evaluation up, and judge the plan's gates."
 )
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument(
+    "folder",
+    metavar="[DIR]",
+    envvar="OPENROUTER_REPORT_DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+)
 @click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
 @output_options
 @json_option
@@ -34,9 +39,11 @@ def summarize_command(
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
-    DIR may be a directory of the reference harness; nothing is written there.
+    DIR may be a directory of the reference harness; nothing is written there. Without DIR, it is that of the
+    variable OPENROUTER_REPORT_DIR.
     """
     from toolreel.evals._runner.plan_loader import plan_of_header
+    from toolreel.evals._summary.plan_changes import plan_changes, with_lateness
     from toolreel.evals._summary.plan_gates import check_gates, gates_of
     from toolreel.evals._summary.reference_results import is_reference, opened_results
     from toolreel.evals._summary.run_files_in_reference_format import write_run_files
@@ -50,10 +57,11 @@ def summarize_command(
     results = click.get_current_context().with_resource(opened_results(folder))
     plan = plan_of_header(results.header)
     summary = write_summaries(results, plan)
-    gate_results = check_gates(gates_of(plan), summary, plan)
+    gate_results = with_lateness(check_gates(gates_of(plan), summary, plan), results.header)
     tables = [*summary_tables(summary, findings_of(summary, plan))]
     tables += [gate_table(gate_results)] if gate_results else []
-    lines = [*head_lines(summary, plan, results.header.created, str(folder)), *summary.warnings]
+    head = head_lines(summary, plan, results.header.created, str(folder))
+    lines = [*head, *plan_changes(results.header), *summary.warnings]
     incomplete = summary.incompleteness
     write_files("Evaluation of tool calls", (*lines[1:], incomplete), tables, markdown)
     write_junit(junit, cell_cases(summary), gate_results, incomplete, all_cells=junit_cells)

@@ -114,6 +114,8 @@ def _followed(
 
 def _at(plan: EvalPlan, base_url: str) -> EvalPlan:
     """A plan with another endpoint, if one is named."""
+    if base_url and plan.named_endpoints:
+        raise ResultsError("--base-url: the plan has several endpoints, each with its URL; leave it out")
     if not base_url:
         return plan
     return replace(plan, options=replace(plan.options, endpoint=replace(plan.endpoint, base_url=base_url)))

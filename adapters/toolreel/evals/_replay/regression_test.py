@@ -175,7 +175,8 @@ def promote(
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
-    recorded = Promoted(record, results.path, plan.endpoint.chat_url, job.retries, job.strict, without)
+    url = plan.endpoint_at(cell.endpoint).chat_url
+    recorded = Promoted(record, results.path, url, job.retries, job.strict, without)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):

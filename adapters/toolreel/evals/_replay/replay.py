@@ -65,7 +65,7 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
             yield Replayed(record, drift="another configuration: " + "; ".join(changed))
             continue
         try:
-            now = replay_record(job, record, results.path, plan.endpoint.chat_url)
+            now = replay_record(job, record, results.path, plan.endpoint_at(record.cell.endpoint).chat_url)
         except (ReplayMismatch, CassetteError) as error:
             yield Replayed(record, drift=str(error))
             continue
@@ -73,7 +73,9 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
 
 
 def replay_record(job: Job, record: Record, folder: Path, base_url: str) -> Record:
-    """The record that a run's cassette comes to now; times, which no replay has, are those of the record.
+    """The record that a run's cassette comes to now.
+
+    What no replay has is as the record says: times, and where the run was made.
 
     :param base_url: where the run was recorded
     :raises CassetteError: if there is no cassette, or it cannot be read or trusted
@@ -89,13 +91,13 @@ def _drift(record: Record, now: Record) -> str:
 
 
 def _timed(record: Record, measured: Record) -> Record:
-    """A record with the times of another, attempt by attempt and request by request."""
+    """A record with the times and servers of another, attempt by attempt and request by request."""
     attempts = [*record.attempts]
     for index, (attempt, then) in enumerate(zip(attempts, measured.attempts, strict=False)):
         asked = [*attempt.asked]
         for place, (request, before) in enumerate(zip(asked, then.asked, strict=False)):
             asked[place] = replace(request, ms=before.ms)
-        attempts[index] = replace(attempt, ms=then.ms, asked=tuple(asked))
+        attempts[index] = replace(attempt, ms=then.ms, asked=tuple(asked), base_url=then.base_url)
     return replace(record, attempts=tuple(attempts))
 
 
@@ -115,7 +117,8 @@ def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
     job = _job(record, plan)
-    with replay_context(folder, record.cassette, plan.endpoint.chat_url, job) as context:
+    base_url = plan.endpoint_at(record.cell.endpoint).chat_url
+    with replay_context(folder, record.cassette, base_url, job) as context:
         *_, last = [_made(job, context) for _ in record.attempts]
     return last
 
@@ -188,7 +191,7 @@ def _again(folder: Path, plan: EvalPlan, record: Record) -> Replayed:
     if job.scenario.version != record.version:
         versions = f"version {record.version} of its scenario, which is at version {job.scenario.version} now"
         return Replayed(record, drift=f"was run as {versions}")
-    now = replay_record(job, record, folder, plan.endpoint.chat_url)
+    now = replay_record(job, record, folder, plan.endpoint_at(record.cell.endpoint).chat_url)
     return Replayed(record, now, _drift(record, _judged_as(now, record)))
 
 

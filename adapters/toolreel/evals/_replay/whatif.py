@@ -189,8 +189,8 @@ def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict |
     if not record.cassette:
         return None, _NOT_RECORDED
     try:
-        job = recorded_job(plan, record)
-        return replay_record(job, record, results.path, plan.endpoint.chat_url).verdict, ""
+        job, url = recorded_job(plan, record), plan.endpoint_at(record.cell.endpoint).chat_url
+        return replay_record(job, record, results.path, url).verdict, ""
     except (ConfigError, ReplayMismatch) as error:
         return None, f"the run cannot be replayed: {str(error).splitlines()[0]}"
 
@@ -204,7 +204,9 @@ def _what_if(
     cell = replace(record.cell, strategy=strategy)
     sample = Sample(cell, record.trial, record.version, others.configuration(cell).digest)
     came = run_with_recorded_answers(
-        job_of(others, sample), Recording.load(results.path / record.cassette), others.endpoint.chat_url
+        job_of(others, sample),
+        Recording.load(results.path / record.cassette),
+        others.endpoint_at(cell.endpoint).chat_url,
     )
     now = came.record.verdict if came.record else None
     return replace(content, now=now, diverged=came.diverged, turn=came.turn)

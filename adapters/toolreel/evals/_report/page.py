@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Final
@@ -39,6 +39,8 @@ from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.cell_rates import common_trials
+from toolreel.evals._summary.plan_changes import gates_set_later, plan_changes
+from toolreel.evals._summary.plan_gates import gates_of
 from toolreel.evals._summary.run_pairs import Match
 from toolreel.evals._summary.summary_files import summary_of
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
@@ -128,6 +130,14 @@ class _Pair:
     side_by_side: SideBySide
 
 
+def _plan_notes(found: ReportContent) -> Iterator[str]:
+    """What was changed in the plan after the first run, and gates that were set then."""
+    header = found.results.header
+    yield from plan_changes(header)
+    if late := len(gates_set_later(header, gates_of(found.plan))):
+        yield f"Gates that were set after the runs: {late}."
+
+
 def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     """The whole page; the same results give the same page.
 
@@ -151,7 +161,7 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
         counts=found.summary.counts(),
         findings=found.findings,
         k=common_trials(found.findings.trials, found.findings.rule),
-        notes=[*found.findings.notes, *found.summary.warnings],
+        notes=[*_plan_notes(found), *found.findings.notes, *found.summary.warnings],
         usage=sum((task.usage for task in found.summary.tasks), start=Usage()),
         heat=found.heat,
         compared=found.compared,
@@ -261,8 +271,8 @@ def _runs(
 def _pair(found: ReportContent, match: Match, transcripts: Mapping[str, Transcript]) -> _Pair:
     first, second = transcripts[match.first.key], transcripts[match.second.key]
     cell = match.first.cell
-    several = len(found.plan.languages) > 1
-    parts = (cell.model, cell.profile, cell.fallback, cell.language if several else "", cell.scenario)
+    language = cell.language if len(found.plan.languages) > 1 else ""
+    parts = (cell.model, cell.profile, cell.fallback, language, cell.endpoint, cell.scenario)
     label = f"{', '.join(filter(None, parts))}, trial {match.first.trial}"
     return _Pair(match, label, first, second, side_by_side(first, second))
 

@@ -60,6 +60,7 @@ class Stopped:
         axes = ("model", "profile", "fallback", "language", "scenario")
         return {
             **{axis: getattr(cell, axis) for axis in axes},
+            **({"endpoint": cell.endpoint} if cell.endpoint else {}),
             "strategies": [each.strategy for each in self.cells],
             "trials": self.trials,
             "confidence": self.confidence,
@@ -204,12 +205,16 @@ def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
     return _course(plan, ended)
 
 
-def required_runs(plan: EvalPlan, records: Iterable[Record]) -> int:
-    """How many runs an evaluation has to have to be complete: what its rule spares is not missing.
+def required_trials(plan: EvalPlan, records: Iterable[Record]) -> dict[Cell, int]:
+    """How many trials each cell needs for an evaluation to be complete, in the order of the plan.
+
+    What its rule spares is not missing.
 
     :param records: of its journal; they are read only where the plan has a rule
     """
-    return plan.count - (course_of(plan, records).spared if rule_of(plan) else 0)
+    stops = course_of(plan, records).stops if rule_of(plan) else {}
+    cells = (task.cell(each.name) for task in plan.tasks() for each in plan.scenarios)
+    return {cell: stops[cell].trials if cell in stops else plan.trials for cell in cells}
 
 
 def stops_of(summary: Summary, plan: EvalPlan) -> dict[Cell, Stopped]:

@@ -7,7 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
 from importlib.metadata import version
@@ -16,7 +16,8 @@ from operator import or_
 from pathlib import Path
 
 from toolreel._driver.clocks import InstantClock, SystemClock
-from toolreel._driver.ports import Clock, Endpoint, Observer
+from toolreel._driver.ports import Clock, Observer
+from toolreel._driver.ports import Endpoint as EndpointPort
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
@@ -28,6 +29,7 @@ from toolreel.http._httpx_conversion import TIMEOUT
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http._request_headers import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
+from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
@@ -61,10 +63,18 @@ class Connection:
     api_key_header: str = AUTHORIZATION
     before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
     """Wraps the network for one run, such as with recorded answers."""
+    at_endpoints: Mapping[str, Connection] = field(default_factory=dict, repr=False)
+    """How to reach endpoints with names; clock, pauses, secrets and what goes before the network are those of
+    the connection that holds them."""
+
+    def at(self, endpoint: str) -> Connection:
+        """How to reach an endpoint, by its name."""
+        return self.at_endpoints.get(endpoint, self)
 
     def transport(self, job: Job) -> httpx.BaseTransport:
         """The transport of one run."""
-        return self.before_network(job, self.network) if self.before_network else self.network
+        network = self.at(job.sample.cell.endpoint).network
+        return self.before_network(job, network) if self.before_network else network
 
     def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
         """What sends the requests of one run."""
@@ -81,6 +91,8 @@ class Connection:
     def close(self) -> None:
         """Close the connections."""
         self.network.close()
+        for each in self.at_endpoints.values():
+            each.close()
 
 
 class RunRecorder:
@@ -105,11 +117,12 @@ class RunRecorder:
         if kind := kind_of(model):
             yield RunContext(ScriptedEndpoint(kind, job.scenario.name), connection.clock), lambda: ""
             return
-        shared = _SharedTransport(connection.transport(job), connection.headers)
+        server = connection.at(job.sample.cell.endpoint)
+        shared = _SharedTransport(connection.transport(job), server.headers)
         session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
-        with connection.endpoint(transport) as endpoint:
-            limited = RateLimitedEndpoint(endpoint, connection.limits.of(model))
+        with server.endpoint(transport) as endpoint:
+            limited = RateLimitedEndpoint(endpoint, server.limits.of(model))
             yield RunContext(limited, connection.clock, connection.pause), lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:
@@ -143,7 +156,7 @@ def replay_context(folder: Path, name: str, base_url: str, job: Job) -> Generato
         session.finish()
 
 
-def offline_context(endpoint: Endpoint, observe: Observer = lambda _: None) -> RunContext:
+def offline_context(endpoint: EndpointPort, observe: Observer = lambda _: None) -> RunContext:
     """The world of a run for which no time passes."""
     return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe)
 
@@ -177,14 +190,28 @@ def new_header(plan: EvalPlan, now: datetime) -> Header:
 
 
 def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connection:
-    """The way to a plan's endpoint, for as many threads as it has jobs.
+    """The way to a plan's endpoints, for as many threads as it has jobs.
 
     :param environ: environment that holds the key; by default that of this process
     :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
         scripts
     """
     environ = os.environ if environ is None else environ
-    endpoint, asks = plan.endpoint, not all(map(kind_of, plan.models))
+    first, *others = (_connect(plan, plan.endpoint_at(name), environ) for name in plan.endpoints)
+    if not plan.named_endpoints:
+        return first
+    ways = (first, *others)
+    secrets = reduce(or_, (dict(each.secrets) for each in ways))
+    return replace(
+        first,
+        secrets=secrets,
+        network=httpx.HTTPTransport(),
+        at_endpoints=dict(zip(plan.endpoints, ways, strict=True)),
+    )
+
+
+def _connect(plan: EvalPlan, endpoint: Endpoint, environ: Mapping[str, str]) -> Connection:
+    asks = not all(map(kind_of, plan.models))
     key_env = (endpoint.api_key_env or None) if asks else None
     variables = dict(endpoint.headers_env) if asks else {}
     credentials = header_values(variables, environ)

@@ -9,7 +9,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
 from typing import Final, Protocol, cast
@@ -17,66 +17,20 @@ from typing import Final, Protocol, cast
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
-from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._runner.locations import Location, by_endpoint, check_locations, located, location_of
+from toolreel.evals._runner.spending import CostGuard, Spent
+from toolreel.evals._runner.trial import Job
 from toolreel.evals._runner.worker_pool import WorkerPool
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.cost_cap import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Budget, Price
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.record import Record, SentRequest
+from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._runner.run_retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What all attempts of all runs have cost, void ones too."""
-
-    tokens: int = 0
-    """Of prompts and completions, as far as the provider counted them."""
-    cost: float = 0.0
-    """In the provider's currency: as reported, or else by the plan's prices."""
-    unpriced: int = 0
-    """Answered requests whose cost is neither."""
-
-    def after(self, record: Record, prices: Mapping[str, Price]) -> Spent:
-        """With one more run."""
-        asked = [each for attempt in record.attempts for each in attempt.asked]
-        price = prices.get(record.cell.model)
-        costs = [_cost(each, price) for each in asked if not each.failure]
-        return Spent(
-            self.tokens + sum(each.prompt_tokens + each.completion_tokens for each in asked),
-            self.cost + sum(cost or 0.0 for cost in costs),
-            self.unpriced + costs.count(None),
-        )
-
-    def over(self, budget: Budget, minutes: float) -> str:
-        """Which cap has been reached or cannot be kept, in words; empty if none.
-
-        :param minutes: since the evaluation began
-        """
-        if self.unpriced and budget.max_cost is not None:
-            remedy = 'give the model a price in [prices."MODEL"], or leave out budget.max_cost'
-            return f"the cost of {self.unpriced} requests is unknown; {remedy}"
-        caps = (
-            ("tokens", self.tokens, budget.max_tokens),
-            ("cost", self.cost, budget.max_cost),
-            ("minutes", minutes, budget.max_minutes),
-        )
-        for name, used, cap in caps:
-            if cap is not None and used >= cap:
-                return f"the budget is used up: {used:.6g} of {cap:g} {name}"
-        return ""
-
-
-def _cost(asked: SentRequest, price: Price | None) -> float | None:
-    if asked.cost is not None:
-        return asked.cost
-    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
-
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -96,6 +50,8 @@ class ExistingRuns:
     spent: Spent = field(default_factory=Spent)
     results: Mapping[str, Result] = field(default_factory=dict)
     """Results of the ended runs, by key."""
+    locations: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Where the ended runs of the plan were made: base URLs by the name of the endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +100,7 @@ class Watcher(Protocol):
         ...
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may choose
     plan: EvalPlan,
     out: Path | str,
     connection: Connection | None = None,
@@ -154,6 +110,7 @@ def evaluate(
     *,
     cassettes: bool = True,
     accept_changes: bool = False,
+    accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
 
@@ -162,9 +119,12 @@ def evaluate(
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
     :param accept_changes: whether to repeat runs whose configuration has changed
+    :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
+    :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
     """
+    check_cost_cap(plan)
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
@@ -174,13 +134,19 @@ def evaluate(
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
-        recorder = RunRecorder(opened, out if cassettes else None)
+        recorder, guard = (
+            RunRecorder(opened, out if cassettes else None),
+            CostGuard(plan.budget, prices, stop),
+        )
 
         def run_one(job: Job) -> Record:
             with recorder.context(job, cassette_name(job.sample)) as (context, saved):
-                return replace(run_job(job, context), cassette=saved())
+                record = located(guard.run(job, context), plan)
+                return replace(record, cassette=saved())
 
         found = existing_runs(out, plan, accept_changes=accept_changes)
+        if not accept_endpoint_change:
+            check_locations(out, found.locations, plan)
         journal.begin(header)
         if watcher:
             watcher.found(found)
@@ -222,7 +188,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
     required_runs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    results, others = dict[str, Verdict](), set[tuple[Cell, int]]()
+    results, others, locations = dict[str, Verdict](), set[tuple[Cell, int]](), dict[str, Location]()
     changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), dict(plan.options.prices)
     for record in all_records(out):
         spent = spent.after(record, prices)
@@ -232,6 +198,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
             others.add(run)
         elif sample.key == record.key:
             results[sample.key] = record.verdict
+            locations[sample.key] = location_of(record)
             changed.pop(run, None)
         else:
             changed[run] = record
@@ -246,7 +213,8 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
         if verdict.result != "void" or accepts.includes(verdict.result, verdict.category)
     }
     accepted, void = sum(result == "void" for result in ended.values()), len(results) - len(ended)
-    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, ended)
+    there = by_endpoint(locations[key] for key in ended)
+    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, ended, there)
 
 
 def cassette_name(sample: Sample) -> str:
@@ -257,7 +225,8 @@ def cassette_name(sample: Sample) -> str:
     """
     cell = sample.cell
     last = "__".join((cell.scenario, cell.profile, cell.fallback, cell.language, f"{sample.trial:02}"))
-    parts = (cell.model, cell.strategy, f"{last}__{sample.key[:8]}")
+    where = [cell.endpoint] if cell.endpoint else []
+    parts = (cell.model, cell.strategy, *where, f"{last}__{sample.key[:8]}")
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
 
 
@@ -293,8 +262,11 @@ def _rules(plan: EvalPlan) -> tuple[Retries, bool]:
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:
-    """All samples, taken from each model in turn, so that none has to wait for the others."""
-    for of_each in zip_longest(*(plan.samples(model) for model in plan.models)):
+    """All samples, taken from each model at each endpoint in turn.
+
+    None has to wait for the others, and what is compared between endpoints is run at nearly the same time.
+    """
+    for of_each in zip_longest(*(plan.samples(*one) for one in product(plan.models, plan.endpoints))):
         yield from filter(None, of_each)
 
 

@@ -20,6 +20,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
 from toolreel_core._plan.presets.collection import Presets
+from toolreel_core.evals._plan.cost_cap import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
@@ -91,7 +92,9 @@ def _plan(options: Options, presets: Presets) -> EvalPlan:
     except PlaceError as error:
         raise PlaceError(("catalogue", *error.place), error.what) from None
     _check_rules(options)
-    return EvalPlan(options, whole, scenarios, languages)
+    plan = EvalPlan(options, whole, scenarios, languages)
+    check_cost_cap(plan)
+    return plan
 
 
 def _check_rules(options: Options) -> None:

@@ -27,8 +27,9 @@ from toolreel._internal.errors import ResultsError
 from toolreel._journal.lock import taken
 from toolreel._journal.migrations import Versions
 from toolreel._secrets.scanned_texts import leaks_at, line_texts
+from toolreel.evals._store.plan_history import EarlierPlan, earlier_plans
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core.evals._records.record import VERSION, Record, record_line, record_of
 from toolreel_core.evals._verdicts.verdict import Verdict
 
@@ -52,9 +53,27 @@ class Header:
     """The version of the categories."""
     version: int = VERSION
     """Of the form of header and records."""
+    since: str = ""
+    """Since when the plan is as it is; empty: since it was begun."""
+    earlier: tuple[EarlierPlan, ...] = ()
+    """The plans before, oldest first."""
+
+    def gone_on_with(self, later: Header, records: int) -> Header:
+        """The header of an evaluation that goes on; it keeps its beginning, and a plan that gives way.
+
+        :param records: lines that its journal has
+        """
+        if canonical(self.plan) == canonical(later.plan):
+            return replace(later, created=self.created, since=self.since, earlier=self.earlier)
+        before = EarlierPlan(self.plan, self.since or self.created, records)
+        return replace(later, created=self.created, since=later.created, earlier=(*self.earlier, before))
 
     def tree(self) -> Tree:
         """The header as it stands in its file."""
+        changed: Tree = {
+            "since": self.since,
+            "earlier_plans": [each.tree() for each in self.earlier],
+        }
         return {
             "toolreel_evaluation": self.version,
             "created": self.created,
@@ -62,6 +81,7 @@ class Header:
             "catalogue": self.catalogue,
             "taxonomy": self.taxonomy,
             "plan": self.plan,
+            **(changed if self.earlier else {}),
         }
 
 
@@ -88,6 +108,8 @@ def read_header(path: Path, versions: Versions[Tree] = HEADERS) -> Header:
             versions={str(name): str(version) for name, version in _object(tree, "versions").items()},
             catalogue=str(tree["catalogue"]),
             taxonomy=int(tree["taxonomy"]),
+            since=str(tree.get("since", "")),
+            earlier=earlier_plans(tree.get("earlier_plans", [])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ResultsError(f"{path}: {error} is missing or wrong; restore the file") from None
@@ -211,6 +233,8 @@ class Journal:
         self._path = path / _JOURNAL
         self._secrets = known_secrets or {}
         self._harmless = set[str]()
+        self._lines = 0
+        """Those that there were when it was opened."""
         with _writing(self._path):
             path.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("a+b")
@@ -223,10 +247,10 @@ class Journal:
             self.begin(header)
 
     def begin(self, header: Header) -> None:
-        """Write what the evaluation goes on with; it keeps the time at which it was begun first."""
+        """Write what the evaluation goes on with; the time of its beginning and earlier plans are kept."""
         path = self._path.with_name(_HEADER)
-        before = read_header(path) if path.exists() else header
-        write_json(path, replace(header, created=before.created).tree())
+        whole = read_header(path).gone_on_with(header, self._lines) if path.exists() else header
+        write_json(path, whole.tree())
 
     def append(self, record: Record) -> Record:
         """Write the record of a run that has ended; when this returns, it is on the disk.
@@ -260,7 +284,9 @@ class Journal:
         end, last = 0, b""
         for line in self._file:
             last = line
-            end += len(line) if line.endswith(b"\n") else 0
+            if line.endswith(b"\n"):
+                end += len(line)
+                self._lines += 1
         if last and not last.endswith(b"\n"):
             with self._path.with_name(f"{self._path.name}.cut").open("ab") as cut:
                 cut.write(last + b"\n")

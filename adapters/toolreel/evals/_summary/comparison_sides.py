@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -88,7 +88,7 @@ class EvaluationSide:
         return configuration_differences(self._header(), other._header())
 
     def _header(self) -> JsonText:
-        return canonical({**self.results.header.tree(), "created": ""})
+        return canonical(replace(self.results.header, created="", since="", earlier=()).tree())
 
 
 def read_sides(

@@ -115,12 +115,16 @@ def lacking(cells: Iterable[Cell], summary: Summary, plan: EvalPlan) -> int:
 
 
 def _lacks(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
+    wanted = _wanted(summary, plan)
     there = {
-        cell.cell: sum(entry.result != "void" or summary.accepts(entry) for entry in cell.entries)
+        cell.cell: sum(
+            entry.result != "void" or summary.accepts(entry)
+            for entry in cell.entries
+            if entry.trial <= wanted(cell.cell)
+        )
         for cell in summary.cells
     }
-    wanted = _wanted(summary, plan)
-    return lambda cell: max(0, wanted(cell) - there.get(cell, 0))
+    return lambda cell: wanted(cell) - there.get(cell, 0)
 
 
 def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
@@ -171,13 +175,15 @@ def _compared(summary: Summary, plan: EvalPlan, strategy: str, against: str) -> 
 
     A void run that is accepted spoils none: its pair is not valid, and nobody waits for it.
     """
+    wanted = _wanted(summary, plan)
     matches = pair_runs(_entries(summary, against), _entries(summary, strategy), "strategy")
     there = Counter(
         match.second.cell
         for match in matches.both
-        if all(run.result != "void" or summary.accepts(run) for run in (match.first, match.second))
+        if match.second.trial <= min(wanted(match.first.cell), wanted(match.second.cell))
+        and all(run.result != "void" or summary.accepts(run) for run in (match.first, match.second))
     )
-    wanted, cells = _wanted(summary, plan), paired_cells(matches.both, "strategy")
+    cells = paired_cells(matches.both, "strategy")
     return StrategyComparison(
         strategy,
         against,

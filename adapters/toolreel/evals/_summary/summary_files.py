@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import cast
 
 from toolreel._secrets.urls import shown_url
-from toolreel.evals._runner.adaptive import required_runs
+from toolreel.evals._runner.adaptive import required_trials
 from toolreel.evals._statistics.intervals import Clustered
 from toolreel.evals._statistics.multiple_comparisons import TiesFound
 from toolreel.evals._store.results import Results, write_json
 from toolreel.evals._summary.cell_rates import cell_interval, cell_rate, over_clusters, task_rate
+from toolreel.evals._summary.plan_changes import earlier_digests
 from toolreel.evals._summary.summary_statistics import Findings, Total, findings_of
 from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell
@@ -140,6 +141,7 @@ def _of_cell(cell: CellSummary, findings: Findings) -> Tree:
         "interval": interval_tree(cell_interval(cell, findings.rule)),
         "categories": dict(cell.categories),
         "served": list(cell.served),
+        **({"servers": list(cell.servers)} if len(cell.servers) > 1 else {}),
         **decided,
     }
 
@@ -177,9 +179,9 @@ def summary_of(results: Results, plan: EvalPlan) -> Summary:
 
     Runs that its rule for stopping early has spared are not missing.
     """
-    order, controls = cells_of(plan), [each.name for each in WITH_CASE_STUDY if each.control]
-    asked = required_runs(plan, results.records())
-    return summarise(results.records(), order, controls, asked, plan.options.accepted_voids)
+    controls = [each.name for each in WITH_CASE_STUDY if each.control]
+    planned = required_trials(plan, results.records())
+    return summarise(results.records(), planned, controls, plan.options.accepted_voids)
 
 
 def summary_trees(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Tree]:
@@ -206,6 +208,7 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
     return {
         "ts": results.header.created,
         "base_url": shown_url(endpoint.base_url),
+        **_endpoints(plan),
         "api_prefix": endpoint.api_prefix,
         "http_adapter": "httpx",
         "language_policy_filter": list(options.languages),
@@ -239,8 +242,15 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         "scenarios": [scenario.name for scenario in plan.scenarios],
         "output_dir": results.path.resolve().name,
         "plan": plan.digest,
+        **earlier_digests(results.header),
         "versions": dict(results.header.versions),
     }
+
+
+def _endpoints(plan: EvalPlan) -> dict[str, Json]:
+    """Where the endpoints with names are; nothing where there are none."""
+    places: Tree = {each.name: shown_url(each.server.base_url) for each in plan.named_endpoints}
+    return {"endpoints": places} if places else {}
 
 
 def _reading_text(summary: Summary) -> list[Json]:

@@ -184,8 +184,7 @@ class _Task:
     def of(cls, entry: RunEntry, axis: Axis) -> _Task:
         about = task_of(entry, axis)
         if axis == "model":  # a candidate is a model with its profile
-            cell = entry.cell
-            about = (cell.scenario, cell.strategy, cell.fallback, cell.language, entry.trial)
+            about = task_of(entry, "model", "profile")
         return cls(about, scenario_and_model(entry, axis))
 
 

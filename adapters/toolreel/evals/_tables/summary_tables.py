@@ -71,7 +71,11 @@ def _options(plan: EvalPlan) -> Iterable[str]:
         ("fallback_profiles", plan.fallbacks if len(plan.fallbacks) > 1 else ()),
         ("tool_allowlist", options.tool_allowlist),
     )
-    yield f"base_url: {shown_url(endpoint.base_url)}"
+    if plan.named_endpoints:
+        places = (f"{each.name}={shown_url(each.server.base_url)}" for each in plan.named_endpoints)
+        yield f"endpoints: {', '.join(places)}"
+    else:
+        yield f"base_url: {shown_url(endpoint.base_url)}"
     for name, words in filters:
         if words:
             yield f"{name}: {','.join(words)}"
@@ -80,7 +84,9 @@ def _options(plan: EvalPlan) -> Iterable[str]:
 
 
 def _tasks(summary: Summary, rule: Rule | None) -> TextTable:
-    rows = tuple(_task(task, rule) for task in summary.tasks)
+    several = any(task.cell.endpoint for task in summary.tasks)
+    rows = tuple((*([task.cell.endpoint] if several else []), *_task(task, rule)) for task in summary.tasks)
+    head = (*(["endpoint"] if several else []), *_TASK_HEAD)
     of_tools, of_controls = (
         methods_of(found.interval for task in summary.tasks if (found := task_rate(task, rule, control=one)))
         for one in (False, True)
@@ -90,7 +96,7 @@ def _tasks(summary: Summary, rule: Rule | None) -> TextTable:
         *((f"tool_95%: {of_tools}",) if of_tools else ()),
         *((f"control_95%: {of_controls}",) if of_controls else ()),
     )
-    return TextTable("model profiles", _TASK_HEAD, rows, notes)
+    return TextTable("model profiles", head, rows, notes)
 
 
 def _task(task: TaskSummary, rule: Rule | None) -> tuple[str, ...]:

@@ -20,11 +20,14 @@ class Cell:
     language: str
     """The language policy: ``off``, or a language tag."""
     scenario: str
+    endpoint: str = ""
+    """The name of the endpoint; empty where the plan has one without a name."""
 
     @property
-    def task(self) -> tuple[str, str, str, str, str]:
+    def task(self) -> tuple[str, ...]:
         """The cell without its scenario: what one row of a table is about."""
-        return (self.model, self.profile, self.strategy, self.fallback, self.language)
+        task = (self.model, self.profile, self.strategy, self.fallback, self.language)
+        return (*task, self.endpoint) if self.endpoint else task
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +44,18 @@ class Sample:
 
     @property
     def key(self) -> str:
-        """SHA-256 of everything that determines the run; the endpoint and its options are left out."""
+        """SHA-256 of everything that determines the run; of its endpoint, only a name, if it has one."""
         cell = self.cell
         return chain(
             "sample",
             *(cell.model, cell.profile, cell.strategy, cell.fallback, cell.language, cell.scenario),
             *(str(self.version), self.configuration, str(self.trial)),
+            *(("endpoint", cell.endpoint) if cell.endpoint else ()),
         )
 
     @property
     def seed(self) -> str:
-        """The seed of the identifiers in its world, the same under all strategies and profiles.
+        """The seed of the identifiers in its world, the same under all strategies, profiles and endpoints.
 
         The runs of one trial therefore see the same conversation, and can be compared in pairs.
         """

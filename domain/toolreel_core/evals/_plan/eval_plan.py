@@ -7,8 +7,9 @@ many of them to keep in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Final, Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
@@ -30,6 +31,7 @@ from toolreel_core.evals._plan.filters import (
     select_models,
     select_profiles,
 )
+from toolreel_core.evals._plan.named_endpoints import NamedEndpoint, selected_endpoints
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 from toolreel_core.evals._plan.strategies import (
@@ -66,10 +68,13 @@ class Task:
     profile: str
     fallback: str
     language: str
+    endpoint: str = ""
 
     def cell(self, scenario: str) -> Cell:
         """The cell of one scenario."""
-        return Cell(self.model, self.profile, self.strategy, self.fallback, self.language, scenario)
+        return Cell(
+            *(self.model, self.profile, self.strategy, self.fallback, self.language, scenario), self.endpoint
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,10 @@ class EvalPlan:
     """Sampling profiles by model."""
     strategies: tuple[Strategy, ...] = field(init=False)
     fallbacks: tuple[str, ...] = field(init=False)
-    _layers: Layers = field(init=False, repr=False)
+    named_endpoints: tuple[NamedEndpoint, ...] = field(init=False)
+    """Where runs are made; empty: at the one endpoint without a name."""
+    _layers: Mapping[str, Layers] = field(init=False, repr=False)
+    """By the name of the endpoint."""
 
     def __post_init__(self) -> None:
         options = self.options
@@ -102,6 +110,11 @@ class EvalPlan:
         models = _at("models", lambda: select_models(self.presets, options.models, options.add_models))
         known = strategies_of(parse(options.own_strategies), self.presets)
         words = Filter(options.strategies or ("production",))
+        endpoints = _at("endpoints", lambda: selected_endpoints(options.named_endpoints, options.endpoints))
+        places: Sequence[tuple[str, ...]] = [("endpoints", each.name) for each in endpoints] or [
+            ("endpoint",)
+        ]
+        _check_spellings(endpoints, {*models, *(each.name for each in self.presets.models)})
         derived: Mapping[str, object] = {
             "models": models,
             "profiles": {
@@ -115,26 +128,33 @@ class EvalPlan:
             ),
             "fallbacks": FALLBACKS if options.fallback_matrix else (_BEST_EFFORT,),
             "scenarios": _usable(self.scenarios, options),
-            "_layers": self._build_layers(),
+            "named_endpoints": endpoints,
+            "_layers": {
+                each.name: self._build_layers(each, place)
+                for each, place in zip(
+                    endpoints or (NamedEndpoint("", options.endpoint),), places, strict=True
+                )
+            },
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    def _build_layers(self) -> Layers:
+    def _build_layers(self, endpoint: NamedEndpoint, place: tuple[str, ...]) -> Layers:
         options = self.options
-        provider = options.endpoint.provider
+        provider = endpoint.server.provider
         if provider and not self.presets.defaults(provider).names:
             what = unknown_name("provider", provider, self.presets.providers)
-            raise PlaceError(("endpoint", "provider"), what)
+            raise PlaceError((*place, "provider"), what)
         return Layers(
             self.presets,
             provider,
-            harness_preset(options),
+            harness_preset(options).merged(Preset(request_overrides=endpoint.request_overrides)),
             options.sampling,
             options.content_tag_fallback,
             options.tool_allowlist,
             options.seeds,
             Preset(config=exact_config(LoopConfig.of_record(object_of(self.defaults)))),
+            endpoint.models,
         )
 
     @property
@@ -150,21 +170,27 @@ class EvalPlan:
     @property
     def task_count(self) -> int:
         """How many tasks there are."""
-        return len(self.pairs) * len(self.strategies) * len(self.fallbacks) * len(self.languages)
+        axes = (self.pairs, self.strategies, self.fallbacks, self.languages, self.endpoints)
+        return prod(map(len, axes))
 
     def tasks(self) -> Iterator[Task]:
-        """The tasks: models, then strategies, profiles, fallback profiles and languages."""
+        """The tasks: models, then strategies, profiles, fallback profiles, languages and endpoints."""
         for model in self.models:
             for strategy in self.strategies:
                 for profile in self.profiles[model]:
                     for fallback in self.fallbacks:
                         for language in self.languages:
-                            yield Task(model, strategy.name, profile.name, fallback, language)
+                            for endpoint in self.endpoints:
+                                yield Task(model, strategy.name, profile.name, fallback, language, endpoint)
 
-    def samples(self, model: str = "") -> Iterator[Sample]:
-        """The runs: task by task, in each of them trial by trial, in each of them all scenarios."""
+    def samples(self, model: str = "", endpoint: str | None = None) -> Iterator[Sample]:
+        """The runs: task by task, in each of them trial by trial, in each of them all scenarios.
+
+        :param model: only those of this model
+        :param endpoint: only those at this endpoint, by its name
+        """
         for task in self.tasks():
-            if model and task.model != model:
+            if (model and task.model != model) or endpoint not in {None, task.endpoint}:
                 continue
             cells = [(task.cell(each.name), each.version) for each in self.scenarios]
             known = [(cell, version, self.configuration(cell).digest) for cell, version in cells]
@@ -177,8 +203,10 @@ class EvalPlan:
 
         :raises ConfigError: if the cell names something that is not in the plan
         """
+        if cell.endpoint not in self._layers:
+            raise ConfigError(unknown_name("endpoint", cell.endpoint, filter(None, self._layers)))
         return configuration_for(
-            self._layers,
+            self._layers[cell.endpoint],
             _named("strategy", cell.strategy, self.strategies),
             cell.model,
             self.presets.profile(cell.profile),
@@ -201,6 +229,7 @@ class EvalPlan:
             f"{chosen_by}{cell.profile}" if several else "",
             cell.strategy if len(self.strategies) > 1 else "",
             cell.fallback if len(self.fallbacks) > 1 else "",
+            cell.endpoint if len(self.endpoints) > 1 else "",
         )
         return ":".join((cell.model, *filter(None, parts)))
 
@@ -222,9 +251,24 @@ class EvalPlan:
         return self.options.jobs
 
     @property
+    def endpoints(self) -> tuple[str, ...]:
+        """The names of the endpoints; one empty name where the only one has none."""
+        return tuple(each.name for each in self.named_endpoints) or ("",)
+
+    @property
     def endpoint(self) -> Endpoint:
-        """Where requests go."""
-        return self.options.endpoint
+        """Where requests go, if there is one endpoint; else the first."""
+        return self.endpoint_at(self.endpoints[0])
+
+    def endpoint_at(self, name: str) -> Endpoint:
+        """Where requests of a cell go, by the name of its endpoint.
+
+        :raises ConfigError: if the plan has none of that name
+        """
+        known = {each.name: each.server for each in self.named_endpoints} or {"": self.options.endpoint}
+        if name not in known:
+            raise ConfigError(unknown_name("endpoint", name, filter(None, known)))
+        return known[name]
 
     @property
     def budget(self) -> Budget:
@@ -260,6 +304,7 @@ class EvalPlan:
             "fallbacks": [*self.fallbacks],
             "languages": [*self.languages],
             "scenarios": {each.name: each.version for each in self.scenarios},
+            **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
             "count": self.count,
             **({} if self.defaults == NOTHING else {"defaults": parse(self.defaults)}),
         }
@@ -296,10 +341,21 @@ def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario
     return controls
 
 
+def _check_spellings(endpoints: Iterable[NamedEndpoint], known: Collection[str]) -> None:
+    """Refuse another name for a model that there is not: it would change nothing."""
+    for endpoint in endpoints:
+        for model, _ in endpoint.models:
+            if model not in known:
+                place = ("endpoints", endpoint.name, "models", model)
+                raise PlaceError(place, unknown_name("model", model, known))
+
+
 def _at(key: str, find: Callable[[], _Found]) -> _Found:
     """The result of ``find``; an error names the filter that caused it."""
     try:
         return find()
+    except PlaceError:
+        raise
     except ConfigError as error:
         raise PlaceError(("eval", key), str(error)) from None
 

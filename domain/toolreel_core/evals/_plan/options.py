@@ -14,11 +14,11 @@ from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._plan.presets.preset import request_options
-from toolreel_core._plan.request import reserved_keys
 from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_categories, min_coverage
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import comma_separated
+from toolreel_core.evals._plan.named_endpoints import NamedEndpoint, named_endpoints, overrides_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ _MODES: Final[Mapping[str, ToolUseMode]] = {
 _OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", "headers", "headers_env")
 """Settings that must not be sent to another server."""
 _TABLES: Final = (
-    *("eval", "endpoint", "loop", "sampling", "request_overrides", "budget", "prices"),
+    *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
     *("gate", "adaptive", "strategy", "catalogue"),
 )
 
@@ -135,6 +135,8 @@ class Options:
     """Names and groups."""
     languages: tuple[str, ...] = ()
     """Language policies; none: ``off`` alone."""
+    endpoints: tuple[str, ...] = ()
+    """A filter of the endpoints with names; none: all of them."""
     language_strict: bool = False
     """Whether an answer in another language fails."""
     enforce_applicability: bool = True
@@ -166,6 +168,8 @@ class Options:
     seeds: bool = False
     """Whether each trial sends a seed of its own."""
     endpoint: Endpoint = field(default_factory=Endpoint)
+    """The one without a name, where there are no others."""
+    named_endpoints: tuple[NamedEndpoint, ...] = ()
     budget: Budget = field(default_factory=Budget)
     prices: tuple[tuple[str, Price], ...] = ()
     loop: JsonText = NOTHING
@@ -198,11 +202,12 @@ class Options:
         return cls(
             preset=size,
             endpoint=Endpoint.of(table.table("endpoint")),
+            named_endpoints=named_endpoints(table.values),
             budget=Budget.of(table.table("budget")),
             prices=prices_of(table.table("prices")),
             loop=table.table("loop").checked(LoopConfig.of).json(),
             sampling=request_options(table.table("sampling")),
-            request_overrides=_overrides(table.table("request_overrides")),
+            request_overrides=overrides_of(table.table("request_overrides")),
             gates=canonical([parse(Table.of(gate, "gate").json()) for gate in _list(table, "gate")]),
             adaptive=table.table("adaptive").json(),
             own_strategies=table.table("strategy").json(),
@@ -223,7 +228,7 @@ class Options:
                 for key in ("preset", *_KEYS)
                 if (value := getattr(self, key)) is not None and (key, value) not in _OMITTED
             },
-            "endpoint": self.endpoint.tree(),
+            **self._where(),
             "loop": parse(self.loop),
             "sampling": parse(self.sampling),
             "request_overrides": parse(self.request_overrides),
@@ -238,11 +243,17 @@ class Options:
             "catalogue": parse(self.catalogue),
         }
 
+    def _where(self) -> dict[str, Json]:
+        """Where requests go: the endpoints with names, or else the one without."""
+        named: dict[str, Json] = {each.name: each.tree() for each in self.named_endpoints}
+        return {"endpoints": named} if named else {"endpoint": self.endpoint.tree()}
+
 
 def layered(layers: Iterable[Tree]) -> Tree:
     """Merge several layers; later ones override earlier ones.
 
-    A layer that names another server starts a new endpoint, so that no key and no header is sent to it.
+    A layer that names another server starts a new endpoint, so that no key and no header is sent to it. One
+    with several endpoints takes the place of a single one.
 
     >>> layered([{"eval": {"trials": 2, "jobs": 4}}, {"eval": {"trials": 5}}])
     {'eval': {'trials': 5, 'jobs': 4}}
@@ -253,13 +264,15 @@ def layered(layers: Iterable[Tree]) -> Tree:
         if isinstance(endpoint, Mapping) and isinstance(given, Mapping) and "base_url" in given:
             kept = {key: value for key, value in endpoint.items() if key not in _OF_SERVER}
             whole = {**whole, "endpoint": kept}
+        if layer.get("endpoints"):
+            whole = {key: value for key, value in whole.items() if key != "endpoint"}
         whole = merged(whole, layer)
     return whole
 
 
 _WORDS: Final = (
     *("models", "add_models", "profiles", "strategies", "scenarios", "languages", "tool_allowlist"),
-    "accept_void",
+    *("accept_void", "endpoints"),
 )
 _SWITCHES: Final = (
     *("language_strict", "enforce_applicability", "content_tag_fallback", "fallback_matrix"),
@@ -271,7 +284,10 @@ _COUNTS: Final[Mapping[str, int]] = {
 }
 """Options that are counts, and the least value of each."""
 _KEYS: Final = (*_WORDS, *_SWITCHES, *_COUNTS, "tool_use_mode", "tool_failure_policy", "min_coverage")
-_OMITTED: Final[tuple[tuple[str, object], ...]] = (("accept_void", ()), ("min_coverage", 1.0))
+_OMITTED: Final[tuple[tuple[str, object], ...]] = (
+    *(("accept_void", ()), ("min_coverage", 1.0)),
+    ("endpoints", ()),
+)
 """Options of later versions, which are not stored at their defaults: old plans keep their digests."""
 
 
@@ -307,12 +323,6 @@ def _words(table: Table, key: str) -> tuple[str, ...]:
     """A list of texts, or a text with commas."""
     value = table.values[key]
     return comma_separated(value) if isinstance(value, str) else table.names(key)
-
-
-def _overrides(table: Table) -> JsonText:
-    if ignored := reserved_keys(table.values):
-        raise table.complaint("it is set by the run itself; leave it out", ignored[0])
-    return table.json()
 
 
 def _list(table: Table, key: str) -> list[object]:

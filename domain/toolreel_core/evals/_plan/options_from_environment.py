@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from toolreel_core._errors import ConfigError
@@ -19,7 +20,8 @@ _Reader: TypeAlias = Callable[[str], Json]
 
 _ON: Final = ("1", "true", "yes", "on")
 _OFF: Final = ("0", "false", "no", "off")
-_CLIENTS: Final = ("httpx", "default", "net_http", "nethttp")
+_OTHER_CLIENTS: Final = ("default", "net_http", "nethttp")
+"""HTTP clients of the reference harness that do not exist here."""
 
 
 def _switch(text: str) -> bool:
@@ -152,6 +154,7 @@ def environment(environ: Mapping[str, str]) -> Tree:
         tree = {**tree, "request_overrides": {**(before if isinstance(before, Mapping) else {}), **overrides}}
     axes = tree.get("eval", {})
     words = _words_for(environ, axes if isinstance(axes, Mapping) else {})
+    _check_names(environ)
     _value_of(environ, f"{_PREFIX}HTTP_ADAPTER", _client)
     if environ.get(f"{_PREFIX}BASE_URL", "").strip():
         tree = merged(tree, {"endpoint": _of_gateway(environ)})
@@ -187,10 +190,41 @@ def _on(environ: Mapping[str, str], name: str) -> bool:
 
 
 def _client(text: str) -> Json:
-    """We have one client; the names of the reference's other clients are accepted for it."""
-    if text.lower() not in _CLIENTS:
-        raise ConfigError(unknown_name("HTTP client", text.lower(), _CLIENTS))
-    return "httpx"
+    """There is one client; a choice that would have no effect is refused."""
+    word = text.lower()
+    if word in _OTHER_CLIENTS:
+        raise ConfigError(
+            f"requests are sent with httpx, not with {word!r}; write httpx, or unset the variable"
+        )
+    if word != "httpx":
+        raise ConfigError(unknown_name("HTTP client", word, ("httpx",)))
+    return word
+
+
+_SWITCHES: Final = (
+    *("API_KEY", "REPORT_DIR", "HTTP_ADAPTER", "REQUEST_OVERRIDES_JSON", "EVAL_PRESET", "FULL"),
+    *("STRATEGY_MATRIX", "PRODUCTION_AUTO_SAMPLING_PROFILE", "LANGUAGE_POLICY_MATRIX"),
+    "RUN_LANGUAGE_POLICY_EVAL",
+)
+"""Further variables that are read, here or by a command."""
+_NEAR: Final = 0.8
+"""How similar a name must be to one that is read to be taken for it, mistyped: 1 is equal. Other programs
+have variables with this prefix too, which are none of ours."""
+
+
+def _check_names(environ: Mapping[str, str]) -> None:
+    """Refuse a variable whose name is nearly that of one that is read: it would have no effect.
+
+    Further names of keys are left alone, since a plan may name any variable that holds one.
+    """
+    known = [*(name.removeprefix(_PREFIX) for name in VARIABLES if name.startswith(_PREFIX)), *_SWITCHES]
+    for name in sorted(environ):
+        bare = name.removeprefix(_PREFIX)
+        if bare == name or bare in known or bare.startswith("API_KEY"):
+            continue
+        exchanged = [one for one in known if sorted(one) == sorted(bare)]  # in a short name, half of it
+        if near := exchanged or get_close_matches(bare, known, 1, _NEAR):
+            raise ConfigError(f"{name}: there is no such variable; did you mean '{_PREFIX}{near[0]}'?")
 
 
 def _value_of(environ: Mapping[str, str], name: str, reader: _Reader) -> Json:

@@ -37,6 +37,8 @@ class Configuration:
     """Names or patterns of the tools that may be called; none: all that the scenario exposes."""
     seeded: bool = False
     """Whether each run sends a ``seed`` of its own, so that trials differ and can be repeated."""
+    model: str = ""
+    """The name that is sent for the model; empty: its name in the plan."""
 
     @property
     def text(self) -> JsonText:
@@ -50,6 +52,7 @@ class Configuration:
                 "presets": list(self.presets),
                 "allowed_tools": list(self.allowed_tools),
                 "seeded": self.seeded,
+                **({"model": self.model} if self.model else {}),
             }
         )
 
@@ -68,6 +71,7 @@ class Configuration:
             table.names("presets"),
             table.names("allowed_tools"),
             table.switch("seeded", False),
+            table.text("model"),
         )
 
     @property
@@ -93,7 +97,7 @@ class Configuration:
         :raises ConfigError: if the settings contradict each other, or an allowed tool does not exist
         """
         return Plan(
-            model,
+            self.model or model,
             tuple(messages),
             canonical({**object_of(self.options), "seed": seed}) if self.seeded else self.options,
             masked(tools, allow=self.allowed_tools or None) if tools.definitions else tools,

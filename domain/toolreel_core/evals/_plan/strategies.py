@@ -135,6 +135,8 @@ class Layers:
     seeded: bool = False
     defaults: Preset = field(default_factory=Preset)
     """The defaults of the loop where they are other than today's: of an evaluation that was begun before."""
+    models_there: tuple[tuple[str, str], ...] = ()
+    """Models that have another name at the endpoint, with that name."""
 
 
 def configuration_for(
@@ -160,6 +162,7 @@ def configuration_for(
         whole.names,
         layers.allowed_tools,
         layers.seeded,
+        dict(layers.models_there).get(model, ""),
     )
 
 

@@ -51,6 +51,8 @@ class Attempt:
     ms: int
     verdict: Verdict
     asked: tuple[SentRequest, ...]
+    base_url: str = ""
+    """Where its requests went, without credentials; empty of a script, and in records of older versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ def record_tree(record: Record) -> Tree:
         "record": VERSION,
         "key": record.key,
         **{axis: getattr(cell, axis) for axis in _OF_CELL},
+        **_given({"endpoint": cell.endpoint}),
         "trial": record.trial,
         **_verdict_tree(record.verdict),
         "version": record.version,
@@ -159,6 +162,7 @@ def _attempt_tree(attempt: Attempt) -> Tree:
             }
             for asked in attempt.asked
         ],
+        **_given({"base_url": attempt.base_url}),
     }
 
 
@@ -248,10 +252,10 @@ def _record_from(fields: _Fields) -> Record:
     version = fields.tree.get("record")
     if version != VERSION:
         raise CodecError(f"{fields.place}: of version {_cut(version)}; this toolreel reads version {VERSION}")
-    fields.only("record", *_OF_CELL, *_OF_VERDICT, *_OF_RUN)
+    fields.only("record", *_OF_CELL, "endpoint", *_OF_VERDICT, *_OF_RUN)
     return Record(
         key=fields.text("key"),
-        cell=Cell(*(fields.text(axis) for axis in _OF_CELL)),
+        cell=Cell(**{axis: fields.text(axis) for axis in _OF_CELL}, endpoint=fields.text("endpoint", "")),
         trial=fields.count("trial"),
         version=fields.count("version"),
         configuration=canonical(_Fields.of(fields.json("configuration"), "configuration").tree),
@@ -274,8 +278,9 @@ def _record_from(fields: _Fields) -> Record:
 
 def _attempt(tree: Json, place: str) -> Attempt:
     fields = _Fields.of(tree, place)
-    fields.only("ms", "asked", *_OF_VERDICT)
-    return Attempt(fields.count("ms"), _verdict(fields), fields.items("asked", _asked))
+    fields.only("ms", "asked", "base_url", *_OF_VERDICT)
+    asked = fields.items("asked", _asked)
+    return Attempt(fields.count("ms"), _verdict(fields), asked, fields.text("base_url", ""))
 
 
 def _verdict(fields: _Fields) -> Verdict:

@@ -73,6 +73,7 @@ class Axes:
     profiles: bool
     strategies: bool
     fallbacks: bool
+    endpoints: bool
 
     @classmethod
     def of(cls, summary: Summary) -> Axes:
@@ -83,6 +84,7 @@ class Axes:
             or not any(cell.profile == "default" for cell in cells),
             len({cell.strategy for cell in cells}) > 1,
             len({cell.fallback for cell in cells}) > 1,
+            len({cell.endpoint for cell in cells}) > 1,
         )
 
 
@@ -93,6 +95,7 @@ def label(task: TaskSummary, axes: Axes) -> str:
     parts += [cell.profile] if axes.profiles else []
     parts += [cell.strategy] if axes.strategies else []
     parts += [cell.fallback] if axes.fallbacks else []
+    parts += [cell.endpoint] if axes.endpoints else []
     return ":".join(parts)
 
 
@@ -107,6 +110,7 @@ def axis_fields(cell: Cell, name: str) -> dict[str, Json]:
         "strategy": cell.strategy,
         "fallback_profile": cell.fallback,
         "sampling_profile": cell.profile,
+        **({"endpoint": cell.endpoint} if cell.endpoint else {}),
     }
 
 

@@ -69,6 +69,15 @@ class CellSummary:
     usage: Usage
     served: tuple[str, ...]
     """Who answered, as ``model`` or ``model at provider``, in the order of their names."""
+    servers: tuple[str, ...] = ()
+    """Where its runs were made, as base URLs; none of scripts and of records of older versions."""
+    planned: int = 0
+    """Trials that the plan asks for, from the first on; later ones are in the figures, and fill no gap."""
+
+    @property
+    def asked(self) -> tuple[RunEntry, ...]:
+        """The runs that the plan asks for."""
+        return tuple(entry for entry in self.entries if entry.trial <= self.planned)
 
     @property
     def counts(self) -> ResultCounts:
@@ -140,12 +149,12 @@ class Summary:
     @property
     def complete(self) -> bool:
         """Whether no run is missing, and none is void, except for so many as are accepted."""
-        return not self.missing and self.void == self.accepted and self.covered
+        return not self.missing and not self._to_repeat and self.covered
 
     @property
     def incompleteness(self) -> str:
         """What is missing, in a sentence; empty if nothing is."""
-        void = self.void - self.accepted
+        void = self._to_repeat
         if self.complete:
             return ""
         if not self.missing and not void:
@@ -172,13 +181,22 @@ class Summary:
 
     @property
     def accepted(self) -> int:
-        """Void runs that are accepted."""
-        return sum(self.accepts(entry) for cell in self.cells for entry in cell.entries)
+        """Void runs that the plan asks for, and that are accepted."""
+        return sum(map(self.accepts, self._asked))
 
     @property
     def required_runs(self) -> int:
-        """All runs, made or missing."""
-        return self.missing + sum(len(cell.entries) for cell in self.cells)
+        """All runs that the plan asks for, made or missing."""
+        return self.missing + len(self._asked)
+
+    @property
+    def _asked(self) -> tuple[RunEntry, ...]:
+        return tuple(entry for cell in self.cells for entry in cell.asked)
+
+    @property
+    def _to_repeat(self) -> int:
+        """Void runs that the plan asks for, and that are not accepted."""
+        return sum(entry.result == "void" for entry in self._asked) - self.accepted
 
     def accepts(self, entry: RunEntry) -> bool:
         """Whether a run is void and accepted."""
@@ -199,17 +217,19 @@ _NONE: Final = AcceptedVoids()
 
 def summarise(
     records: Iterable[Record],
-    order: Iterable[Cell],
+    planned: Mapping[Cell, int],
     controls: Iterable[str],
-    planned_runs: int,
     accepted_voids: AcceptedVoids = _NONE,
 ) -> Summary:
     """Sum up the records of an evaluation.
 
+    A run is missing if no record is of its cell and trial: what another cell has too much fills no gap.
+
     :param records: one of each run, in any order
-    :param order: the cells of the plan, in its order; what it does not ask for comes after, by name
+    :param planned: the cells of the plan, in its order, each with the number of trials that it needs; what it
+        does not ask for comes after, by name
     """
-    places = {cell: place for place, cell in enumerate(order)}
+    places = {cell: place for place, cell in enumerate(planned)}
     gathered: dict[Cell, _Gathered] = {}
     for record in records:
         gathered.setdefault(record.cell, _Gathered()).add(record)
@@ -218,11 +238,11 @@ def summarise(
     names = sorted(gathered, key=lambda cell: (places.get(cell, last), *cell.task, cell.scenario))
     tasks: dict[tuple[str, ...], list[CellSummary]] = {}
     for cell in names:
-        summed = gathered[cell].summed(cell, control=cell.scenario in plain)
+        summed = gathered[cell].summed(cell, planned.get(cell, 0), control=cell.scenario in plain)
         tasks.setdefault(cell.task, []).append(summed)
-    ended = sum(len(gathered[cell].entries) for cell in names if cell in places)
     rows = tuple(TaskSummary(tuple(cells)) for cells in tasks.values())
-    return Summary(rows, max(0, planned_runs - ended), accepted_voids)
+    there = sum(len(cell.asked) for row in rows for cell in row.cells)
+    return Summary(rows, sum(planned.values()) - there, accepted_voids)
 
 
 class _Gathered:
@@ -232,18 +252,22 @@ class _Gathered:
         self.entries: list[RunEntry] = []
         self.usage = Usage()
         self.served: set[str] = set()
+        self.servers: set[str] = set()
 
     def add(self, record: Record) -> None:
         self.entries.append(_entry(record))
         self.usage += usage_of(record)
+        if server := record.attempts[-1].base_url:
+            self.servers.add(server)
         for attempt in record.attempts:
             for asked in attempt.asked:
                 if asked.model:
                     self.served.add(f"{asked.model} at {asked.provider}" if asked.provider else asked.model)
 
-    def summed(self, cell: Cell, *, control: bool) -> CellSummary:
+    def summed(self, cell: Cell, planned: int, *, control: bool) -> CellSummary:
         entries = sorted(self.entries, key=lambda entry: (entry.trial, entry.key))
-        return CellSummary(cell, control, tuple(entries), self.usage, tuple(sorted(self.served)))
+        served, servers = tuple(sorted(self.served)), tuple(sorted(self.servers))
+        return CellSummary(cell, control, tuple(entries), self.usage, served, servers, planned)
 
 
 def _entry(record: Record) -> RunEntry:
@@ -269,7 +293,11 @@ def _entry(record: Record) -> RunEntry:
 
 
 def _warnings(cell: CellSummary) -> Iterable[str]:
-    name = f"{cell.cell.model}, {cell.cell.strategy}, {cell.cell.scenario}"
+    name = ", ".join(
+        filter(None, (cell.cell.model, cell.cell.strategy, cell.cell.endpoint, cell.cell.scenario))
+    )
+    if len(cell.servers) > 1:
+        yield f"{name}: its runs were made at {len(cell.servers)} servers: {', '.join(cell.servers)}"
     if len(cell.served) > 1:
         yield f"{name}: not always the same model answered: {', '.join(cell.served)}"
     if len(cell.digests) > 1:

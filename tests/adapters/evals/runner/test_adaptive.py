@@ -11,7 +11,7 @@ import pytest
 from tests.evals.provided import evaluated, planned, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
-from toolreel.evals._runner.adaptive import STOPPED, Course, course_of, required_runs
+from toolreel.evals._runner.adaptive import STOPPED, Course, course_of, required_trials
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._plan.eval_plan import EvalPlan
@@ -134,8 +134,8 @@ def test_an_evaluation_stops_where_its_rule_says_so(tmp_path: Path, jobs: int) -
     assert told["rule"].startswith("Stop a cell after 2 or 8 runs")
     course = course_of(plan, Results.open(tmp_path).records())
     assert [stopped.tree() for stopped in course.stopped] == told["stopped"]
-    assert required_runs(plan, Results.open(tmp_path).records()) == 16
+    assert sum(required_trials(plan, Results.open(tmp_path).records()).values()) == 16
 
 
 def test_without_a_rule_all_runs_are_asked_for() -> None:
-    assert required_runs(planned("http://127.0.0.1:1", eval={"trials": 3}), ()) == 3
+    assert [*required_trials(planned("http://127.0.0.1:1", eval={"trials": 3}), ()).values()] == [3]

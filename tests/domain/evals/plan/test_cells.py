@@ -15,7 +15,9 @@ def test_a_task_is_a_cell_without_its_scenario() -> None:
     assert replace(CELL, scenario="other").task == CELL.task
 
 
-@pytest.mark.parametrize("axis", ["model", "profile", "strategy", "fallback", "language", "scenario"])
+@pytest.mark.parametrize(
+    "axis", ["model", "profile", "strategy", "fallback", "language", "scenario", "endpoint"]
+)
 def test_every_axis_decides_about_the_key(axis: str) -> None:
     other = Sample(replace(CELL, **{axis: "other"}), 1, 1, "digest")
     assert other.key != SAMPLE.key
@@ -31,3 +33,9 @@ def test_the_same_trial_is_shown_the_same_world_under_all_strategies() -> None:
     other = Sample(replace(CELL, strategy="production", profile="hot"), 1, 1, "elsewhere")
     assert other.seed == SAMPLE.seed
     assert replace(SAMPLE, trial=2).seed != SAMPLE.seed
+
+
+def test_an_endpoint_without_a_name_leaves_keys_as_they_always_were() -> None:
+    assert SAMPLE.key == "7a82012505b3230c3c7b814630e2486eba5440999f0600914ad429105c6ab1a4"
+    named = replace(SAMPLE, cell=replace(CELL, endpoint="here"))
+    assert (named.seed, named.cell.task[-1]) == (SAMPLE.seed, "here")

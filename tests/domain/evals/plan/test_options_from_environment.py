@@ -54,7 +54,7 @@ SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "PRODUCTION_AUTO_SAMPLING_PROFILE": ("1", {"eval": {"profiles": ["auto"]}}),
     "LANGUAGE_POLICY_MATRIX": ("1", {"eval": {"languages": ["all"]}}),
     "RUN_LANGUAGE_POLICY_EVAL": ("1", {"eval": {"languages": ["all"]}}),
-    "HTTP_ADAPTER": ("net_http", {}),
+    "HTTP_ADAPTER": ("httpx", {}),
     "API_KEY": ("secret", {}),
 }
 
@@ -144,7 +144,41 @@ def test_a_list_of_tools_with_all_in_it_is_no_list() -> None:
         ("LLM_OPTIONS_DEFAULTS_JSON", "{", "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON: expected a JSON object"),
         ("REQUEST_OVERRIDES_JSON", "[]", "OPENROUTER_REQUEST_OVERRIDES_JSON: expected a JSON object, got"),
         ("HTTP_ADAPTER", "httpz", "OPENROUTER_HTTP_ADAPTER: there is no HTTP client 'httpz'; did you mean"),
+        (
+            "HTTP_ADAPTER",
+            "Net_HTTP",
+            "OPENROUTER_HTTP_ADAPTER: requests are sent with httpx, not with 'net_http'",
+        ),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_an_error_and_no_default(name: str, value: str, said: str) -> None:
     assert complaint(ConfigError, lambda: under(**{name: value})).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("mistyped", "meant"),
+    [
+        ("TRAILS", "TRIALS"),
+        ("SCENARIO", "SCENARIOS"),
+        ("MODELS_FILTER", "MODEL_FILTER"),
+        ("REPORTS_DIR", "REPORT_DIR"),
+    ],
+)
+def test_a_mistyped_name_is_reported_with_the_nearest(mistyped: str, meant: str) -> None:
+    said = complaint(ConfigError, lambda: under(**{mistyped: "1"}))
+    assert said == f"OPENROUTER_{mistyped}: there is no such variable; did you mean 'OPENROUTER_{meant}'?"
+
+
+@pytest.mark.parametrize("name", ["SITE_URL", "API_BASE", "API_KEY_2", "APP_NAME", "REPORT_DIR"])
+def test_variables_of_other_programs_and_further_keys_are_left_alone(name: str) -> None:
+    assert under(**{name: "1"}) == {}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_name_with_two_letters_exchanged_is_never_ignored(name: str) -> None:
+    """Of every variable, since a new one must not be forgotten."""
+    place = next(place for place in range(len(name) - 1) if name[place] != name[place + 1])
+    swapped = name[:place] + name[place + 1] + name[place] + name[place + 2 :]
+    assert f"OPENROUTER_{swapped}: there is no such variable; " in complaint(
+        ConfigError, lambda: under(**{swapped: "1"})
+    )

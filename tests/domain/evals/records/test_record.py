@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -170,3 +171,18 @@ def test_a_line_of_an_older_version_is_brought_to_this_one_first() -> None:
         }
 
     assert record_of(line, newest=newest) == PASSED
+
+
+def test_a_record_says_where_it_was_made_and_one_that_does_not_is_stored_as_before() -> None:
+    assert not {"endpoint", "base_url"} & {*record_tree(PASSED), *_first_attempt(PASSED)}
+    (attempt,) = PASSED.attempts
+    cell = replace(PASSED.cell, endpoint="here")
+    placed = replace(PASSED, cell=cell, attempts=(replace(attempt, base_url="https://here.test"),))
+    assert record_tree(placed)["endpoint"] == "here"
+    assert _first_attempt(placed)["base_url"] == "https://here.test"
+    assert record_of(record_line(placed)) == placed
+
+
+def _first_attempt(record: Record) -> Any:  # noqa: ANN401 - JSON
+    attempts: Any = record_tree(record)["attempts"]
+    return attempts[0]

@@ -1,0 +1,135 @@
+"""Endpoints with names: their tables, their filter, and what they change in a plan."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.config_checks import PlaceError
+from toolreel_core._jsontext.canonical import Tree, parse
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.eval_plan import EvalPlan, estimate_cost
+from toolreel_core.evals._plan.options import Options, layered
+
+TABLES: Final[dict[str, Any]] = {
+    "fast": {
+        "base_url": "https://fast.test",
+        "provider": "router",
+        "models": {"b/three": "three-fp8"},
+        "request_overrides": {"provider": {"only": ["x"]}},
+    },
+    "slow.2": {"base_url": "http://127.0.0.1:1", "timeout": 600},
+}
+
+
+def at(tables: dict[str, Any] = TABLES, **more: Any) -> EvalPlan:  # noqa: ANN401 - tables of a plan file
+    eval_table = {"models": "b", "trials": 2, **more.pop("eval", {})}
+    options = Options.of({"eval": eval_table, "endpoints": tables, **more})
+    return EvalPlan(options, CATALOGUE, (READ, CHAT))
+
+
+def test_every_task_is_run_at_each_of_them() -> None:
+    plan, without = at(), plan_of(eval={"models": "b", "trials": 2})
+    assert (plan.count, plan.task_count) == (2 * without.count, 2 * without.task_count)
+    assert [task.endpoint for task in plan.tasks()] == ["fast", "slow.2"] * without.task_count
+    assert estimate_cost(plan).requests == 2 * estimate_cost(without).requests
+    cells = [sample.cell for sample in plan.samples(endpoint="slow.2")]
+    assert {cell.endpoint for cell in cells} == {"slow.2"}
+    assert len(cells) == without.count
+    assert len([*plan.samples()]) == plan.count
+    assert {cell.task[-1] for cell in cells} == {"slow.2"}
+
+
+def test_each_has_its_own_server_and_its_own_presets() -> None:
+    plan = at()
+    assert plan.endpoints == ("fast", "slow.2")
+    assert plan.endpoint.base_url == plan.endpoint_at("fast").base_url == "https://fast.test"
+    assert plan.endpoint_at("slow.2").timeout == 600
+    fast, slow = (plan.configuration(task.cell("read")) for task in plan.tasks())
+    assert (fast.model, slow.model) == ("three-fp8", "")
+    assert (fast.provider.name, slow.provider.name) == ("router", "")
+    assert (parse(fast.overrides), parse(slow.overrides)) == ({"provider": {"only": ["x"]}}, {})
+    assert fast.digest != slow.digest
+    assert [plan.label(task.cell("read")) for task in plan.tasks()] == ["b/three:fast", "b/three:slow.2"]
+
+
+def test_overrides_of_an_endpoint_go_over_those_of_the_plan() -> None:
+    plan = at(request_overrides={"route": "r", "provider": {"only": ["y"], "sort": "price"}})
+    found = parse(plan.configuration(next(plan.tasks()).cell("read")).overrides)
+    assert found == {"route": "r", "provider": {"only": ["x"], "sort": "price"}}
+
+
+def test_a_plan_with_endpoints_is_told_and_made_again() -> None:
+    plan = at(eval={"endpoints": ["slow*"]})
+    assert plan.endpoints == ("slow.2",)
+    again = EvalPlan.of(plan.tree(), CATALOGUE, (READ, CHAT))
+    assert (again.tree(), again.digest, again) == (plan.tree(), plan.digest, plan)
+    assert "endpoint" not in plan.options.tree()
+
+
+def test_a_plan_without_them_is_stored_as_it_was() -> None:
+    tree = plan_of().tree()
+    assert "endpoints" not in tree
+    options = tree["options"]
+    assert isinstance(options, dict)
+    assert "endpoints" not in options
+    assert "endpoint" in options
+
+
+def test_a_file_with_several_takes_the_place_of_the_one_of_the_environment() -> None:
+    environment: Tree = {"endpoint": {"base_url": "https://proxy", "provider": "openrouter"}}
+    options = Options.of(layered([environment, {"endpoints": TABLES}]))
+    assert [each.name for each in options.named_endpoints] == ["fast", "slow.2"]
+
+
+def test_what_is_about_no_endpoint_of_the_plan_is_an_error() -> None:
+    plan = at()
+    said = complaint(ConfigError, lambda: plan.endpoint_at("fats"))
+    assert said == "there is no endpoint 'fats'; did you mean 'fast'?"
+    cell = Cell("b/three", "default", "production", "best_effort", "off", "read")
+    assert complaint(ConfigError, lambda: plan.configuration(cell)).startswith("there is no endpoint ''")
+
+
+@pytest.mark.parametrize(
+    ("tables", "told"),
+    [
+        (
+            {"endpoints": {"a b": TABLES["fast"]}},
+            'endpoints."a b": a name of an endpoint has letters, digits',
+        ),
+        ({"endpoints": {"a": {}}}, "endpoints.a.base_url: is missing; write the URL of the server"),
+        ({"endpoints": {"a": {"base_url": "x"}}}, "endpoints.a.base_url: expected http:// or https://"),
+        (
+            {"endpoints": {"a": {**TABLES["fast"], "modles": {}}}},
+            "endpoints.a: there is no key 'modles'; did you mean 'models'?",
+        ),
+        (
+            {"endpoints": {"a": {**TABLES["fast"], "request_overrides": {"tools": []}}}},
+            "endpoints.a.request_overrides.tools: it is set by the run itself; leave it out",
+        ),
+        (
+            {"endpoints": {"a": {**TABLES["fast"], "provider": "rooter"}}},
+            "endpoints.a.provider: there is no provider 'rooter'; did you mean 'router'?",
+        ),
+        (
+            {"endpoints": {"a": {**TABLES["fast"], "models": {"b/there": "x"}}}},
+            'endpoints.a.models."b/there": there is no model',
+        ),
+        (
+            {"endpoints": TABLES, "endpoint": {"timeout": 3}},
+            "endpoint.timeout: the plan has tables [endpoints.NAME], each of which says where it is",
+        ),
+        ({"eval": {"endpoints": ["a"]}}, "eval.endpoints: the plan has no tables [endpoints.NAME] to choose"),
+        (
+            {"endpoints": TABLES, "eval": {"endpoints": ["fats"]}},
+            "eval.endpoints: there is no endpoint 'fats'",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tables: dict[str, Any], told: str) -> None:
+    said = complaint(PlaceError, lambda: EvalPlan(Options.of(tables), CATALOGUE, (READ, CHAT)))
+    assert said.startswith(told)

@@ -1,0 +1,221 @@
+"""Several endpoints in one plan: which runs there are, where they go, and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from tests.evals.directories import recorded
+from tests.evals.made import record
+from tests.evals.provider import Provider, provider
+from tests.evals.trying import evaluated, plan_of, records
+from toolreel._cli.evals.compare import compare_command
+from toolreel._cli.evals.summarize import summarize_command
+from toolreel._internal.errors import EvalPlanError, ResultsError
+from toolreel.evals._replay.replay import replays, rerun
+from toolreel.evals._runner.locations import server_of
+from toolreel.evals._runner.plan_loader import plan_of_header, planned
+from toolreel.evals._store.results import Results, schema_of
+from toolreel.evals._summary.summary_files import summary_of
+from toolreel.evals._summary.summary_statistics import findings_of
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS as SCENARIOS_OF_ALL
+
+SCENARIOS: Final = ["happy_path", "no_tool_fits"]
+
+
+@pytest.fixture
+def one() -> Generator[Provider]:
+    with provider(kinds=("good",)) as told:
+        yield told
+
+
+@pytest.fixture
+def other() -> Generator[Provider]:
+    with provider(kinds=("bad",)) as told:
+        yield told
+
+
+def at(one: Provider, other: Provider, **axes: Any) -> EvalPlan:  # noqa: ANN401 - what stands in a plan file
+    """One model at two endpoints, at the second under another name and pinned to a quantisation."""
+    tables: dict[str, Any] = {
+        "eval": {"add_models": ["open/model"], "scenarios": SCENARIOS, "trials": 2, **axes},
+        "endpoints": {
+            "one": {"base_url": one.url, "api_key_env": "EVAL_KEY"},
+            "other": {
+                "base_url": other.url,
+                "headers": {"X-Team": "evals"},
+                "models": {"open/model": "model-fp8"},
+                "request_overrides": {"provider": {"quantizations": ["fp8"]}},
+            },
+        },
+    }
+    return planned(None, tables, environ={})
+
+
+def test_every_run_is_made_at_each_endpoint_under_the_name_that_the_model_has_there(
+    one: Provider, other: Provider, tmp_path: Path
+) -> None:
+    plan = at(one, other)
+    outcome = evaluated(plan, tmp_path)
+    assert (plan.count, outcome.made, outcome.complete) == (8, 8, True)
+    found = [*records(tmp_path).values()]
+    assert {(tree["endpoint"], tree["attempts"][0]["base_url"]) for tree in found} == {
+        ("one", one.url),
+        ("other", other.url),
+    }
+    assert {(tree["model"], tree["endpoint"], tree["result"]) for tree in found} == {
+        ("open/model", "one", "pass"),
+        ("open/model", "other", "fail"),
+    }
+    sent = [(body["model"], body.get("provider"), "authorization" in headers) for headers, body in one.seen]
+    assert set(map(str, sent)) == {"('open/model', None, True)"}
+    pinned = {"quantizations": ["fp8"]}
+    assert all(body["model"] == "model-fp8" and body["provider"] == pinned for _, body in other.seen)
+    assert {headers.get("x-team") for headers, _ in other.seen} == {"evals"}
+    assert not any("authorization" in headers for headers, _ in other.seen)
+    assert {headers.get("x-team") for headers, _ in one.seen} == {None}
+    for tree in found:
+        jsonschema.validate(tree, schema_of("record"))
+    results = Results.open(tmp_path)
+    again = plan_of_header(results.header)
+    assert again.tree() == plan.tree()
+    assert [each.drift for each in replays(results, again)] == [""] * 8
+    for each in results.records():
+        assert rerun(each, again, tmp_path).run.outcome is not None
+        assert (tmp_path / each.cassette).is_file()
+
+
+def test_worlds_are_the_same_at_every_endpoint_and_keys_are_not(one: Provider, other: Provider) -> None:
+    pairs: dict[tuple[str, int], list[tuple[str, str]]] = {}
+    for sample in at(one, other).samples():
+        pairs.setdefault((sample.cell.scenario, sample.trial), []).append((sample.seed, sample.key))
+    assert len(pairs) == 4
+    for (seed, key), (other_seed, other_key) in pairs.values():
+        assert seed == other_seed
+        assert key != other_key
+
+
+def test_endpoints_are_compared_by_trial_and_shown_in_tables(
+    one: Provider, other: Provider, tmp_path: Path
+) -> None:
+    evaluated(at(one, other), tmp_path)
+    done = CliRunner().invoke(compare_command, [str(tmp_path), "--by", "endpoint", "one", "other", "--json"])
+    assert done.exit_code == 0, done.output
+    tree = json.loads(done.stdout)
+    assert tree["rows"][0]["pairs"]["lost"] == 4
+    shown = CliRunner().invoke(summarize_command, [str(tmp_path)]).stdout
+    assert f"endpoints: one={one.url}, other={other.url}" in shown
+    head, _, *rows = shown.split("model profiles\n")[1].splitlines()
+    assert [line.split()[0] for line in (head, *rows[:2])] == ["endpoint", "one", "other"]
+    summed = json.loads((tmp_path / "summary.json").read_text())
+    assert [row["model"] for row in summed["models"]] == ["open/model:one", "open/model:other"]
+    assert summed["endpoints"] == {"one": one.url, "other": other.url}
+
+
+def test_a_filter_chooses_endpoints_and_the_others_can_be_added_later(
+    one: Provider, other: Provider, tmp_path: Path
+) -> None:
+    assert evaluated(at(one, other, endpoints=["!other"]), tmp_path).made == 4
+    assert other.came == 0
+    assert evaluated(at(one, other), tmp_path).made == 4
+    with pytest.raises(EvalPlanError, match="there is no endpoint 'ohter'; did you mean 'other'"):
+        at(one, other, endpoints=["ohter"])
+
+
+def test_a_slow_endpoint_does_not_slow_the_other(one: Provider, other: Provider, tmp_path: Path) -> None:
+    """Each has a limit of its own, and both are asked in turn."""
+    other.down = True
+    outcome = evaluated(at(one, other, void_retries=0), tmp_path)
+    assert (outcome.made, outcome.void) == (8, 4)
+    assert {tree["endpoint"] for tree in records(tmp_path).values() if tree["result"] == "void"} == {"other"}
+    order = [each.cell.endpoint for each in Results.open(tmp_path).records()]
+    assert order == ["one", "other"] * 4
+
+
+def test_runs_of_another_server_are_not_mixed_in_unless_that_is_accepted(
+    one: Provider, other: Provider, tmp_path: Path
+) -> None:
+    evaluated(plan_of(one.url, eval={"trials": 1}), tmp_path)
+    with pytest.raises(ResultsError) as refused:
+        evaluated(plan_of(other.url), tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path}: the endpoint was at {one.url} when its runs were made, and is at {other.url} now; "
+        "evaluate into another directory, give each server a table [endpoints.NAME], or go on with "
+        "--accept-endpoint-change if both are the same server"
+    )
+    assert other.came == 0
+    outcome = evaluated(plan_of(other.url), tmp_path, accept_endpoint_change=True)
+    assert (outcome.made, outcome.complete) == (6, True)
+    warned = CliRunner().invoke(summarize_command, [str(tmp_path)]).stdout
+    urls = ", ".join(sorted((one.url, other.url)))
+    assert f"first/model, production, happy_path: its runs were made at 2 servers: {urls}" in warned
+    with pytest.raises(ResultsError, match=f"was at {one.url}"):
+        evaluated(plan_of(other.url, eval={"trials": 3}), tmp_path)
+
+
+def test_another_server_under_the_same_name_is_refused_too(
+    one: Provider, other: Provider, tmp_path: Path
+) -> None:
+    evaluated(at(one, other), tmp_path)
+    with pytest.raises(ResultsError, match=r"the endpoint 'one' was at http"):
+        evaluated(at(other, one), tmp_path)
+
+
+def test_what_the_provider_failed_may_be_repeated_elsewhere(
+    one: Provider, other: Provider, tmp_path: Path
+) -> None:
+    """A void run is in no figure, so nothing is mixed."""
+    one.down = True
+    evaluated(plan_of(one.url, eval={"void_retries": 0}), tmp_path)
+    assert evaluated(plan_of(other.url), tmp_path).complete
+
+
+def test_records_from_before_say_nothing_about_their_server(
+    one: Provider, other: Provider, tmp_path: Path
+) -> None:
+    plan = plan_of(one.url)
+    evaluated(plan, tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    trees = [json.loads(line) for line in journal.read_text().splitlines()]
+    for tree in trees:
+        for attempt in tree["attempts"]:
+            del attempt["base_url"]
+    journal.write_text("".join(f"{json.dumps(tree)}\n" for tree in trees))
+    results = Results.open(tmp_path)
+    assert [each.drift for each in replays(results, plan_of_header(results.header))] == [""] * 12
+    assert evaluated(plan_of(other.url), tmp_path).made == 0
+
+
+def test_no_credentials_of_a_url_are_recorded() -> None:
+    plan = plan_of("http://127.0.0.1:9")
+    hidden = replace(plan.endpoint, base_url="http://me:hunter2@a.test/v1?api_key=hunter2&region=eu")
+    told = server_of(replace(plan, options=replace(plan.options, endpoint=hidden)), "")
+    assert told == "http://a.test/v1?api_key=REDACTED&region=eu"
+
+
+def test_models_are_compared_at_every_endpoint_and_not_only_at_the_last(tmp_path: Path) -> None:
+    """One of two models fails at the first endpoint alone, in eight scenarios."""
+    names = [scenario.name for scenario in SCENARIOS_OF_ALL if not scenario.control][:8]
+    urls = {name: {"base_url": f"http://{name}.test"} for name in ("one", "two")}
+    tables: dict[str, Any] = {
+        "eval": {"add_models": ["good/model", "bad/model"], "scenarios": names},
+        "endpoints": urls,
+    }
+    plan = planned(None, tables, environ={})
+    runs = [
+        record("fail" if (cell.model, cell.endpoint) == ("bad/model", "one") else "pass", cell)
+        for cell in (sample.cell for sample in plan.samples())
+    ]
+    recorded(tmp_path, plan, runs)
+    results = Results.open(tmp_path)
+    assert len(results) == plan.count == 32
+    found = findings_of(summary_of(results, plan), plan)
+    assert found.model_ties.ties.sets == (("good/model",), ("bad/model",))
