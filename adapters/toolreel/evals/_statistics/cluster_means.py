@@ -64,16 +64,21 @@ class _Inversion:
         distances = values - mean
         spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
         distances /= np.where(spread > 0, spread, 1.0)[:, None]
-        # A product of 1 / (1 + i t d) underflows to 0 where that of 1 + i t d would overflow.
+        # By factors of at most 1, so that it underflows to 0 where their inverses would overflow.
         product = np.ones((len(values), len(self._at)), dtype=np.complex128)
+        factor = np.ones_like(product)
         for column, count in zip(distances.T, counts, strict=True):
-            product *= (1.0 + 1j * np.outer(column, self._at)) ** -count
+            factor.imag = np.outer(column, self._at)
+            if count == 1:
+                product /= factor
+            else:
+                product *= factor**-count
         found: _Floats = 0.5 + product.imag @ self._weights
         return found
 
 
 _FINE: Final = _Inversion(256)
-_COARSE: Final = _Inversion(64)
+_COARSE: Final = _Inversion(40)
 """For averages over draws, in which the errors of the single ones cancel."""
 
 
