@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
 from scipy import optimize, special, stats
@@ -220,10 +220,11 @@ def _t_quantile(clusters: int) -> float:
     return float(stats.t.ppf(1 - ALPHA / 2, clusters - 1))
 
 
+SPREADS: tuple[Spread, ...] = get_args(Spread)
 FIXED = tuple(
     Setting(scenarios, trials, mean, spread)
     for spread, scenarios, (mean, trials) in product(
-        ("equal", "Beta", "a few broken", "all or nothing"),
+        SPREADS,
         (4, 8, 20, 60),
         ((0.3, 1), (0.8, 20), (0.95, 5), (0.99, 20)),
     )
@@ -231,7 +232,7 @@ FIXED = tuple(
 EAGER, STRICT = NarrowEnough(0.7, Looks((5, 10, 20))), NarrowEnough(0.4, Looks((10, 20, 40)))
 NARROW = tuple(
     Narrow(scenarios, mean, spread, rule)
-    for (rule, mean), spread, scenarios in product(((EAGER, 0.8), (STRICT, 0.95)), ("equal", "Beta"), (8, 20))
+    for (rule, mean), spread, scenarios in product(((EAGER, 0.8), (STRICT, 0.95)), SPREADS[:2], (8, 20))
 )
 BOTH = (
     TwoWay(8, 6, 0.8, 1.0, 1.0),
