@@ -37,6 +37,8 @@ _Share: TypeAlias = Callable[[float], float]
 """How likely the mean of all is at most this."""
 
 _EDGE: Final = 1e-12
+_DIGITS: Final = 10
+"""Kept of a bound: the last ones of a float differ between machines, and files are compared by bytes."""
 _DRAWS: Final = 512
 """Weights of the models that a two-way bound is averaged over."""
 
@@ -64,16 +66,21 @@ class _Inversion:
         distances = values - mean
         spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
         distances /= np.where(spread > 0, spread, 1.0)[:, None]
-        # A product of 1 / (1 + i t d) underflows to 0 where that of 1 + i t d would overflow.
+        # By factors of at most 1, so that it underflows to 0 where their inverses would overflow.
         product = np.ones((len(values), len(self._at)), dtype=np.complex128)
+        factor = np.ones_like(product)
         for column, count in zip(distances.T, counts, strict=True):
-            product *= (1.0 + 1j * np.outer(column, self._at)) ** -count
+            factor.imag = np.outer(column, self._at)
+            if count == 1:
+                product /= factor
+            else:
+                product *= factor**-count
         found: _Floats = 0.5 + product.imag @ self._weights
         return found
 
 
 _FINE: Final = _Inversion(256)
-_COARSE: Final = _Inversion(64)
+_COARSE: Final = _Inversion(40)
 """For averages over draws, in which the errors of the single ones cancel."""
 
 
@@ -89,7 +96,9 @@ def cluster_mean_bounds(rates: Sequence[float], alpha: float) -> Bounds:
     """
     highest, lowest = max(rates), min(rates)
     low = _quantile(cluster_mean_below(rates), highest, alpha / 2)
-    return low, 1.0 - _quantile(cluster_mean_below([1.0 - rate for rate in rates]), 1.0 - lowest, alpha / 2)
+    return low, round(
+        1.0 - _quantile(cluster_mean_below([1.0 - rate for rate in rates]), 1.0 - lowest, alpha / 2), _DIGITS
+    )
 
 
 def cluster_mean_below(rates: Sequence[float]) -> _Share:
@@ -120,7 +129,7 @@ def two_way_mean_bounds(cells: Sequence[Rated], alpha: float) -> Bounds:
     worse = [(scenario, model, 1.0 - rate) for scenario, model, rate in cells]
     highest, lowest = max(rate for _, _, rate in cells), min(rate for _, _, rate in cells)
     low = _quantile(two_way_mean_below(cells), highest, alpha / 2)
-    return low, 1.0 - _quantile(two_way_mean_below(worse), 1.0 - lowest, alpha / 2)
+    return low, round(1.0 - _quantile(two_way_mean_below(worse), 1.0 - lowest, alpha / 2), _DIGITS)
 
 
 def two_way_mean_below(cells: Sequence[Rated]) -> _Share:
@@ -164,4 +173,5 @@ def _quantile(share: _Share, highest: float, level: float) -> float:
     """Where the share is the level; nothing is above the highest."""
     if highest <= 2 * _EDGE:
         return 0.0
-    return float(brentq(lambda mean: share(mean) - level, _EDGE, highest - _EDGE, xtol=_EDGE))
+    found = brentq(lambda mean: share(mean) - level, _EDGE, highest - _EDGE, xtol=_EDGE)
+    return round(float(found), _DIGITS)

@@ -15,6 +15,7 @@ from toolreel_core.evals._summary.reference_harness_files import summary_files
 from toolreel_core.evals._summary.summary import Summary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts
 from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 CHAT = cell(scenario="chat_only")
 OTHER = cell(strategy="production")
@@ -164,3 +165,16 @@ def test_endpoints_are_rows_of_their_own() -> None:
         ("vendor/model:one", "one"),
         ("vendor/model:two", "two"),
     ]
+
+
+def test_passes_that_took_a_second_attempt_after_silence_are_counted() -> None:
+    silent, lost = Verdict("fail", "wire.empty_response", ("",)), Verdict("void", "transport.timeout", ("",))
+    runs = [record(result, CELL, trial) for trial, result in enumerate(("pass", "pass", "fail", "pass"), 1)]
+    firsts = (silent, lost, silent)
+    tried = [
+        replace(run, attempts=(replace(run.attempts[0], verdict=first), *run.attempts))
+        for run, first in zip(runs, firsts, strict=False)
+    ]
+    [cell_summary] = summarise([*tried, runs[3]], {CELL: 4}, []).cells
+    assert [entry.after_silence for entry in cell_summary.entries] == [True, False, True, False]
+    assert cell_summary.ok_after_silence == 1
