@@ -3,8 +3,8 @@
     python -m benchmarks.comparison_errors --plans 2000
 
 Each setting is a way in which runs are alike: by scenario, by model, or both. Plans are drawn from it with
-two sides that are equally good (in the second table the second is worse), compared as ``toolreel eval`` does it,
-and counted. All is seeded, so that the same numbers come out again.
+two sides that are equally good (in the second table the second is worse), compared as ``toolreel eval`` does
+it, and counted. All is seeded, so that the same numbers come out again.
 """
 
 from __future__ import annotations
