@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from toolreel.evals._statistics.cluster_means import cluster_mean_bounds
-from toolreel.evals._statistics.significance_tests import flips_p
+from toolreel.evals._statistics.significance_tests import flips_p, two_way_p
 from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.counts import Pairs, total_pairs
 from toolreel_core.evals._statistics.differences import Difference, PairedCell, smallest_flips_p
@@ -32,8 +32,8 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
     :func:`~toolreel.evals._statistics.cluster_means.cluster_mean_bounds`, so that scenarios which agree leave
     room for one that does not and was not run.
 
-    With six models or more, both are done by model as well, and the larger p-value and the wider
-    interval are taken.
+    With six models or more, both are done by model as well, and the wider interval is taken. The p-value
+    is then the largest of three: flips by scenario, flips by model, and Student's test of both together.
 
     >>> better, same = Pairs(1, 0, 4, 0), Pairs(5, 0, 0, 0)
     >>> seen = [PairedCell(str(at), "", pairs) for at, pairs in enumerate([*[better] * 6, *[same] * 6])]
@@ -53,9 +53,9 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
         interval=max(
             (_interval(tuple(sorted(each)), confidence) for each in both), key=lambda interval: interval.width
         ),
-        p_value=max(map(flips_p, both)),
+        p_value=scenarios_p(given),
         smallest_p=max(smallest_flips_p(len(each)) for each in both),
-        test="exact sign flips by scenario" + (" and by model" if len(both) > 1 else ""),
+        test="exact sign flips by scenario" + (" and by model, and of both" if len(both) > 1 else ""),
         scenarios=len(scenarios),
         models=len(both[1]) if len(both) > 1 else 0,
         runs=total_pairs(cell.pairs for cell in given).runs,
@@ -64,7 +64,12 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
 
 def scenarios_p(cells: Iterable[PairedCell]) -> float:
     """The p-value of :func:`compare_scenarios` alone; 1 without a pair."""
-    return max(map(flips_p, _clusterings([cell for cell in cells if cell.pairs.runs])))
+    given = [cell for cell in cells if cell.pairs.runs]
+    both = _clusterings(given)
+    by_flips = max(map(flips_p, both))
+    if len(both) == 1 or len(both[0]) == 1:
+        return by_flips
+    return max(by_flips, two_way_p(*both, _differences(given, lambda cell: f"{cell.scenario}\0{cell.model}")))
 
 
 def _clusterings(cells: Sequence[PairedCell]) -> list[Sequence[Fraction]]:
