@@ -20,6 +20,7 @@ from tests.cli import commands
 from tests.cli.commands import Said, assert_mistake, environment
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL
+from tests.patience import HANG
 from toolreel._cli.evals.group import eval_command
 from toolreel.evals._store.results import Results
 
@@ -351,7 +352,7 @@ def test_a_reader_that_leaves_changes_no_exit_code(arguments: list[str], code: i
         stdout=theirs,
         stderr=theirs,
         env=environment(),
-        timeout=commands.HANG,
+        timeout=HANG,
         check=False,
     )
     os.close(theirs)

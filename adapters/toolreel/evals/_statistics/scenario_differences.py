@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from toolreel.evals._statistics.cluster_means import cluster_mean_bounds
-from toolreel.evals._statistics.significance_tests import flips_p
+from toolreel.evals._statistics.significance_tests import flips_p, two_way_p
 from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.counts import Pairs, total_pairs
 from toolreel_core.evals._statistics.differences import Difference, PairedCell, smallest_flips_p
@@ -31,8 +32,8 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
     :func:`~toolreel.evals._statistics.cluster_means.cluster_mean_bounds`, so that scenarios which agree leave
     room for one that does not and was not run.
 
-    With six models or more, both are done by model as well, and the larger p-value and the wider
-    interval are taken.
+    With six models or more, both are done by model as well, and the wider interval is taken. The p-value
+    is then the largest of three: flips by scenario, flips by model, and Student's test of both together.
 
     >>> better, same = Pairs(1, 0, 4, 0), Pairs(5, 0, 0, 0)
     >>> seen = [PairedCell(str(at), "", pairs) for at, pairs in enumerate([*[better] * 6, *[same] * 6])]
@@ -44,20 +45,38 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
     given = [cell for cell in cells if cell.pairs.runs]
     if not given:
         return None
-    scenarios = _differences(given, lambda cell: cell.scenario)
-    models = _differences(given, lambda cell: cell.model)
-    both = [scenarios, models] if len(models) >= MANY_MODELS else [scenarios]
+    both = _clusterings(given)
+    scenarios = both[0]
     return Difference(
         about="scenarios-such-as-these",
         difference=float(sum(scenarios) / len(scenarios)),
-        interval=max((_interval(each, confidence) for each in both), key=lambda interval: interval.width),
-        p_value=max(map(flips_p, both)),
+        interval=max(
+            (_interval(tuple(sorted(each)), confidence) for each in both), key=lambda interval: interval.width
+        ),
+        p_value=scenarios_p(given),
         smallest_p=max(smallest_flips_p(len(each)) for each in both),
-        test="exact sign flips by scenario" + (" and by model" if len(both) > 1 else ""),
+        test="exact sign flips by scenario" + (" and by model, and of both" if len(both) > 1 else ""),
         scenarios=len(scenarios),
-        models=len(models) if len(both) > 1 else 0,
+        models=len(both[1]) if len(both) > 1 else 0,
         runs=total_pairs(cell.pairs for cell in given).runs,
     )
+
+
+def scenarios_p(cells: Iterable[PairedCell]) -> float:
+    """The p-value of :func:`compare_scenarios` alone; 1 without a pair."""
+    given = [cell for cell in cells if cell.pairs.runs]
+    both = _clusterings(given)
+    by_flips = max(map(flips_p, both))
+    if len(both) == 1 or len(both[0]) == 1:
+        return by_flips
+    return max(by_flips, two_way_p(*both, _differences(given, lambda cell: f"{cell.scenario}\0{cell.model}")))
+
+
+def _clusterings(cells: Sequence[PairedCell]) -> list[Sequence[Fraction]]:
+    """The differences of scenarios, and those of models if these are many."""
+    scenarios = _differences(cells, lambda cell: cell.scenario)
+    models = _differences(cells, lambda cell: cell.model)
+    return [scenarios, models] if len(models) >= MANY_MODELS else [scenarios]
 
 
 def _differences(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], str]) -> Sequence[Fraction]:
@@ -68,7 +87,8 @@ def _differences(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], st
     return [Fraction(table.gained - table.lost, table.runs) for table in tables]
 
 
-def _interval(differences: Sequence[Fraction], confidence: float) -> Interval:
+@lru_cache(maxsize=1024)
+def _interval(differences: tuple[Fraction, ...], confidence: float) -> Interval:
     shares = [float(difference + 1) / 2 for difference in differences]  # from -1..1 onto 0..1
     low, high = cluster_mean_bounds(shares, 1 - confidence)
     return Interval(2 * low - 1, 2 * high - 1, confidence, "Gaffke's mean of clusters")

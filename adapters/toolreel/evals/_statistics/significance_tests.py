@@ -60,6 +60,24 @@ def flips_p(differences: Sequence[Fraction]) -> float:
     return min(1.0, float(chances[np.abs(np.arange(-reach, reach + 1)) >= seen].sum()))
 
 
+def two_way_p(*clusterings: Sequence[Fraction]) -> float:
+    """Student's test of a mean whose variance comes from two kinds of clusters, two-sided.
+
+    Flips by one kind leave out what the other varies. The variances add up, without that of single
+    cells, which both have (A. C. Cameron, J. B. Gelbach and D. L. Miller 2011, Journal of Business & Economic
+    Statistics 29:238), and the freedom is that of the fewer clusters.
+
+    :param clusterings: differences by the one, by the other, and by cell
+    """
+    one, other, cells = (np.asarray(each, dtype=np.float64) for each in clusterings)
+    of_one, of_other, of_cells = (each.var(ddof=1) / len(each) for each in (one, other, cells))
+    variance = max(of_one, of_other, of_one + of_other - of_cells)
+    if variance == 0:
+        return 1.0 if one.mean() == 0 else 0.0
+    freedom = min(len(one), len(other)) - 1
+    return 2 * float(stats.t.sf(abs(one.mean()) / variance**0.5, freedom)) if freedom else 1.0
+
+
 def permutation_p(cells: Iterable[tuple[int, int, int]]) -> float:
     """The exact test of equal rates in each cell, two-sided, if labels were exchanged inside of cells.
 

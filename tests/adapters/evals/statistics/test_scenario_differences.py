@@ -83,7 +83,7 @@ def test_with_many_models_a_difference_must_hold_for_both() -> None:
     assert few.p_value == smallest_flips_p(12)
     assert (few.models, few.test) == (0, "exact sign flips by scenario")
     assert many.p_value > 0.5
-    assert (many.models, many.test) == (6, "exact sign flips by scenario and by model")
+    assert (many.models, many.test) == (6, "exact sign flips by scenario and by model, and of both")
     assert many.smallest_p == smallest_flips_p(6)
     assert many.interval.width > 2 * few.interval.width
 
