@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from toolreel._cli.lazy import LazyCommand, LazyGroup
-from toolreel._cli.output.errors import EPILOG
+from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, go_unread
 
 _COMMANDS: Final = (
     LazyCommand(
@@ -41,8 +41,31 @@ _COMMANDS: Final = (
 """A test checks that each line equals the short help of the command itself."""
 
 
+class _Root(LazyGroup):
+    """A group that ends as it would have if the reader of its output leaves, as ``head`` does.
+
+    What commands print goes on unread (``output.errors``). What click prints itself, help and mistakes, does
+    not: it ends with 1 then, which would say that a gate or a run failed.
+    """
+
+    def main(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on to click
+        """Run a command and exit."""
+        before = sys.stdout
+        try:
+            return super().main(*args, **options)
+        except BrokenPipeError:  # while click explained a mistake
+            go_unread(sys.stderr)
+            sys.exit(USAGE)
+        except SystemExit as ended:
+            # Click puts another stream there if and only if it found the pipe closed.
+            if sys.stdout is before:
+                raise
+            go_unread(before)
+            sys.exit(0 if ended.code == FAILED else ended.code)
+
+
 @click.group(
-    cls=LazyGroup,
+    cls=_Root,
     commands=_COMMANDS,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.evals.directories import plan_with, recorded
 from toolreel._cli.evals.plan import plan_command
 
 LOCAL: Final = (
@@ -56,7 +57,9 @@ def test_a_plan_is_shown_before_anything_is_sent() -> None:
     assert "baseline → production: google/gemini-2.5-flash:nitro" in lines
     assert 'cost        unknown: the plan has no prices; give them as [prices."MODEL"]' in lines
     assert "budget      max_cost 5" in lines
-    assert lines[-1].startswith("power       with 320 tool runs for each strategy differences of about ")
+    assert lines[-1].startswith(
+        "power       with 4 scenarios of 80 pairs each, on 8 models, nothing can be seen, however many "
+    )
 
 
 def test_a_local_model_is_planned_by_its_name_and_no_key_goes_to_it() -> None:
@@ -154,3 +157,29 @@ def test_gates_and_the_rule_for_stopping_are_told_before_the_first_run(tmp_path:
 
 def test_a_chat_alone_compares_no_tools() -> None:
     assert "no tool scenario, so nothing to compare" in asked(*LOCAL, "--scenarios", "chat_only").stdout
+
+
+def test_what_few_scenarios_cannot_show_is_said_before_they_are_run() -> None:
+    few = told("--model", "scripted:good", "--scenarios", "happy_path,one_text", "--trials", "1000")["power"]
+    assert few.startswith(
+        "with 2 scenarios of 1,000 pairs each, nothing can be seen, however many trials they have;"
+    )
+    assert "with 12 scenarios, differences of about 13." in few
+    assert few.endswith("an assumption, unless you give --like DIR")
+
+
+def test_an_earlier_evaluation_says_how_much_scenarios_differ() -> None:
+    local = Path(__file__).parents[3] / "cassettes" / "evals"
+    plan = str(local / "local.toml")
+    assumed, like = told(plan)["power"], told(plan, "--like", str(local / "local"))["power"]
+    assert assumed.startswith("with 26 scenarios of 3 pairs each, differences of about 13.")
+    assert like.startswith("with 26 scenarios of 3 pairs each, differences of about 17.")
+    assert "if differences vary by 28 points among scenarios" in like
+    assert like.endswith(f"as in {local / 'local'}")
+
+
+def test_an_evaluation_of_one_strategy_and_model_says_nothing_about_differences(tmp_path: Path) -> None:
+    one = recorded(tmp_path / "one", plan_with("one/model", strategies=["raw"], scenarios=["one_text"]), [])
+    result = asked("--model", "scripted:good", "--like", str(one))
+    assert result.exit_code == 2
+    assert "name an evaluation that compares some" in result.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -319,3 +320,39 @@ def test_a_key_that_is_no_secret_is_named_once(far: Provider, key: str, times: i
     done = CliRunner().invoke(eval_command, at(far), env={"EVAL_KEY": key})
     assert done.stderr.count("The value of EVAL_KEY is short, or what servers without keys take") == times
     assert [*Path("results").rglob("*.yaml")]
+
+
+def test_without_verbosity_a_good_run_says_nothing_and_a_bad_one_what_is_wrong() -> None:
+    done = evaluating("run", *SCRIPTED, "--out", "results", "--verbosity", "0")
+    assert (done.code, done.stdout, done.stderr) == (0, "", "")
+    again = evaluating("run", *SCRIPTED, "--trials", "2", "--out", "results", "--verbosity", "0")
+    assert (again.code, again.stdout, again.stderr) == (0, "", "")
+    usual = evaluating("run", *SCRIPTED, "--trials", "2", "--out", "results")
+    assert "have ended before" in usual.stderr
+    assert "Nothing was left to be run." in usual.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["summarize", "results"], 0),
+        (["compare", "results", "--by", "model", "scripted:good", "scripted:bad", "--json"], 0),
+        (["run", "--help"], 0),
+        (["--help"], 0),
+        (["summarise"], 2),
+    ],
+)
+def test_a_reader_that_leaves_changes_no_exit_code(arguments: list[str], code: int) -> None:
+    evaluating("run", *SCRIPTED, "--out", "results", "--verbosity", "0")
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [*commands.COMMAND, "eval", *arguments],
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(),
+        timeout=commands.HANG,
+        check=False,
+    )
+    os.close(theirs)
+    assert done.returncode == code

@@ -86,7 +86,14 @@ def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
     ]
     assert rows[2][14] == "task.outcome:draft"
     assert (tmp_path / "s.md").read_text().startswith("# Evaluation of tool calls\n")
-    assert parsed(tmp_path / "s.xml").get("tests") == "20"
+    root = parsed(tmp_path / "s.xml")
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("1", "0", "0")
+    assert "failure: scripted:bad.default.raw.best_effort.off happy_path: 0 of " in "".join(root.itertext())
+    said(summarize_command, out, "--junit", tmp_path / "c.xml", "--junit-cells")
+    assert (parsed(tmp_path / "c.xml").get("tests"), parsed(tmp_path / "c.xml").get("failures")) == (
+        "20",
+        "10",
+    )
     assert read(out / "summary.json")["complete"] is True
 
 
@@ -97,6 +104,8 @@ def test_an_incomplete_evaluation_says_so_and_exits_with_3(recovered: Path) -> N
     assert result.exit_code == 3
     assert "Incomplete (runs not made: 1, void: 0);" in result.stderr
     assert told(summarize_command, recovered, code=3)["missing"] == 1
+    said(summarize_command, recovered, "--junit", recovered / "s.xml")
+    assert parsed(recovered / "s.xml").get("errors") == "1"
 
 
 def test_gates_of_the_plan_decide_the_exit_code(tmp_path: Path) -> None:
@@ -136,7 +145,7 @@ def test_six_recoveries_and_no_loss_are_significant(recovered: Path) -> None:
 def test_the_other_way_round_it_is_a_regression(recovered: Path, tmp_path: Path) -> None:
     arguments = (recovered, "--by", "strategy", "production", "raw", "--gate", "no-regression")
     files = ("--markdown", tmp_path / "c.md", "--junit", tmp_path / "c.xml")
-    result = said(compare_command, *arguments, *files)
+    result = said(compare_command, *arguments, *files, "--junit-cells")
     assert result.exit_code == 1, result.output
     assert "lost: only the first passed (6)" in result.stdout
     assert (
@@ -145,6 +154,12 @@ def test_the_other_way_round_it_is_a_regression(recovered: Path, tmp_path: Path)
     )
     root = parsed(tmp_path / "c.xml")
     assert (root.get("tests"), root.get("failures")) == ("7", "7")
+    said(compare_command, *arguments, *files)
+    gated = parsed(tmp_path / "c.xml")
+    assert (gated.get("tests"), gated.get("failures"), gated.get("errors")) == ("2", "1", "0")
+    passing = ("--by", "strategy", "raw", "production", "--gate", "margin=0.9")
+    said(compare_command, recovered, *passing, "--junit", tmp_path / "c.xml")
+    assert parsed(tmp_path / "c.xml").get("failures") == "0"
     assert "## lost: only the first passed (6)" in (tmp_path / "c.md").read_text()
 
 

@@ -15,6 +15,7 @@ from toolreel._cli.evals.table_output import (
     output_options,
     show_tables,
     write_files,
+    write_junit,
 )
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
@@ -65,7 +66,7 @@ _SHOWN = 20
 @output_options
 @json_option
 @reporting
-def compare_command(  # noqa: PLR0913, PLR0917 - options of a command
+def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     folder: Path,
     others: tuple[str, ...],
     axis: str | None,
@@ -74,6 +75,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - options of a command
     gates: tuple[str, ...],
     markdown: Path | None,
     junit: Path | None,
+    junit_cells: bool,
     as_machine: bool,
 ) -> int:
     """Compare two sides run by run: losses, gains, and whether they are significant.
@@ -93,7 +95,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - options of a command
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
     from toolreel.evals._summary.comparison_sides import read_sides
     from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
-    from toolreel.evals._tables.junit import gate_cases, match_cases
+    from toolreel.evals._tables.junit import match_cases
     from toolreel.evals._tables.summary_tables import gate_table
     from toolreel_core.evals._statistics.equivalence import equivalence
 
@@ -116,10 +118,10 @@ def compare_command(  # noqa: PLR0913, PLR0917 - options of a command
         "Comparison of evaluations",
         (*lines, lacking),
         [*comparison_tables(comparison), *parting, *gated],
-        (("tasks", match_cases(comparison)), ("gates", gate_cases(results))),
-        markdown=markdown,
-        junit=junit,
+        markdown,
     )
+    why_incomplete = lacking or comparison.unrelated
+    write_junit(junit, match_cases(comparison), results, why_incomplete, all_cells=junit_cells)
     if as_machine:
         more: dict[str, Json] = {"equivalence": equivalence_tree(equal)} if margin else {}
         more |= {"diverging": [pair.tree() for pair in parted]} if margin or axis == "endpoint" else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -23,18 +24,22 @@ from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, Estimate,
 from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from, rule_sentence
 
-_DISCORDANCE = 0.1
-"""The share of tasks on which exactly one of two strategies is taken to pass."""
 _LONG = 4
 _SHOWN = 12
 """Hexadecimal digits of a digest that are printed."""
 
 
 @click.command("plan", epilog=EPILOG, short_help="Show what an evaluation would run, and what it would cost.")
+@click.option(
+    "--like",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="An earlier evaluation, whose spread among scenarios says which differences this one can show.",
+)
 @plan_options
 @json_option
 @reporting
-def plan_command(plan: EvalPlan, as_machine: bool) -> int:
+def plan_command(plan: EvalPlan, like: Path | None, as_machine: bool) -> int:
     """Show the runs, configurations and estimated cost of an evaluation; nothing is sent.
 
     PLAN is a TOML file. Options override it, and it overrides the environment.
@@ -46,14 +51,14 @@ def plan_command(plan: EvalPlan, as_machine: bool) -> int:
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     estimate = estimate_cost(plan)
     if as_machine:
-        return say(_tree(plan, estimate))
+        return say(_tree(plan, estimate, like))
     _show_axes(plan)
     _show_models(plan)
     for difference in strategy_differences(plan):
         _show_difference(difference, plan)
     _show_estimate(plan, estimate)
     _show_rules(plan)
-    labelled(out, "power", _power(plan))
+    labelled(out, "power", _power(plan, like))
     return 0
 
 
@@ -152,24 +157,17 @@ def _cost(estimate: Estimate, models: int) -> str:
     return f"{estimate.cost:,.2f} and more: {unknown}: {', '.join(estimate.unpriced)}"
 
 
-def _power(plan: EvalPlan) -> str:
-    """Which difference between two strategies the plan can show."""
+def _power(plan: EvalPlan, like: Path | None) -> str:
+    """Which difference the plan can show."""
     try:
-        from toolreel.evals._statistics.rate_comparisons import paired_detectable
+        from toolreel.evals._statistics.power import ASSUMED
+        from toolreel.evals._summary.planned_power import planned_power, spread_like
     except MissingExtra as missing:
         return f"unknown: {missing}"
-    tools = sum(not scenario.control for scenario in plan.scenarios)
-    runs = plan.count // len(plan.strategies) // len(plan.scenarios) * tools
-    if not runs:
+    found = planned_power(plan, spread_like(like) if like else ASSUMED)
+    if found is None:
         return "no tool scenario, so nothing to compare"
-    seen = paired_detectable(_DISCORDANCE, runs)
-    points = (
-        f"differences of about {100 * seen:.1f} points can be seen" if seen else "no difference can be seen"
-    )
-    return (
-        f"with {runs:,} tool runs for each strategy {points} between two of them "
-        f"(paired, power 80 %, level 5 %, if they disagree on {100 * _DISCORDANCE:.0f} % of the tasks)"
-    )
+    return f"{found.sentence}{f', as in {like}' if like else ': an assumption, unless you give --like DIR'}"
 
 
 def _shown(value: JsonText | None) -> str:
@@ -182,7 +180,7 @@ def _shown(value: JsonText | None) -> str:
     return value
 
 
-def _tree(plan: EvalPlan, estimate: Estimate) -> dict[str, Json]:
+def _tree(plan: EvalPlan, estimate: Estimate, like: Path | None) -> dict[str, Json]:
     return {
         "digest": plan.digest,
         "runs": plan.count,
@@ -208,7 +206,7 @@ def _tree(plan: EvalPlan, estimate: Estimate) -> dict[str, Json]:
             "unpriced": [*estimate.unpriced],
             "assumed": {"tool_run": str(TOOL_RUN), "control_run": str(CONTROL_RUN)},
         },
-        "power": _power(plan),
+        "power": _power(plan, like),
     }
 
 

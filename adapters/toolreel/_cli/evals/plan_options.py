@@ -88,7 +88,12 @@ _FLAGS: Final = (
     _Flag("eval", "--language-strict", "Fail answers in another language.", _SWITCH),
     _Flag("eval", "--trials", "Runs of each cell.", int),
     _Flag("eval", "--jobs", "Maximum number of concurrent runs.", int),
-    _Flag("eval", "--verbosity", "0 quiet, 1 events, 2 details.", int),
+    _Flag(
+        "eval",
+        "--verbosity",
+        "Of `eval run`: 0 prints nothing but errors, 1 progress, 2 a line for each run.",
+        int,
+    ),
     _Flag("eval", "--enforce-applicability", "Skip sampling profiles that do not apply to a model.", _SWITCH),
     _Flag("eval", "--tool-use-mode", "enforced, relaxed or disabled.", "MODE"),
     _Flag(

@@ -34,11 +34,13 @@ class EvaluationProgress:
     """Watches an evaluation.
 
     :param lines: whether each run has a line, on a terminal too
+    :param quiet: whether nothing is shown at all but what Ctrl-C does
     """
 
-    def __init__(self, total: int, *, lines: bool) -> None:
+    def __init__(self, total: int, *, lines: bool, quiet: bool = False) -> None:
         self._total = total
-        self._lines = lines or not err.is_terminal
+        self._quiet = quiet
+        self._lines = (lines or not err.is_terminal) and not quiet
         self._results: Counter[str] = Counter()
         self.failed: list[Record] = []
         self.interrupted = False
@@ -47,7 +49,7 @@ class EvaluationProgress:
         self._before = 0
         self._since = time.monotonic()
         self._bar: Progress | None = None
-        if err.is_terminal:
+        if err.is_terminal and not quiet:
             columns = (
                 BarColumn(),
                 MofNCompleteColumn(),
@@ -60,7 +62,7 @@ class EvaluationProgress:
     def found(self, found: ExistingRuns, /) -> None:
         """Print how many runs exist already."""
         self._before = len(found.ended)
-        if found.ended or found.void or found.others:
+        if not self._quiet and (found.ended or found.void or found.others):
             parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
             parts += [f"{found.void} are void and made again"] if found.void else []
             parts += [f"{found.accepted} are void and accepted"] if found.accepted else []

@@ -25,6 +25,8 @@ _EPILOG = (
 )
 _SHOWN = 3
 """Failures that are listed."""
+_DETAILS = 2
+"""The verbosity from which each run has a line."""
 _KEY = 12
 """Hexadecimal digits of a key that identify a run."""
 
@@ -65,9 +67,10 @@ def run_command(
     Run the same command again to resume after an interruption, to retry void runs, and to add trials, models
     or scenarios.
     """
-    if rule := rule_of(plan):
+    level = plan.options.verbosity
+    if (rule := rule_of(plan)) and level:
         err.print(rule_sentence(rule))
-    progress = EvaluationProgress(plan.count, lines=verbose)
+    progress = EvaluationProgress(plan.count, lines=verbose or level >= _DETAILS, quiet=not level)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),
@@ -80,7 +83,9 @@ def run_command(
         failed = [record.key for record in progress.failed]
         say({"out": str(folder), **_tree(outcome), "first_failed": failed})
     else:
-        _tell(outcome, folder, progress)
+        _tell_problems(outcome)
+        if level:
+            _tell(outcome, folder, progress)
         if not summed:
             err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
     if progress.interrupted and not outcome.complete:
@@ -122,6 +127,14 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
         out.print("Nothing was left to be run.")
     if outcome.spared:
         out.print(f"Runs of the plan that are not needed: {outcome.spared}; {folder / STOPPED} says why.")
+    place = quote(str(folder))
+    labelled(out, "results", str(folder))
+    labelled(out, "next", f"toolreel eval summarize {place}\ntoolreel eval report {place}")
+    if failed := [_replaying(record, place) for record in progress.failed[:_SHOWN]]:
+        labelled(out, "failed", "\n".join(failed))
+
+
+def _tell_problems(outcome: EvaluationOutcome) -> None:
     if outcome.stopped:
         err.print(f"Stopped: {outcome.stopped}.", style="yellow")
     for why in outcome.without_cassette[:_SHOWN]:
@@ -133,11 +146,6 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
             f"Incomplete (runs not made: {outcome.left}, void: {outcome.void}); run the same command again.",
             style="yellow",
         )
-    place = quote(str(folder))
-    labelled(out, "results", str(folder))
-    labelled(out, "next", f"toolreel eval summarize {place}\ntoolreel eval report {place}")
-    if failed := [_replaying(record, place) for record in progress.failed[:_SHOWN]]:
-        labelled(out, "failed", "\n".join(failed))
 
 
 def _replaying(record: Record, place: str) -> str:

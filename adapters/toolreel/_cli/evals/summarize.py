@@ -13,6 +13,7 @@ from toolreel._cli.evals.table_output import (
     output_options,
     show_tables,
     write_files,
+    write_junit,
 )
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import json_option, reporting, say
@@ -32,7 +33,7 @@ from toolreel._cli.output.errors import json_option, reporting, say
 @json_option
 @reporting
 def summarize_command(
-    folder: Path, runs: bool, markdown: Path | None, junit: Path | None, as_machine: bool
+    folder: Path, runs: bool, markdown: Path | None, junit: Path | None, junit_cells: bool, as_machine: bool
 ) -> int:
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
@@ -46,7 +47,7 @@ def summarize_command(
     from toolreel.evals._summary.run_files_in_reference_format import write_run_files
     from toolreel.evals._summary.summary_files import summary_trees, write_summaries
     from toolreel.evals._summary.summary_statistics import findings_of
-    from toolreel.evals._tables.junit import cell_cases, gate_cases
+    from toolreel.evals._tables.junit import cell_cases
     from toolreel.evals._tables.summary_tables import gate_table, head_lines, summary_tables
 
     results = Results.open(folder)
@@ -58,14 +59,8 @@ def summarize_command(
     head = head_lines(summary, plan, results.header.created, str(folder))
     lines = [*head, *plan_changes(results.header), *summary.warnings]
     incomplete = summary.incompleteness
-    write_files(
-        "Evaluation of tool calls",
-        (*lines[1:], incomplete),
-        tables,
-        (("cells", cell_cases(summary)), ("gates", gate_cases(gate_results))),
-        markdown=markdown,
-        junit=junit,
-    )
+    write_files("Evaluation of tool calls", (*lines[1:], incomplete), tables, markdown)
+    write_junit(junit, cell_cases(summary), gate_results, incomplete, all_cells=junit_cells)
     if runs:
         write_run_files(results, plan, summary)
     if as_machine:

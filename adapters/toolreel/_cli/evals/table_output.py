@@ -30,10 +30,12 @@ _Result = TypeVar("_Result")
 
 
 def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
-    """The options ``--markdown`` and ``--junit``."""
+    """The options ``--markdown``, ``--junit`` and ``--junit-cells``."""
     path = click.Path(dir_okay=False, path_type=Path)
+    cells = "The same with a test case for each cell too, which fails if one of its runs did."
+    command = click.option("--junit-cells", is_flag=True, help=cells)(command)
     for name, what in (
-        ("--junit", "Write JUnit XML there, a test case for each cell and each gate."),
+        ("--junit", "Write JUnit XML there: a test case for each gate, and one for being complete."),
         ("--markdown", "Write the tables there as Markdown."),
     ):
         command = click.option(name, type=path, metavar="FILE", help=what)(command)
@@ -56,21 +58,38 @@ def write_files(
     title: str,
     lines: Iterable[str],
     tables: Iterable[TextTable],
-    suites: Iterable[tuple[str, Sequence[Case]]],
-    *,
     markdown: Path | None,
-    junit: Path | None,
 ) -> None:
-    """Write what ``--markdown`` and ``--junit`` ask for.
+    """Write what ``--markdown`` asks for.
 
-    :raises ResultsError: if a file cannot be written
+    :raises ResultsError: if the file cannot be written
     """
     if markdown:
         write_atomically(markdown, as_markdown(title, lines, tables))
-    if junit:
-        from toolreel.evals._tables.junit import as_junit
 
-        write_atomically(junit, as_junit(suites))
+
+def write_junit(
+    junit: Path | None,
+    cells: Sequence[Case],
+    results: Iterable[GateResult],
+    why_incomplete: str,
+    *,
+    all_cells: bool,
+) -> None:
+    """Write what ``--junit`` asks for: green if and only if the gates pass, or with a case for each cell.
+
+    :raises ResultsError: if the file cannot be written
+    """
+    if not junit:
+        return
+    from toolreel.evals._tables.junit import as_junit, case_lines, completeness_case, gate_cases
+
+    gates = gate_cases(results)
+    if all_cells:
+        write_atomically(junit, as_junit((("cells", cells), ("gates", gates))))
+    else:
+        suite = "gates", (completeness_case(why_incomplete), *gates)
+        write_atomically(junit, as_junit([suite], case_lines(cells)))
 
 
 def judged_trees(results: Iterable[GateResult]) -> list[Json]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeVar
 
-from toolreel.evals._statistics.scenario_differences import compare_scenarios
+from toolreel.evals._statistics.scenario_differences import scenarios_p
 from toolreel.evals._statistics.significance_tests import holm_adjusted
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.checked_numbers import inside
@@ -85,8 +85,7 @@ def paired_ties(
         for task in one:
             if task in other:
                 cells.setdefault(cell(task), []).append((one[task], other[task]))
-        compared = compare_scenarios(PairedCell(*at, Pairs.of(pairs)) for at, pairs in cells.items())
-        return compared.p_value if compared else 1.0
+        return scenarios_p(PairedCell(*at, Pairs.of(pairs)) for at, pairs in cells.items())
 
     values = holm({pair: p_value(*pair) for pair in combinations(known, 2)})
     ties = tied(known, [pair for pair, value in values.items() if value <= alpha])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from toolreel.evals._statistics.cluster_means import cluster_mean_bounds
@@ -44,20 +45,33 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
     given = [cell for cell in cells if cell.pairs.runs]
     if not given:
         return None
-    scenarios = _differences(given, lambda cell: cell.scenario)
-    models = _differences(given, lambda cell: cell.model)
-    both = [scenarios, models] if len(models) >= MANY_MODELS else [scenarios]
+    both = _clusterings(given)
+    scenarios = both[0]
     return Difference(
         about="scenarios-such-as-these",
         difference=float(sum(scenarios) / len(scenarios)),
-        interval=max((_interval(each, confidence) for each in both), key=lambda interval: interval.width),
+        interval=max(
+            (_interval(tuple(sorted(each)), confidence) for each in both), key=lambda interval: interval.width
+        ),
         p_value=max(map(flips_p, both)),
         smallest_p=max(smallest_flips_p(len(each)) for each in both),
         test="exact sign flips by scenario" + (" and by model" if len(both) > 1 else ""),
         scenarios=len(scenarios),
-        models=len(models) if len(both) > 1 else 0,
+        models=len(both[1]) if len(both) > 1 else 0,
         runs=total_pairs(cell.pairs for cell in given).runs,
     )
+
+
+def scenarios_p(cells: Iterable[PairedCell]) -> float:
+    """The p-value of :func:`compare_scenarios` alone; 1 without a pair."""
+    return max(map(flips_p, _clusterings([cell for cell in cells if cell.pairs.runs])))
+
+
+def _clusterings(cells: Sequence[PairedCell]) -> list[Sequence[Fraction]]:
+    """The differences of scenarios, and those of models if these are many."""
+    scenarios = _differences(cells, lambda cell: cell.scenario)
+    models = _differences(cells, lambda cell: cell.model)
+    return [scenarios, models] if len(models) >= MANY_MODELS else [scenarios]
 
 
 def _differences(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], str]) -> Sequence[Fraction]:
@@ -68,7 +82,8 @@ def _differences(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], st
     return [Fraction(table.gained - table.lost, table.runs) for table in tables]
 
 
-def _interval(differences: Sequence[Fraction], confidence: float) -> Interval:
+@lru_cache(maxsize=1024)
+def _interval(differences: tuple[Fraction, ...], confidence: float) -> Interval:
     shares = [float(difference + 1) / 2 for difference in differences]  # from -1..1 onto 0..1
     low, high = cluster_mean_bounds(shares, 1 - confidence)
     return Interval(2 * low - 1, 2 * high - 1, confidence, "Gaffke's mean of clusters")

@@ -32,14 +32,19 @@ class Case:
     seconds: float = 0.0
 
 
-def as_junit(suites: Iterable[tuple[str, Sequence[Case]]]) -> str:
-    """A file with a suite for each group of cases; suites without a case are left out."""
+def as_junit(suites: Iterable[tuple[str, Sequence[Case]]], output: Iterable[str] = ()) -> str:
+    """A file with a suite for each group of cases; suites without a case are left out.
+
+    :param output: lines that stand below the last suite
+    """
     given = [(name, cases) for name, cases in suites if cases]
     root = ET.Element("testsuites", _counted("toolreel eval", [case for _, cases in given for case in cases]))
     for name, cases in given:
         suite = ET.SubElement(root, "testsuite", _counted(name, cases))
         for case in cases:
             _add(suite, case)
+    if lines := _fit("\n".join(output)):
+        ET.SubElement(root[-1], "system-out").text = lines
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
@@ -86,6 +91,21 @@ def match_cases(comparison: Comparison) -> tuple[Case, ...]:
     for match in comparison.matches.both:
         cells.setdefault(match.second.cell, []).append(match)
     return tuple(_compared(cell, matches) for cell, matches in cells.items())
+
+
+def completeness_case(why_not: str) -> Case:
+    """Whether all runs were made; an evaluation that lacks some is an error.
+
+    :param why_not: empty if they were
+    """
+    return Case("evaluation", "complete", "error" if why_not else "passed", why_not)
+
+
+def case_lines(cases: Iterable[Case]) -> Iterable[str]:
+    """Cases as text, for those who look for what is behind a gate."""
+    for case in cases:
+        yield f"{case.standing}: {case.group} {case.name}: {case.message}"
+        yield from (f"    {line}" for line in case.details)
 
 
 def gate_cases(results: Iterable[GateResult]) -> tuple[Case, ...]:

@@ -1,0 +1,32 @@
+"""A small edition of ``benchmarks/comparison_errors.py``, whose table is in docs/evals/comparisons.md."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import pytest
+
+from benchmarks.comparison_errors import EQUAL, GATES, WORSE, Setting, errors, passing
+
+PLANS = 250
+
+
+def named(setting: Setting) -> str:
+    return setting.name
+
+
+@pytest.mark.parametrize("setting", EQUAL, ids=named)
+def test_equal_sides_are_told_apart_no_more_often_than_the_level_says(setting: Setting) -> None:
+    found = errors(setting, PLANS)
+    chance = 3 * sqrt(0.05 * 0.95 / PLANS)
+    assert found.rejected <= 0.05 + chance
+    assert found.covered >= 0.8
+
+
+@pytest.mark.parametrize("setting", [each for each in WORSE if each.scenarios <= 60], ids=named)
+def test_a_loss_in_a_few_scenarios_does_not_pass_a_margin(setting: Setting) -> None:
+    assert passing(setting, GATES[:1], 60) == (0,)
+
+
+def test_a_collapse_passes_nothing() -> None:
+    assert passing(WORSE[-1], GATES, 20) == (0, 0)
