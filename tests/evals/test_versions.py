@@ -33,6 +33,12 @@ DIGESTS: Final = {
 }
 """By version, the digests of a frozen header and its journal, whose bytes never change."""
 
+ENDPOINTS: Final = {
+    "header.json": "ce184d56c1b1e8b5a76834e45d9227fd3fb584171973d1c7ed83138c6997502f",
+    "journal.jsonl": "9c54f69772ea7c4cc3fe4baad0251c5a2ae36528a245e283a5339da52b00ea06",
+}
+"""Digests of a frozen evaluation at two endpoints, whose plan was changed."""
+
 HEADER: Final = jsonschema.Draft202012Validator(schema_of("header"))
 RECORD: Final = jsonschema.Draft202012Validator(schema_of("record"))
 
@@ -64,6 +70,26 @@ def test_a_frozen_evaluation_is_what_it_was_and_is_read(version: int, tmp_path: 
     assert plan_of_header(results.header).count == 16
     if version == VERSION:
         assert [record_line(record) for record in found] == files[1].read_text("utf-8").splitlines()
+
+
+def test_a_frozen_evaluation_with_endpoints_and_an_earlier_plan_is_read(tmp_path: Path) -> None:
+    """Version 1 has grown optional fields; what has them is read for ever, too."""
+    for name, frozen_digest in ENDPOINTS.items():
+        path = FROZEN / f"evaluation-1-endpoints.{name}"
+        assert sha256(path.read_bytes()).hexdigest() == frozen_digest
+        shutil.copy(path, tmp_path / name)
+    results = Results.open(tmp_path)
+    found = [*results.records()]
+    assert sorted((each.cell.endpoint, each.cell.scenario, each.verdict.result) for each in found) == [
+        *(("one", name, "pass") for name in ("one_switch", "one_text")),
+        *(("two", name, "fail") for name in ("one_switch", "one_text")),
+    ]
+    assert all(each.attempts[-1].base_url.startswith("http://127.0.0.1:") for each in found)
+    (before,) = results.header.earlier
+    assert (before.records, before.since) == (4, results.header.created)
+    assert before.plan != results.header.plan
+    lines = (tmp_path / "journal.jsonl").read_text("utf-8").splitlines()
+    assert [record_line(each) for each in found] == lines
 
 
 def test_a_frozen_evaluation_is_planned_over_the_defaults_that_it_was_begun_with(tmp_path: Path) -> None:
