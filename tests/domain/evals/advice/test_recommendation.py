@@ -117,7 +117,7 @@ def test_about_scenarios_like_these_their_interval_decides() -> None:
     )
 
 
-@pytest.mark.parametrize("level", [{"works": 0.0}, {"works": 1.0}, {"coverage": 1.5}])
-def test_levels_are_shares(level: dict[str, float]) -> None:
+@pytest.mark.parametrize(("works", "coverage"), [(0.0, 0.5), (1.0, 0.5), (0.5, 1.5)])
+def test_levels_are_shares(works: float, coverage: float) -> None:
     with pytest.raises(ConfigError, match="expected a share between 0 and 1"):
-        Levels(**level)
+        Levels(works, coverage)
