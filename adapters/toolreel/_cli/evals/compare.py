@@ -33,7 +33,7 @@ _SHOWN = 20
     "compare", epilog=GATES_EPILOG, short_help="Compare two evaluations, or two strategies of one."
 )
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("others", metavar="OTHER...", nargs=-1)
+@click.argument("others", metavar="[OTHER]...", nargs=-1)
 @click.option(
     "--by",
     "axis",

@@ -10,21 +10,27 @@ from toolreel._cli.lazy import LazyCommand, LazyGroup
 
 _COMMANDS: Final = (
     LazyCommand(
-        "bisect", "evals.bisect:bisect_command", "Find the settings that turn lost runs into won ones."
+        "bisect",
+        "evals.analysis.bisect:bisect_command",
+        "Find the settings that turn lost runs into won ones.",
     ),
     LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
-    LazyCommand("flakes", "evals.flakes:flakes_command", "Find cells whose trials pass and fail."),
+    LazyCommand("flakes", "evals.analysis.flakes:flakes_command", "Find cells whose trials pass and fail."),
     LazyCommand(
-        "minimise", "evals.minimise:minimise_command", "Find the smallest prompt and tools that still fail."
+        "minimise",
+        "evals.analysis.minimise:minimise_command",
+        "Find the smallest prompt and tools that still fail.",
     ),
     LazyCommand("drift", "evals.drift:drift_command", "Repeat an evaluation: is the endpoint what it was?"),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
     LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
-    LazyCommand("recommend", "evals.recommend:recommend_command", "Say which models to use for tools."),
+    LazyCommand(
+        "recommend", "evals.analysis.recommend:recommend_command", "Say which models to use for tools."
+    ),
     LazyCommand("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
     LazyCommand(
         "report", "evals.report:report_command", "Show the results as one HTML page, and as pictures."

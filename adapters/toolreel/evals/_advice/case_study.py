@@ -77,7 +77,9 @@ def case_study() -> CaseStudy:
 
 def _strategy(tree: Mapping[str, Any]) -> StudiedStrategy:
     return StudiedStrategy(
-        *(Count(*tree[name]) for name in ("overall", "tools", "control")),
+        Count(*tree["overall"]),
+        Count(*tree["tools"]),
+        Count(*tree["control"]),
         {name: Count(*count) for name, count in tree["scenarios"].items()},
         tree["tool_p50_ms"],
         tree["tool_p95_ms"],

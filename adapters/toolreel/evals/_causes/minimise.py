@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -140,9 +141,7 @@ class _Asking:
                     f"{self._search.repeats} tries; raise --repeats, or lower --failing"
                 )
             for level in (0, 1, 2):
-                answered(
-                    halving(self._removable(level)), lambda some, at=level: self._without_others(some, at)
-                )
+                answered(halving(self._removable(level)), partial(self._without_others, level))
         except _BudgetUsedUp:
             stopped = f"the budget of {self._search.budget} requests is used up"
         except KeyboardInterrupt:
@@ -178,7 +177,7 @@ class _Asking:
         wished = any(word in part.name or word in part.text for word in self._search.keep)
         return wished or any(self._is_kept(inner) for inner in self._parts if inner.inside == part.name)
 
-    def _without_others(self, some: Collection[Part], level: int) -> Answer:
+    def _without_others(self, level: int, some: Collection[Part]) -> Answer:
         """Whether it still fails with only these of a level's parts."""
         removed = self._removed | {part.name for part in self._removable(level) if part not in some}
         return self._fails(removed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,7 +35,6 @@ from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, category
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-_STAMP: Final = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z")
 _SCENARIOS: Final = {one.name: one for one in SCENARIOS}
 _REQUIRED: Final = ("model_base", "strategy", "sampling_profile", "scenario", "trial", "ok", "elapsed_ms")
 
@@ -112,8 +111,8 @@ def _created(folder: Path, runs: Sequence[_RunFile]) -> datetime:
         ts = _json(summary).get("ts")
         stamps.insert(0, re.sub("[-:]", "", ts) if isinstance(ts, str) else "")
     for stamp in stamps:
-        if found := _STAMP.search(stamp):
-            return datetime(*map(int, found.groups()), tzinfo=UTC)
+        with suppress(ValueError):  # it may be no date
+            return datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     return datetime.fromtimestamp(max(run.path.stat().st_mtime for run in runs), UTC)
 
 
@@ -255,7 +254,7 @@ class _RunFile:
 
 
 _CATEGORIES: Final[Mapping[str, str]] = {
-    **{one.alias: one.name for one in reversed(CATEGORIES.values()) if one.family == "transport"},
+    **{one.alias: one.name for one in reversed([*CATEGORIES.values()]) if one.family == "transport"},
     "TIMEOUT_ERROR": "transport.timeout",
     "NO_TOOL_USE_ENDPOINT": "wire.no_tool_use_endpoint",
     "EMPTY_ASSISTANT_TEXT": "wire.empty_response",

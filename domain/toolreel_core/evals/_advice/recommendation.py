@@ -184,4 +184,4 @@ def _more(figures: ProfileFigures, levels: Levels) -> str:
     runs = ceil(levels.works * (1 - levels.works) * (1.96 / distance) ** 2)
     if rate in {0.0, 1.0}:
         runs = max(runs, ceil(log(0.025) / log(levels.works if rate else 1 - levels.works)))
-    return f"at this rate, {runs} runs would decide"
+    return f"at this rate, about {runs} runs would decide"

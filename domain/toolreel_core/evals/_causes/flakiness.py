@@ -210,7 +210,7 @@ class Question:
     @property
     def clean_runs(self) -> int:
         """How many runs without a pass exclude a flaky cell, and how many without a failure its mirror."""
-        return ceil(log(self.alpha) / log(1 - self.flaky))
+        return ceil(log(self.beta) / log(1 - self.flaky))
 
 
 def _at_least(least: int, runs: int, rate: float) -> float:

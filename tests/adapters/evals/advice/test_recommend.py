@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from click.testing import Result as Said
 
 from tests.evals.directories import plan_with, recorded
 from tests.evals.made import cell, record
@@ -16,6 +17,7 @@ from toolreel._cli.evals.group import eval_command
 from toolreel.presets._catalogues import shipped
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._verdicts.verdict import Result
 
 LOCAL = Path(__file__).parents[4] / "cassettes" / "evals" / "local"
 QWEN = "qwen/qwen3-235b-a22b-2507:nitro"
@@ -23,15 +25,15 @@ HER = "minimax/minimax-m2-her"
 SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "long_arguments_guard")
 
 
-def recommend(*arguments: object) -> Result:
+def recommend(*arguments: object) -> Said:
     return CliRunner().invoke(eval_command, ["recommend", *map(str, arguments)])
 
 
-def runs(model: str, profile: str, passes: int, result: str = "fail") -> Iterator[Record]:
+def runs(model: str, profile: str, passes: int, result: Result = "fail") -> Iterator[Record]:
     """Five trials of four scenarios, of which so many pass."""
     for place in range(20):
         at = cell(model=model, profile=profile, strategy="production", scenario=SCENARIOS[place % 4])
-        yield record("pass" if place < passes else result, at, 1 + place // 4, ms=(1_000 + place,))  # type: ignore[arg-type]
+        yield record("pass" if place < passes else result, at, 1 + place // 4, ms=(1_000 + place,))
 
 
 @pytest.fixture

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from click.testing import CliRunner, Result
 
 from tests.evals.evaluated import scripted
 from tests.evals.provided import evaluated, planned
+from tests.patience import HANG
 from toolreel._cli.evals.group import eval_command
 from toolreel.evals._causes.minimise import Minimised, Search, minimise
 from toolreel.evals._runner.connection import connect
@@ -47,6 +49,10 @@ def model(answer: Answering) -> Generator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def handle(self) -> None:
+            with suppress(ConnectionError):  # whoever was interrupted hangs up
+                super().handle()
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -156,6 +162,36 @@ def test_ctrl_c_keeps_the_best_so_far(failed: Path, tmp_path: Path) -> None:
     assert found.stopped == "it was interrupted"
     assert found.record.verdict.result == "fail"
     assert found.removed
+
+
+def test_a_real_ctrl_c_while_the_model_thinks_writes_the_test_so_far(failed: Path, tmp_path: Path) -> None:
+    """The server itself presses Ctrl-C, and does not answer before the command has ended."""
+    started, ended, asked = Event(), Event(), list[int]()
+    running: list[subprocess.Popen[str]] = []
+
+    def slow(request: Mapping[str, Any]) -> object:
+        asked.append(1)
+        if len(asked) == 15:
+            started.wait(HANG)
+            running[0].send_signal(signal.SIGINT)
+            ended.wait(HANG)
+        return confused(request)
+
+    with model(slow) as url:
+        options = ("--budget", "500", "--repeats", "1", "--failing", "1", "--to", str(tmp_path), "--json")
+        command = ("-m", "toolreel", "eval", "minimise", str(failed), key_of(failed), "--base-url", url)
+        with subprocess.Popen(
+            [sys.executable, *command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            running.append(process)
+            started.set()
+            out, err = process.communicate(timeout=HANG)
+            ended.set()
+    assert process.returncode == 3, err
+    told = json.loads(out)
+    assert told["stopped"] == "it was interrupted"
+    assert told["removed"]
+    assert Path(told["test"]).exists()
 
 
 def test_what_is_to_be_kept_stays(failed: Path, tmp_path: Path) -> None:

@@ -97,9 +97,9 @@ def test_most_misses_are_named_where_they_are_in_one_scenario() -> None:
     ("count", "told"),
     [
         (Count(16, 20), "it is too close to the level for more runs to decide"),
-        (Count(5, 5), "at this rate, 17 runs would decide"),
-        (Count(18, 20), "at this rate, 62 runs would decide"),
-        (Count(0, 1), "at this rate, 3 runs would decide"),
+        (Count(5, 5), "at this rate, about 17 runs would decide"),
+        (Count(18, 20), "at this rate, about 62 runs would decide"),
+        (Count(0, 1), "at this rate, about 3 runs would decide"),
     ],
 )
 def test_an_undecided_model_says_what_would_decide(count: Count, told: str) -> None:
@@ -117,7 +117,7 @@ def test_about_scenarios_like_these_their_interval_decides() -> None:
     )
 
 
-@pytest.mark.parametrize("level", [{"works": 0.0}, {"works": 1.0}, {"coverage": 1.5}])
-def test_levels_are_shares(level: dict[str, float]) -> None:
+@pytest.mark.parametrize(("works", "coverage"), [(0.0, 0.5), (1.0, 0.5), (0.5, 1.5)])
+def test_levels_are_shares(works: float, coverage: float) -> None:
     with pytest.raises(ConfigError, match="expected a share between 0 and 1"):
-        Levels(**level)
+        Levels(works, coverage)
