@@ -6,6 +6,8 @@ from toolreel.evals._report.page import ReportContent, report_content, report_pa
 from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
+from toolreel.evals._runner.sharding import sharded
+from toolreel.evals._sharing.merge import Merged, merge_results
 from toolreel.evals._store.results import Header, Results
 from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
@@ -20,6 +22,7 @@ __all__ = [
     "ExistingRuns",
     "Findings",
     "Header",
+    "Merged",
     "Promoted",
     "Replayed",
     "ReportContent",
@@ -32,6 +35,7 @@ __all__ = [
     "evaluate",
     "findings_of",
     "gates_of",
+    "merge_results",
     "new_header",
     "plan_of_header",
     "planned",
@@ -42,6 +46,7 @@ __all__ = [
     "report_page",
     "report_pictures",
     "rescored",
+    "sharded",
     "summary_of",
     "write_summaries",
 ]

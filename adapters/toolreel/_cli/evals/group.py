@@ -12,6 +12,8 @@ _COMMANDS: Final = (
     LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
+    LazyCommand("merge", "evals.merge:merge_command", "Join the shards of an evaluation."),
+    LazyCommand("pack", "evals.pack:pack_command", "Pack recordings: 500 runs a file."),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
@@ -25,6 +27,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
+    LazyCommand("unpack", "evals.pack:unpack_command", "Make a file of each packed recording."),
     LazyCommand("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
 )
 

@@ -52,6 +52,8 @@ class Header:
     """The version of the categories."""
     version: int = VERSION
     """Of the form of header and records."""
+    shard: str = ""
+    """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
 
     def tree(self) -> Tree:
         """The header as it stands in its file."""
@@ -62,6 +64,7 @@ class Header:
             "catalogue": self.catalogue,
             "taxonomy": self.taxonomy,
             "plan": self.plan,
+            **({"shard": self.shard} if self.shard else {}),
         }
 
 
@@ -88,6 +91,7 @@ def read_header(path: Path, versions: Versions[Tree] = HEADERS) -> Header:
             versions={str(name): str(version) for name, version in _object(tree, "versions").items()},
             catalogue=str(tree["catalogue"]),
             taxonomy=int(tree["taxonomy"]),
+            shard=str(tree.get("shard", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ResultsError(f"{path}: {error} is missing or wrong; restore the file") from None
@@ -226,6 +230,12 @@ class Journal:
         """Write what the evaluation goes on with; it keeps the time at which it was begun first."""
         path = self._path.with_name(_HEADER)
         before = read_header(path) if path.exists() else header
+        if header.shard not in {"", before.shard}:
+            there = f"shard {before.shard}" if before.shard else "an evaluation that is no shard"
+            raise ResultsError(
+                f"{path.parent}: holds {there}; give shard {header.shard} another directory (--out), and "
+                "join them with `toolreel eval merge`"
+            )
         write_json(path, replace(header, created=before.created).tree())
 
     def append(self, record: Record) -> Record:

@@ -216,6 +216,7 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         "scenarios": [scenario.name for scenario in plan.scenarios],
         "output_dir": results.path.resolve().name,
         "plan": plan.digest,
+        **({"shard": str(plan.shard)} if plan.shard else {}),
         "versions": dict(results.header.versions),
     }
 
