@@ -15,10 +15,10 @@ from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._runner.sharding import sharded
-from toolreel.evals._sharing.merge import merge_results
 from toolreel.evals._store.packs import has_packs
 from toolreel.evals._store.results import Results, all_records, read_header, schema_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
+from toolreel.evals._transfer.merge import merge_results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 SUMMARIES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")

@@ -7,12 +7,16 @@ from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._runner.sharding import sharded
-from toolreel.evals._sharing.merge import Merged, merge_results
 from toolreel.evals._store.results import Header, Results
 from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
+from toolreel.evals._transfer.bundle import write_bundle
+from toolreel.evals._transfer.leaderboard import Leaderboard, leaderboard_of
+from toolreel.evals._transfer.leaderboard_page import leaderboard_page
+from toolreel.evals._transfer.merge import Merged, merge_results
+from toolreel.evals._transfer.verification import Verification, verify_bundle
 
 __all__ = [
     "Comparison",
@@ -22,12 +26,14 @@ __all__ = [
     "ExistingRuns",
     "Findings",
     "Header",
+    "Leaderboard",
     "Merged",
     "Promoted",
     "Replayed",
     "ReportContent",
     "Results",
     "Side",
+    "Verification",
     "Watcher",
     "check_gates",
     "compare",
@@ -35,6 +41,8 @@ __all__ = [
     "evaluate",
     "findings_of",
     "gates_of",
+    "leaderboard_of",
+    "leaderboard_page",
     "merge_results",
     "new_header",
     "plan_of_header",
@@ -48,5 +56,7 @@ __all__ = [
     "rescored",
     "sharded",
     "summary_of",
+    "verify_bundle",
+    "write_bundle",
     "write_summaries",
 ]

@@ -10,10 +10,18 @@ from toolreel._cli.lazy import LazyCommand, LazyGroup
 
 _COMMANDS: Final = (
     LazyCommand(
+        "bundle",
+        "evals.transfer.bundle:bundle_command",
+        "Write an evaluation as one file that anybody can judge again.",
+    ),
+    LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
-    LazyCommand("merge", "evals.merge:merge_command", "Join the shards of an evaluation."),
-    LazyCommand("pack", "evals.pack:pack_command", "Pack recordings: 500 runs a file."),
+    LazyCommand(
+        "leaderboard", "evals.transfer.bundle:leaderboard_command", "Make a page of several bundles."
+    ),
+    LazyCommand("merge", "evals.transfer.merge:merge_command", "Join the shards of an evaluation."),
+    LazyCommand("pack", "evals.transfer.pack:pack_command", "Pack recordings: 500 runs a file."),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
@@ -27,7 +35,10 @@ _COMMANDS: Final = (
     LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
-    LazyCommand("unpack", "evals.pack:unpack_command", "Make a file of each packed recording."),
+    LazyCommand("unpack", "evals.transfer.pack:unpack_command", "Make a file of each packed recording."),
+    LazyCommand(
+        "verify", "evals.transfer.bundle:verify_command", "Replay and judge a bundle again, offline."
+    ),
     LazyCommand("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
 )
 
