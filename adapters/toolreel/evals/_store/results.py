@@ -244,7 +244,7 @@ class Journal:
         :return: what was written: texts that may hold a secret are withheld
         """
         line = record_line(record)
-        if self._leaks(line):
+        if self._leaks(line, record.configuration):
             record = _withheld(record)
             line = record_line(record)
         with _writing(self._path):
@@ -253,11 +253,18 @@ class Journal:
             os.fsync(self._file.fileno())
         return record
 
-    def _leaks(self, line: str) -> bool:
-        """Whether a line holds a secret; what many lines have in common is looked at once."""
+    def _leaks(self, line: str, configuration: str) -> bool:
+        """Whether a line holds a secret; what many lines have in common is looked at once.
+
+        A configuration is most of a line, and the same in all runs of a cell.
+        """
+        if configuration in self._harmless:
+            line = line.replace(configuration, "{}", 1)
         found = any(leaks_at(line_texts(line), self._secrets, seen=self._harmless))
         if found or len(self._harmless) > _REMEMBERED:
             self._harmless.clear()
+        if not found:
+            self._harmless.add(configuration)
         return found
 
     def close(self) -> None:

@@ -86,11 +86,11 @@ def _rows(one: Verification, common: Mapping[str, int]) -> Iterator[Row]:
         if cell.cell.scenario in common:
             groups.setdefault(cell.cell.task, []).append(cell)
     for cells in groups.values():
-        cell = cells[0].cell
+        about = cells[0].cell
         usual = (("profile", "default"), ("fallback", "best_effort"), ("language", "off"))
-        variant = ", ".join(value for axis, default in usual if (value := getattr(cell, axis)) != default)
-        total = total_of(cell.model, cells, one.plan.trials)
-        yield Row(cell.model, cell.strategy, variant, one.bundle, one.digest, total, one.plan.trials)
+        variant = ", ".join(value for axis, default in usual if (value := getattr(about, axis)) != default)
+        total = total_of(about.model, cells, one.plan.trials)
+        yield Row(about.model, about.strategy, variant, one.bundle, one.digest, total, one.plan.trials)
 
 
 def _remarks(
