@@ -17,6 +17,7 @@ import pytest
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
 from tests.patience import eventually
+from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import all_records
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
@@ -32,10 +33,10 @@ from tests.evals.trying import evaluated
 from tests.evals.test_killed import plan_of_many
 
 for line in sys.stdin:
-    url, models, trials, out = json.loads(line)
+    url, models, trials, out, packed = json.loads(line)
     child = os.fork()
     if not child:
-        evaluated(plan_of_many(url, models, trials), Path(out))
+        evaluated(plan_of_many(url, models, trials), Path(out), packed=packed)
         os._exit(0)
     print(child, flush=True)
     print(os.waitpid(child, 0)[1], flush=True)
@@ -74,7 +75,9 @@ def unplaced(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def killed_again_and_again(models: int, trials: int, kills: int, out: Path, chance: random.Random) -> None:
+def killed_again_and_again(
+    *, models: int, trials: int, kills: int, out: Path, chance: random.Random, packed: bool
+) -> None:
     count = models * len(SCENARIOS) * trials
     with provider() as calm:
         evaluated(plan_of_many(calm.url, models, trials), out / "calm", cassettes=False)
@@ -86,7 +89,7 @@ def killed_again_and_again(models: int, trials: int, kills: int, out: Path, chan
     with provider() as far, started as parent:
         assert parent.stdin
         assert parent.stdout
-        plan = json.dumps([far.url, models, trials, str(out / "killed")])
+        plan = json.dumps([far.url, models, trials, str(out / "killed"), packed])
         for kill in range(kills):
             parent.stdin.write(f"{plan}\n")
             parent.stdin.flush()
@@ -108,15 +111,23 @@ def killed_again_and_again(models: int, trials: int, kills: int, out: Path, chan
         assert len(finished(out / "killed")) == count
     undisturbed = unplaced(records(out / "calm"))
     resumed = records(out / "killed")
-    assert all((out / "killed" / tree["cassette"]).is_file() for tree in resumed.values())
+    names = [tree["cassette"] for tree in resumed.values()]
+    assert all(recording_of(out / "killed", name).exchanges for name in names), "every recording is readable"
+    assert not packed or not (out / "killed" / "cassettes").exists()
     assert unplaced(resumed) == undisturbed
     assert len(resumed) == count
 
 
-def test_killed_three_times_it_ends_with_the_records_of_an_undisturbed_run(tmp_path: Path) -> None:
-    killed_again_and_again(models=2, trials=4, kills=3, out=tmp_path, chance=random.Random(3))
+@pytest.mark.parametrize("packed", [False, True])
+def test_killed_three_times_it_ends_with_the_records_of_an_undisturbed_run(
+    tmp_path: Path, packed: bool
+) -> None:
+    chance = random.Random(3)
+    killed_again_and_again(models=2, trials=4, kills=3, out=tmp_path, chance=chance, packed=packed)
 
 
 @pytest.mark.slow
-def test_killed_thirty_times_it_still_does(tmp_path: Path) -> None:
-    killed_again_and_again(models=4, trials=25, kills=30, out=tmp_path, chance=random.Random(30))
+@pytest.mark.parametrize("packed", [False, True])
+def test_killed_thirty_times_it_still_does(tmp_path: Path, packed: bool) -> None:
+    chance = random.Random(30)
+    killed_again_and_again(models=4, trials=25, kills=30, out=tmp_path, chance=chance, packed=packed)

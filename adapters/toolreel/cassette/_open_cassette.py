@@ -101,6 +101,19 @@ class Recording:
         return cls(cassette, file, Path(path), vary, shared)
 
     @classmethod
+    def of_text(cls, text: str, path: str | os.PathLike[str]) -> Recording:
+        """The recording in a text, such as one of several in a file, for a replay.
+
+        :param path: what errors call it
+        :raises CassetteError: if the text is invalid
+        """
+        file = CassetteFile()
+        cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
+        requests, responses = file.load_text(text, os.fspath(path), cassette_format)
+        cassette.data.extend(zip(requests, responses, strict=True))
+        return cls(cassette, file, Path(path))
+
+    @classmethod
     def blank(
         cls, path: str | os.PathLike[str], vary: Sequence[Vary] = (), shared: Sequence[Vary] = ()
     ) -> Recording:

@@ -6,12 +6,18 @@ from toolreel.evals._report.page import ReportContent, report_content, report_pa
 from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
+from toolreel.evals._runner.sharding import sharded
 from toolreel.evals._store.results import Header, Results
 from toolreel.evals._summary.comparison import Comparison, compare
 from toolreel.evals._summary.comparison_sides import EvaluationSide, Side, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
+from toolreel.evals._transfer.bundle import write_bundle
+from toolreel.evals._transfer.leaderboard import Leaderboard, leaderboard_of
+from toolreel.evals._transfer.leaderboard_page import leaderboard_page
+from toolreel.evals._transfer.merge import Merged, merge_results
+from toolreel.evals._transfer.verification import Verification, verify_bundle
 
 __all__ = [
     "Comparison",
@@ -21,11 +27,14 @@ __all__ = [
     "ExistingRuns",
     "Findings",
     "Header",
+    "Leaderboard",
+    "Merged",
     "Promoted",
     "Replayed",
     "ReportContent",
     "Results",
     "Side",
+    "Verification",
     "Watcher",
     "check_gates",
     "compare",
@@ -33,6 +42,9 @@ __all__ = [
     "evaluate",
     "findings_of",
     "gates_of",
+    "leaderboard_of",
+    "leaderboard_page",
+    "merge_results",
     "new_header",
     "plan_of_header",
     "planned",
@@ -43,6 +55,9 @@ __all__ = [
     "report_page",
     "report_pictures",
     "rescored",
+    "sharded",
     "summary_of",
+    "verify_bundle",
+    "write_bundle",
     "write_summaries",
 ]

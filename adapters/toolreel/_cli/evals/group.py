@@ -15,6 +15,11 @@ _COMMANDS: Final = (
         "Find the settings that turn lost runs into won ones.",
     ),
     LazyCommand(
+        "bundle",
+        "evals.transfer.bundle:bundle_command",
+        "Write an evaluation as one file that anybody can judge again.",
+    ),
+    LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
     LazyCommand("flakes", "evals.analysis.flakes:flakes_command", "Find cells whose trials pass and fail."),
@@ -24,6 +29,11 @@ _COMMANDS: Final = (
         "Find the smallest prompt and tools that still fail.",
     ),
     LazyCommand("drift", "evals.drift:drift_command", "Repeat an evaluation: is the endpoint what it was?"),
+    LazyCommand(
+        "leaderboard", "evals.transfer.bundle:leaderboard_command", "Make a page of several bundles."
+    ),
+    LazyCommand("merge", "evals.transfer.merge:merge_command", "Join the shards of an evaluation."),
+    LazyCommand("pack", "evals.transfer.pack:pack_command", "Pack recordings: 500 runs a file."),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
@@ -39,6 +49,10 @@ _COMMANDS: Final = (
     LazyCommand("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
     LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
+    ),
+    LazyCommand("unpack", "evals.transfer.pack:unpack_command", "Make a file of each packed recording."),
+    LazyCommand(
+        "verify", "evals.transfer.bundle:verify_command", "Replay and judge a bundle again, offline."
     ),
     LazyCommand("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from shlex import quote
+from typing import Final
 
 import click
 
@@ -15,6 +17,9 @@ from toolreel._cli.output.console import counted, err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
 from toolreel.evals._runner.evaluation import EvaluationOutcome, evaluate
+from toolreel.evals._runner.sharding import sharded
+from toolreel.evals._store.packs import MANY_RUNS
+from toolreel.evals._store.recordings import RecordingForm
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_sentence
@@ -27,6 +32,7 @@ _SHOWN = 3
 """Failures that are listed."""
 _DETAILS = 2
 """The verbosity from which each run has a line."""
+_FORMS: Final[Mapping[str, bool | RecordingForm]] = {"auto": True, "packs": "packs", "files": "files"}
 _KEY = 12
 """Hexadecimal digits of a key that identify a run."""
 
@@ -42,6 +48,13 @@ _KEY = 12
 )
 @click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
+    "--recordings",
+    type=click.Choice([*_FORMS]),
+    default="auto",
+    help="files: a cassette a run; packs: hundreds of runs a file. auto takes packs for a plan of more than "
+    f"{MANY_RUNS:,} runs, or where DIR has some.",
+)
+@click.option(
     "--accept-changes", is_flag=True, help="Repeat runs whose configuration or scenario has changed."
 )
 @click.option(
@@ -49,16 +62,23 @@ _KEY = 12
     is_flag=True,
     help="Continue although an endpoint has another URL than the runs in DIR.",
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Make only the I-th of N parts of the runs, as on one of N machines; `eval merge` joins them.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
 @json_option
 @reporting
-def run_command(
+def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     plan: EvalPlan,
     folder: Path,
     no_cassettes: bool,
+    recordings: str,
     accept_changes: bool,
     accept_endpoint_change: bool,
+    shard: str | None,
     verbose: bool,
     as_machine: bool,
 ) -> int:
@@ -68,13 +88,17 @@ def run_command(
     or scenarios.
     """
     level = plan.options.verbosity
+    if shard is not None:
+        plan = sharded(plan, shard)
+        if level:
+            err.print(f"Shard {plan.shard}: {plan.count:,} of {plan.whole_count:,} runs")
     if (rule := rule_of(plan)) and level:
         err.print(rule_sentence(rule))
     progress = EvaluationProgress(plan.count, lines=verbose or level >= _DETAILS, quiet=not level)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),
-            cassettes=not no_cassettes,
+            cassettes=not no_cassettes and _FORMS[recordings],
             accept_changes=accept_changes,
             accept_endpoint_change=accept_endpoint_change,
         )
@@ -116,6 +140,7 @@ def _tree(outcome: EvaluationOutcome) -> dict[str, bool | int | str]:
         **({"accepted_void": outcome.accepted} if outcome.accepted_voids.categories else {}),
         "spared": outcome.spared,
         "complete": outcome.complete,
+        **({"shard": outcome.shard} if outcome.shard else {}),
         "stopped": outcome.stopped,
     }
 
@@ -129,7 +154,9 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
         out.print(f"Runs of the plan that are not needed: {outcome.spared}; {folder / STOPPED} says why.")
     place = quote(str(folder))
     labelled(out, "results", str(folder))
-    labelled(out, "next", f"toolreel eval summarize {place}\ntoolreel eval report {place}")
+    others = [f"toolreel eval merge {place} ... --out DIR  # with the other shards"] if outcome.shard else []
+    following = (*others, f"toolreel eval summarize {place}", f"toolreel eval report {place}")
+    labelled(out, "next", "\n".join(following))
     if failed := [_replaying(record, place) for record in progress.failed[:_SHOWN]]:
         labelled(out, "failed", "\n".join(failed))
 

@@ -81,6 +81,15 @@ class CassetteFile:
         """
         try:
             text = read_file(Path(cassette_path))
+        except CassetteError as error:
+            raise CassetteError(f"{cassette_path}: {error}") from error
+        return self.load_text(text, cassette_path, serializer)
+
+    def load_text(
+        self, text: str, cassette_path: str, serializer: _Reader
+    ) -> tuple[list[Any], list[dict[str, Any]]]:
+        """The requests and responses in the text of a file, with the same errors."""
+        try:
             read = _read if len(text) > _WORTH_KEEPING else KEPT
             # A module is hashable, which not every checker knows.
             self.header, requests, responses, keys = read(text, cast("Any", serializer))

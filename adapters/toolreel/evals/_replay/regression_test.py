@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from toolreel._internal.errors import ResultsError
-from toolreel.cassette._open_cassette import Recording
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
+from toolreel.evals._store.packs import recording_bytes
+from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
@@ -89,7 +89,7 @@ class Promoted:
         job = self._job(changes)
         if not changes:
             return replay_record(job, self.record, self.folder, self.url).verdict
-        came = run_with_recorded_answers(job, Recording.load(self.folder / self.record.cassette), self.url)
+        came = run_with_recorded_answers(job, recording_of(self.folder, self.record.cassette), self.url)
         if came.record is None:
             what = came.diverged.what if came.diverged else ""
             raise ReplayMismatch(
@@ -183,7 +183,7 @@ def promote(
         if path.exists():
             raise ResultsError(f"{path}: exists already; choose another name (--name)")
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(results.path / record.cassette, others[1])
+    others[1].write_bytes(recording_bytes(results.path, record.cassette))
     replace(recorded.beside(others[1].name), folder=folder).save(others[0])
     test.write_text(_text(record, job.scenario.about, name, verdict), encoding="utf-8")
     return test, verdict

@@ -24,6 +24,7 @@ from toolreel.evals._runner.connection import replay_context
 from toolreel.evals._runner.evaluation import job_of, jobs_of, recorded_job
 from toolreel.evals._runner.trial import Job, RunContext, WorldHost, run_job
 from toolreel.evals._store.configuration_differences import configuration_differences
+from toolreel.evals._store.recordings import copy_recordings
 from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core.evals._plan.cells import Sample
@@ -162,13 +163,11 @@ def write_rescored(results: Results, runs: Iterable[Replayed], folder: Path) -> 
     """
     if (folder / "header.json").exists():
         raise ResultsError(f"{folder}: holds an evaluation already; name another directory")
+    kept = [*runs]
     with Journal(folder, replace(results.header, taxonomy=TAXONOMY)) as journal:
-        for again in runs:
+        for again in kept:
             journal.append(again.now or again.record)
-            if cassette := again.record.cassette:
-                target = folder / cassette
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(results.path / cassette, target)
+        copy_recordings(results.path, [again.record.cassette for again in kept], folder)
 
 
 def rescore_in_place(results: Results, runs: Iterable[Replayed]) -> None:

@@ -22,6 +22,7 @@ from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job
 from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
@@ -160,7 +161,7 @@ def recorded_answers_first(
 ) -> Callable[[Job, httpx.BaseTransport], httpx.BaseTransport]:
     """What asks the network only for what the recorded runs of a strategy do not answer."""
     cassettes = {
-        (record.cell, record.trial): results.path / record.cassette
+        (record.cell, record.trial): record.cassette
         for record in results.records()
         if record.cell.strategy == recorded and record.cassette
     }
@@ -168,7 +169,7 @@ def recorded_answers_first(
     def transport(job: Job, network: httpx.BaseTransport) -> httpx.BaseTransport:
         cell = replace(job.sample.cell, strategy=recorded)
         cassette = cassettes.get((cell, job.sample.trial))
-        return RecordedAnswers(Recording.load(cassette), network) if cassette else network
+        return RecordedAnswers(recording_of(results.path, cassette), network) if cassette else network
 
     return transport
 
@@ -205,7 +206,7 @@ def _what_if(
     sample = Sample(cell, record.trial, record.version, others.configuration(cell).digest)
     came = run_with_recorded_answers(
         job_of(others, sample),
-        Recording.load(results.path / record.cassette),
+        recording_of(results.path, record.cassette),
         others.endpoint_at(cell.endpoint).chat_url,
     )
     now = came.record.verdict if came.record else None

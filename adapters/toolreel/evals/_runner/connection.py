@@ -24,6 +24,7 @@ from toolreel.cassette._session import Session
 from toolreel.evals._runner.request_concurrency import ModelLimits, RateLimitedEndpoint
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext
+from toolreel.evals._store.recordings import RecordingFiles, RecordingPacks, recording_of
 from toolreel.evals._store.results import Header
 from toolreel.http._httpx_conversion import TIMEOUT
 from toolreel.http._httpx_endpoint import HttpEndpoint
@@ -98,12 +99,12 @@ class Connection:
 class RunRecorder:
     """Gives each run what it needs from the world, and keeps its recording.
 
-    :param folder: where the cassettes go; ``None``: nothing is recorded
+    :param recordings: where the recordings go; ``None``: nothing is recorded
     """
 
-    def __init__(self, connection: Connection, folder: Path | None) -> None:
+    def __init__(self, connection: Connection, recordings: RecordingFiles | RecordingPacks | None) -> None:
         self._connection = connection
-        self._folder = folder
+        self._recordings = recordings
         self.refused: list[CassetteError] = []
         """Why runs have no cassette that should have one, such as a secret in a reply."""
 
@@ -111,7 +112,7 @@ class RunRecorder:
     def context(self, job: Job, name: str) -> Generator[tuple[RunContext, Callable[[], str]]]:
         """The context of one run, and a function that saves its recording and returns the path.
 
-        :param name: the path of the cassette, relative to the folder
+        :param name: the path of the cassette, relative to the directory of the results
         """
         connection, model = self._connection, job.sample.cell.model
         if kind := kind_of(model):
@@ -119,17 +120,17 @@ class RunRecorder:
             return
         server = connection.at(job.sample.cell.endpoint)
         shared = _SharedTransport(connection.transport(job), server.headers)
-        session = Session.of(self._folder / name, "record") if self._folder else None
+        session = self._recordings.session(name) if self._recordings else None
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:
             limited = RateLimitedEndpoint(endpoint, server.limits.of(model))
             yield RunContext(limited, connection.clock, connection.pause), lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:
-        if session is None:
+        if session is None or self._recordings is None:
             return ""
         try:
-            return name if session.save(self._connection.secrets) else ""
+            return name if self._recordings.save(session, name, self._connection.secrets) else ""
         except CassetteError as error:
             self.refused.append(error)
             return ""
@@ -150,7 +151,7 @@ def replay_context(folder: Path, name: str, base_url: str, job: Job) -> Generato
         raise CassetteError(
             f"{folder}: the run {job.sample.key[:12]} was not recorded, so it cannot be replayed"
         )
-    session = Session.of(folder / name, "replay")
+    session = Session(recording_of(folder, name), "replay")
     with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
         yield offline_context(endpoint)
         session.finish()
@@ -186,6 +187,7 @@ def new_header(plan: EvalPlan, now: datetime) -> Header:
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
         catalogue=chain("catalogue", CATALOGUE, *map(repr, catalogue)),
         taxonomy=TAXONOMY,
+        shard=str(plan.shard or ""),
     )
 
 

@@ -22,6 +22,8 @@ from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._runner.worker_pool import WorkerPool
 from toolreel.evals._store.configuration_differences import configuration_differences
+from toolreel.evals._store.packs import MANY_RUNS, has_packs
+from toolreel.evals._store.recordings import RecordingFiles, RecordingForm, RecordingPacks
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell, Sample
@@ -76,6 +78,8 @@ class EvaluationOutcome:
     """Void runs that the plan accepts, made now or before."""
     accepted_voids: AcceptedVoids = field(default_factory=AcceptedVoids)
     """What the plan accepts."""
+    shard: str = ""
+    """The part of the plan's runs that was asked for, such as ``1/3``; empty for all of them."""
 
     @property
     def covered(self) -> bool:
@@ -108,7 +112,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     watcher: Watcher | None = None,
     stop: Event | None = None,
     *,
-    cassettes: bool = True,
+    cassettes: bool | RecordingForm = True,
     accept_changes: bool = False,
     accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
@@ -118,6 +122,8 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     :param connection: how to reach the provider; made from the plan and the environment by default
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
+    :param cassettes: ``files`` for a recording a run, ``packs`` for hundreds of runs a file; ``True``: packs
+        where the plan has more than 1,000 runs, or the directory has packs; ``False``: none
     :param accept_changes: whether to repeat runs whose configuration has changed
     :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
     :raises ConfigError: if the cost is capped, and will not be known
@@ -135,7 +141,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
         recorder, guard = (
-            RunRecorder(opened, out if cassettes else None),
+            RunRecorder(opened, _recordings(out, plan, cassettes) if cassettes else None),
             CostGuard(plan.budget, prices, stop),
         )
 
@@ -178,8 +184,21 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     left = required_runs - len(found.ended) - made
     refused = tuple(map(str, recorder.refused))
     return EvaluationOutcome(
-        *(required_runs, made, left, void, why, refused, course.spared, accepted, accepts)
+        *(required_runs, made, left, void, why, refused, course.spared, accepted, accepts),
+        shard=str(plan.shard or ""),
     )
+
+
+def _recordings(out: Path, plan: EvalPlan, form: bool | RecordingForm) -> RecordingFiles | RecordingPacks:
+    """Where recordings go."""
+    packed = has_packs(out)
+    if form == "packs" or (form is True and (packed or plan.whole_count > MANY_RUNS)):
+        return RecordingPacks(out)
+    if packed:
+        raise ResultsError(
+            f"{out}: has packed recordings; go on with packs, or run `toolreel eval unpack` on it first"
+        )
+    return RecordingFiles(out)
 
 
 def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> ExistingRuns:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -24,6 +24,7 @@ from toolreel_core.evals._plan.cost_cap import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
+from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY, select_scenarios
 from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
@@ -154,11 +155,12 @@ def _nearest(names: Mapping[_Place, str], place: _Place) -> str:
 
 
 def plan_of_header(header: Header) -> EvalPlan:
-    """The plan of stored results, with the current catalogue and scenarios.
+    """The plan of stored results, with the current catalogue and scenarios; of a shard, its part.
 
     :raises ResultsError: if something that it names no longer exists
     """
     try:
-        return EvalPlan.of(header.plan, with_files(), WITH_CASE_STUDY)
+        plan = EvalPlan.of(header.plan, with_files(), WITH_CASE_STUDY)
+        return replace(plan, shard=Shard.of(header.shard)) if header.shard else plan
     except (ConfigError, KeyError) as error:
         raise ResultsError(f"the plan of these results cannot be made again: {error}") from None

@@ -68,6 +68,9 @@ class Header:
         before = EarlierPlan(self.plan, self.since or self.created, records)
         return replace(later, created=self.created, since=later.created, earlier=(*self.earlier, before))
 
+    shard: str = ""
+    """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
+
     def tree(self) -> Tree:
         """The header as it stands in its file."""
         changed: Tree = {
@@ -82,6 +85,7 @@ class Header:
             "taxonomy": self.taxonomy,
             "plan": self.plan,
             **(changed if self.earlier else {}),
+            **({"shard": self.shard} if self.shard else {}),
         }
 
 
@@ -110,6 +114,7 @@ def read_header(path: Path, versions: Versions[Tree] = HEADERS) -> Header:
             taxonomy=int(tree["taxonomy"]),
             since=str(tree.get("since", "")),
             earlier=earlier_plans(tree.get("earlier_plans", [])),
+            shard=str(tree.get("shard", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ResultsError(f"{path}: {error} is missing or wrong; restore the file") from None
@@ -249,8 +254,14 @@ class Journal:
     def begin(self, header: Header) -> None:
         """Write what the evaluation goes on with; the time of its beginning and earlier plans are kept."""
         path = self._path.with_name(_HEADER)
-        whole = read_header(path).gone_on_with(header, self._lines) if path.exists() else header
-        write_json(path, whole.tree())
+        before = read_header(path) if path.exists() else None
+        if before and header.shard not in {"", before.shard}:
+            there = f"shard {before.shard}" if before.shard else "an evaluation that is no shard"
+            raise ResultsError(
+                f"{path.parent}: holds {there}; give shard {header.shard} another directory (--out), and "
+                "join them with `toolreel eval merge`"
+            )
+        write_json(path, (before.gone_on_with(header, self._lines) if before else header).tree())
 
     def append(self, record: Record) -> Record:
         """Write the record of a run that has ended; when this returns, it is on the disk.
@@ -258,7 +269,7 @@ class Journal:
         :return: what was written: texts that may hold a secret are withheld
         """
         line = record_line(record)
-        if self._leaks(line):
+        if self._leaks(line, record.configuration):
             record = _withheld(record)
             line = record_line(record)
         with _writing(self._path):
@@ -267,11 +278,18 @@ class Journal:
             os.fsync(self._file.fileno())
         return record
 
-    def _leaks(self, line: str) -> bool:
-        """Whether a line holds a secret; what many lines have in common is looked at once."""
+    def _leaks(self, line: str, configuration: str) -> bool:
+        """Whether a line holds a secret; what many lines have in common is looked at once.
+
+        A configuration is most of a line, and the same in all runs of a cell.
+        """
+        if configuration in self._harmless:
+            line = line.replace(configuration, "{}", 1)
         found = any(leaks_at(line_texts(line), self._secrets, seen=self._harmless))
         if found or len(self._harmless) > _REMEMBERED:
             self._harmless.clear()
+        if not found:
+            self._harmless.add(configuration)
         return found
 
     def close(self) -> None:

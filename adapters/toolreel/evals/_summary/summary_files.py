@@ -243,6 +243,7 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         "output_dir": results.path.resolve().name,
         "plan": plan.digest,
         **earlier_digests(results.header),
+        **({"shard": str(plan.shard)} if plan.shard else {}),
         "versions": dict(results.header.versions),
     }
 

@@ -79,6 +79,9 @@ def _options(plan: EvalPlan) -> Iterable[str]:
     for name, words in filters:
         if words:
             yield f"{name}: {','.join(words)}"
+    if plan.shard:
+        part = f"{plan.count:,} of {plan.whole_count:,} runs"
+        yield f"shard: {plan.shard} ({part}; eval merge joins the shards)"
     yield f"trials: {plan.trials}, jobs: {plan.jobs}"
     yield f"tool_use_mode: {options.tool_use_mode}, tool_failure_policy: {options.tool_failure_policy}"
 

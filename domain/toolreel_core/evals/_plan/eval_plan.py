@@ -34,6 +34,7 @@ from toolreel_core.evals._plan.filters import (
 from toolreel_core.evals._plan.named_endpoints import NamedEndpoint, selected_endpoints
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
+from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,
@@ -92,6 +93,8 @@ class EvalPlan:
     languages: tuple[str, ...] = (_OFF,)
     defaults: JsonText = _DEFAULTS
     """The defaults of the loop, as a record has them: of another version of toolreel in stored results."""
+    shard: Shard | None = None
+    """The part of the runs that is meant; it is no part of what the plan says, so it is not in its tree."""
     models: tuple[str, ...] = field(init=False)
     """In the order in which they are run."""
     profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
@@ -164,7 +167,12 @@ class EvalPlan:
 
     @property
     def count(self) -> int:
-        """How many runs there are."""
+        """How many runs there are, in this shard if there are several."""
+        return sum(len(self.trials_of(cell)) for cell in self.cells()) if self.shard else self.whole_count
+
+    @property
+    def whole_count(self) -> int:
+        """How many runs there are in all shards together."""
         return self.task_count * len(self.scenarios) * self.trials
 
     @property
@@ -183,6 +191,15 @@ class EvalPlan:
                             for endpoint in self.endpoints:
                                 yield Task(model, strategy.name, profile.name, fallback, language, endpoint)
 
+    def cells(self) -> Iterator[Cell]:
+        """The cells: task by task, in each of them all scenarios."""
+        for task in self.tasks():
+            yield from (task.cell(each.name) for each in self.scenarios)
+
+    def trials_of(self, cell: Cell) -> range:
+        """The trials of a cell; of a shard, those that are in it."""
+        return self.shard.trials(cell, self.trials) if self.shard else range(1, self.trials + 1)
+
     def samples(self, model: str = "", endpoint: str | None = None) -> Iterator[Sample]:
         """The runs: task by task, in each of them trial by trial, in each of them all scenarios.
 
@@ -193,10 +210,14 @@ class EvalPlan:
             if (model and task.model != model) or endpoint not in {None, task.endpoint}:
                 continue
             cells = [(task.cell(each.name), each.version) for each in self.scenarios]
-            known = [(cell, version, self.configuration(cell).digest) for cell, version in cells]
+            known = [
+                (cell, version, self.configuration(cell).digest, self.trials_of(cell))
+                for cell, version in cells
+            ]
             for trial in range(1, self.trials + 1):
-                for cell, version, configuration in known:
-                    yield Sample(cell, trial, version, configuration)
+                for cell, version, configuration, trials in known:
+                    if trial in trials:
+                        yield Sample(cell, trial, version, configuration)
 
     def configuration(self, cell: Cell) -> Configuration:
         """The effective configuration of a cell.
@@ -272,8 +293,9 @@ class EvalPlan:
 
     @property
     def budget(self) -> Budget:
-        """What the runs may cost."""
-        return self.options.budget
+        """What the runs may cost; of a shard, its share of the cost and the tokens of the whole."""
+        whole = self.options.budget
+        return whole.shared(self.shard.of_all) if self.shard else whole
 
     @property
     def empty_response_retries(self) -> int:
@@ -305,7 +327,7 @@ class EvalPlan:
             "languages": [*self.languages],
             "scenarios": {each.name: each.version for each in self.scenarios},
             **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
-            "count": self.count,
+            "count": self.whole_count,
             **({} if self.defaults == NOTHING else {"defaults": parse(self.defaults)}),
         }
 

@@ -6,7 +6,7 @@ Plan file, command line and environment share this structure; :func:`layered` me
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, cast, get_args
 
 from toolreel_core._internal.config_checks import PlaceError, Table
@@ -34,6 +34,11 @@ class Budget:
     """Of one run, like the next two. These are limits of its loop, so they are part of its configuration."""
     run_max_tokens: float | None = None
     run_max_minutes: float | None = None
+
+    def shared(self, shards: int) -> Budget:
+        """The budget of one of several shards; they run at the same time, so each has all of the minutes."""
+        cost, tokens = (cap and cap / shards for cap in (self.max_cost, self.max_tokens))
+        return replace(self, max_cost=cost, max_tokens=tokens)
 
     @classmethod
     def of(cls, table: Table) -> Budget:

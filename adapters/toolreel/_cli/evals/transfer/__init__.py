@@ -1,0 +1,1 @@
+"""``toolreel eval merge``, ``pack``, ``bundle`` and others: evaluations that travel."""

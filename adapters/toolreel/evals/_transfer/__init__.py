@@ -1,0 +1,1 @@
+"""Evaluations that travel: joined from several machines, as one file, or in another format."""
