@@ -118,7 +118,7 @@ def _meant(words: Iterable[str]) -> frozenset[str]:
 def fingerprint(one: Scenario) -> str:
     """SHA-256 over what a model may notice of a scenario, and what its checks are called."""
     case = one.begin("")
-    said = (wire(message) for message in case.messages)
+    said = (*(wire(message) for message in case.messages), *case.follow_ups)
     checks = [f"{check.layer}:{check.name}" for check in case.checks]
     # The repr includes prepared answers and mishaps, which `contents` does not show at the beginning.
     head = canonical([one.name, one.version, one.changes.changes(), checks, repr(case.world)])

@@ -8,8 +8,8 @@ from tests.adapters.driver.immediate import ImmediateTools
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
+from toolreel.evals._runner.exchanges import WorldHost
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
-from toolreel.evals._runner.trial import WorldHost
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, scripts_of
 from toolreel_core.evals._scenarios.evidence import evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
