@@ -269,7 +269,7 @@ class EvalPlan:
         """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
-        :param scenarios: of all versions; if there is none of the stored version, the last of its name is taken
+        :param scenarios: of all versions; for a version that is not there, the last of that name
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])

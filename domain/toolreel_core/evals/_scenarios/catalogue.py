@@ -10,20 +10,14 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._scenarios.version_1.desk_scenarios import (
-    AMBIGUITY,
-    BASICS,
-    CHAINS,
-    CHOICE,
-    INJECTION,
-    LOCALES,
-    RESTRAINT,
-)
+from toolreel_core.evals._scenarios.builtin.lookups import CHAINS, INJECTION, RESTRAINT
+from toolreel_core.evals._scenarios.builtin.plain_orders import AMBIGUITY, BASICS, CHOICE, LOCALES
+from toolreel_core.evals._scenarios.builtin.workspace import CAPPED, FAULTS, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_reply
-from toolreel_core.evals._scenarios.version_1.workspace_scenarios import CAPPED, FAULTS, REFERENCE
+from toolreel_core.evals._scenarios.version_1.all_scenarios import VERSION_1
 
-VERSION_1: Final[tuple[Scenario, ...]] = (
+SCENARIOS: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
     *FAULTS,
     *BASICS,
@@ -35,14 +29,9 @@ VERSION_1: Final[tuple[Scenario, ...]] = (
     *LOCALES,
     *CAPPED,
 )
-"""The scenarios of stored evaluations: their constants are the same in every trial."""
+"""All scenarios of new plans, those of the reference's eight kinds first."""
 
-SCENARIOS: Final[tuple[Scenario, ...]] = VERSION_1
-"""All scenarios of new plans, the reference's eight first."""
-
-EVERY_VERSION: Final[tuple[Scenario, ...]] = tuple(
-    {(one.name, one.version): one for one in (*VERSION_1, *SCENARIOS)}.values()
-)
+EVERY_VERSION: Final[tuple[Scenario, ...]] = (*VERSION_1, *SCENARIOS)
 """All scenarios that a stored plan or record may name, the newest version of each last."""
 
 _BY_NAME: Final = {one.name: one for one in SCENARIOS}
