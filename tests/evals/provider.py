@@ -152,7 +152,8 @@ class _Answering(BaseHTTPRequestHandler):
     def _reply(self, body: bytes) -> None:
         asked = json.loads(body)
         kinds = self.provider.kinds
-        digest = sha256(asked["messages"][1]["content"].encode()).hexdigest()
+        # By the model too, since the trials of all models are worded alike.
+        digest = sha256(f"{asked['model']} {asked['messages'][1]['content']}".encode()).hexdigest()
         kind = kinds[int(digest[:4], 16) % len(kinds)]
         reply = self.provider.worded({**reply_of(kind, _trial(asked["messages"]).scripts, asked["messages"])})
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -10,12 +10,20 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._jsontext.digest import chain
+from toolreel_core.evals._scenarios.builtin.crowded import CROWDED
+from toolreel_core.evals._scenarios.builtin.dialogues import ASKING, DIALOGUES
+from toolreel_core.evals._scenarios.builtin.exact_arguments import EXACT
+from toolreel_core.evals._scenarios.builtin.long_histories import LONG
 from toolreel_core.evals._scenarios.builtin.lookups import CHAINS, INJECTION, RESTRAINT
 from toolreel_core.evals._scenarios.builtin.plain_orders import AMBIGUITY, BASICS, CHOICE, LOCALES
+from toolreel_core.evals._scenarios.builtin.unreliable_tools import UNRELIABLE
 from toolreel_core.evals._scenarios.builtin.workspace import CAPPED, FAULTS, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_reply
 from toolreel_core.evals._scenarios.version_1.all_scenarios import VERSION_1
+
+_PRODUCTION: Final = (*DIALOGUES, *ASKING, *LONG, *UNRELIABLE, *EXACT, *CROWDED)
+"""What breaks in production."""
 
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
@@ -27,6 +35,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     *INJECTION,
     *AMBIGUITY,
     *LOCALES,
+    *_PRODUCTION,
     *CAPPED,
 )
 """All scenarios of new plans, those of the reference's eight kinds first."""
@@ -49,13 +58,14 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         pack: tuple(one.name for one in SCENARIOS if one.pack == pack)
         for pack in dict.fromkeys(one.pack for one in SCENARIOS)
     },
+    "production": tuple(one.name for one in _PRODUCTION),
     "packs": tuple(one.name for one in SCENARIOS if one.pack not in {"reference", "capped"}),
     "everything": tuple(_BY_NAME),
 }
 """Words that stand for several scenarios, and their names in catalogue order.
 
-``all`` is the reference's eight, so that numbers can be compared; ``packs`` is what goes beyond them, and
-``everything`` is both and what has the reference's caps.
+``all`` is the reference's eight kinds; ``packs`` is what goes beyond them, ``production`` the part of it that
+is about what breaks in production, and ``everything`` is all and what has the reference's caps.
 """
 
 _KNOWN: Final = (*GROUPS, *_BY_NAME)

@@ -47,9 +47,9 @@ _CLAIMS: Final = tuple(
 )
 _TAKEN_BACK: Final = re.compile(
     r"\b(?:not|\w+n['’]t|cannot|unable|fail\w*|errors?|never|no|nothing|none|neither|nor|without"
-    r"|unfortunately|refus\w*|reject\w*|declin\w*|denied|impossible|timed?[ -]?outs?|unavailable|unsuccessful\w*"
-    r"|yet|pending|unknown|unclear|uncertain|tried|trying|attempt\w*|if|once|when|until|unless|whether|would|could|should"
-    r"|will|may|might|please|want|need\w*|to be|before"
+    r"|unfortunately|refus\w*|reject\w*|declin\w*|denied|impossible|timed?[ -]?outs?|unavailable"
+    r"|unsuccessful\w*|yet|pending|unknown|unclear|uncertain|tried|trying|attempt\w*|if|once|when"
+    r"|until|unless|whether|would|could|should|will|may|might|please|want|need\w*|to be|before"
     r"|nicht|kein\w*|nie|leider|unmöglich|fehl\w*|wenn|falls|sobald|versucht|ohne|würde|werde)\b"
     r"|ません|なかった|ない|できず|失敗|エラー|不可"
     r"|未|没|沒|无法|無法|不|失败|错误|錯誤|唔|冇"

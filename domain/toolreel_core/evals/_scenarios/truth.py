@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 from toolreel_core.evals._scenarios.checks import outcome, says_something
 from toolreel_core.evals._scenarios.claims import Value, claims_success, denies_success, mentions
@@ -89,17 +88,16 @@ def read_before_used(*tools: str, values: Sequence[str]) -> Callable[[Evidence],
     return finding
 
 
-def turns_in_order(*names: str) -> Callable[[Evidence], str]:
-    """A finding that wants the first successful calls of these tools in this order, each in a later turn."""
+def told_before(tool: str, values: Sequence[Value]) -> Callable[[Evidence], str]:
+    """A finding that wants results to have told all of the values before the tool is called, if it is."""
 
     def finding(seen: Evidence) -> str:
-        first = dict[str, int]()
-        for place, turn in enumerate(seen.turns):
-            for call in turn.calls:
-                if call.ok and call.name in names:
-                    first.setdefault(call.name, place)
-        places = [first.get(name, -1) for name in names]
-        ordered = -1 not in places and all(one < other for one, other in pairwise(places))
-        return "" if ordered else f"expected {', then '.join(names)}, each with success and in a later reply"
+        told = ""
+        for turn in seen.turns:
+            missing = [value for value in values if not mentions(told, value)]
+            if missing and any(call.name == tool for call in turn.calls):
+                return f"{tool} was called before any result told {missing[0]}"
+            told += "\n".join(call.result for call in turn.calls)
+        return ""
 
     return finding

@@ -6,12 +6,12 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
 from toolreel._driver.aio import arun
+from toolreel._driver.clocks import InstantClock
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel.evals._runner.exchanges import WorldHost
+from toolreel.evals._runner.exchanges import WorldHost, converse
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, scripts_of
-from toolreel_core.evals._scenarios.evidence import evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
@@ -20,9 +20,8 @@ from toolreel_core.evals._verdicts.verdict import Verdict, judge
 def verdict(one: Scenario, kind: Kind) -> Verdict:
     case = one.begin("1")
     plan = one.changes.plan(model="m", messages=case.messages, tools=case.tools)
-    host = WorldHost(case.world)
-    done = run(plan, Ports(ScriptedEndpoint(kind, scripts_of(one, "1")), host))
-    seen = evidence_of(plan, done.state, done.notes, host.world, case.world.contents())
+    endpoint = ScriptedEndpoint(kind, scripts_of(one, "1"))
+    seen = converse(case, plan, endpoint, InstantClock()).evidence(case, plan)
     return judge(case, seen, control=one.control)
 
 

@@ -71,10 +71,10 @@ def right_text_without_tools(one: Scenario, seed: str) -> Sequence[Script]:
 
 
 def wrong_order(one: Scenario, seed: str) -> Sequence[Script]:
-    """Makes the good model's calls from the last to the first; where there is one, claims before it acts."""
+    """Makes the good model's calls from the last to the first; or claims before it acts."""
     lines = _resolved(one, seed)
     *calls, last = lines
-    if sum(isinstance(line, tuple) for line in lines) > 1:
+    if calls != calls[::-1]:
         return (script(*calls[::-1], last),)
     return (script(*lines[::-1]),)
 

@@ -10,8 +10,8 @@ from toolreel_core.evals._scenarios.truth import (
     admits_failure,
     judged,
     read_before_used,
+    told_before,
     truthful,
-    turns_in_order,
 )
 from toolreel_core.evals._worlds.desk import Desk
 
@@ -96,9 +96,11 @@ def test_what_is_used_was_read_in_an_earlier_reply() -> None:
     assert finding(saying("", (told, USED))) == guessed
 
 
-def test_calls_come_in_later_replies_one_after_the_other() -> None:
-    finding = turns_in_order("first", "second")
-    one, two = called("first"), called("second")
-    assert finding(saying("", (one,), (two,), (one,))) == ""
-    for turns in [((two,), (one,)), ((one, two),), ((one,),), ((called("first", ok=False),), (two,))]:
-        assert finding(saying("", *turns)).startswith("expected first, then second")
+def test_all_that_is_to_be_seen_was_told_before_the_tool_is_called() -> None:
+    finding = told_before("cancel", [7, "o-2"])
+    one, two, cancel = called("page", result="7"), called("page", result='"o-2"'), called("cancel")
+    assert finding(saying("", (one,), (two,), (cancel,))) == ""
+    assert finding(saying("", (one, two), (cancel,))) == ""
+    assert finding(saying("", (one,))) == ""
+    assert finding(saying("", (one,), (cancel,), (two,))) == "cancel was called before any result told o-2"
+    assert finding(saying("", (one, two, cancel))) == "cancel was called before any result told 7"
