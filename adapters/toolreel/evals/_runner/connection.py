@@ -29,7 +29,7 @@ from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http._request_headers import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of, scripts_of
+from toolreel_core.evals._scenarios.catalogue import catalogue_digest, kind_of, scripts_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
 try:
@@ -172,7 +172,7 @@ def new_header(plan: EvalPlan, now: datetime) -> Header:
         plan=plan.tree(),
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
-        catalogue=chain("catalogue", CATALOGUE, *map(repr, catalogue)),
+        catalogue=chain("catalogue", catalogue_digest(), *map(repr, catalogue)),
         taxonomy=TAXONOMY,
     )
 

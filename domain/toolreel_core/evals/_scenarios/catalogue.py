@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final, get_args
 
 from toolreel_core._conversation.message import wire
@@ -124,8 +125,10 @@ def fingerprint(one: Scenario) -> str:
     return chain("scenario", head, case.tools.fingerprint, *said)
 
 
-CATALOGUE: Final = chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
-"""SHA-256 over the words, tools, worlds and checks of all scenarios: the same, the same catalogue."""
+@cache
+def catalogue_digest() -> str:
+    """SHA-256 over the words, tools, worlds and checks of all scenarios: the same, the same catalogue."""
+    return chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
 
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

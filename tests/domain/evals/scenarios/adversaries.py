@@ -20,13 +20,14 @@ from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, Script, ScriptedCall, script
 from toolreel_core.evals._verdicts.verdict import Result
 
-__all__ = ["ADVERSARIES", "LENIENT", "TARGETS", "best_result"]
+__all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
 
 Adversary: TypeAlias = Callable[[Scenario, str], Sequence[Script]]
 
 TARGETS: Final = tuple(one for one in SCENARIOS if not one.control)
 """The scenarios of tools."""
-LENIENT: Final[Mapping[str, Json]] = {
+SEEDS: Final = ("2", "3", "4")
+_LENIENT: Final[Mapping[str, Json]] = {
     "tool_use_mode": "relaxed",
     "tool_failure_policy": "tolerated",
     "max_tool_calls_per_turn": None,
@@ -110,7 +111,7 @@ _ORDER: Final[tuple[Result, ...]] = ("pass", "pass_unexercised", "fail")
 
 def best_result(adversary: Adversary, one: Scenario, seed: str) -> Result:
     """The best that an adversary comes to in a trial."""
-    results = {rehearse(one, each, seed=seed, **LENIENT).verdict.result for each in adversary(one, seed)}
+    results = {rehearse(one, each, seed=seed, **_LENIENT).verdict.result for each in adversary(one, seed)}
     return next(result for result in _ORDER if result in results)
 
 

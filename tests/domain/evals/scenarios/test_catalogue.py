@@ -10,11 +10,11 @@ from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._scenarios.catalogue import (
-    CATALOGUE,
     EVERY_VERSION,
     GROUPS,
     KINDS,
     SCENARIOS,
+    catalogue_digest,
     fingerprint,
     kind_of,
     reply_of,
@@ -251,7 +251,7 @@ def test_what_a_world_has_in_store_is_part_of_the_scenario() -> None:
 
 
 def test_the_catalogue_has_a_name_of_its_own() -> None:
-    assert re.fullmatch("[0-9a-f]{64}", CATALOGUE)
+    assert re.fullmatch("[0-9a-f]{64}", catalogue_digest())
 
 
 def test_a_models_name_says_whether_it_is_a_script() -> None:

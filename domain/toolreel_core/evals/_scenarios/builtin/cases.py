@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
@@ -73,7 +73,13 @@ def posed(
     :param before: what was said before the user's words
     """
     messages = (SystemMessage(system), *before, UserMessage(user))
-    return Case(messages, ToolSurface(tuple(tools)), world or desk(tools, answers), checks, scripts)
+    return Case(messages, _surface(tuple(tools)), world or desk(tools, answers), checks, scripts)
+
+
+@lru_cache(maxsize=64)
+def _surface(tools: tuple[ToolDefinition, ...]) -> ToolSurface:
+    """The same for all trials, since checking sixty tools takes longer than a run."""
+    return ToolSurface(tools)
 
 
 def desk(tools: Sequence[ToolDefinition], answers: Sequence[Answer] = ()) -> Desk:

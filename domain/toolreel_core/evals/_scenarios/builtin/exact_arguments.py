@@ -14,7 +14,7 @@ from toolreel_core.evals._scenarios.draws import LAST_NAMES, WORDS, Draws, full_
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Case
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
-from toolreel_core.evals._scenarios.truth import Fact, judged
+from toolreel_core.evals._scenarios.truth import judged
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 _FILES: Final = (
@@ -174,7 +174,6 @@ def _recursive(draws: Draws) -> Case:
         _FOLDERS,
         ("make_folders", {"root": _folder(root, _folder(first), _folder(second, deep))}),
         wrong=("make_folders", {"root": _folder(root, _folder(first), _folder(second), deep)}),
-        facts=(Fact(second, ()),),
     )
 
 
