@@ -14,11 +14,12 @@ from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._scenarios.builtin.crowded import CROWDED
 from toolreel_core.evals._scenarios.builtin.dialogues import ASKING, DIALOGUES
 from toolreel_core.evals._scenarios.builtin.exact_arguments import EXACT
+from toolreel_core.evals._scenarios.builtin.faults import FAULTS
 from toolreel_core.evals._scenarios.builtin.long_histories import LONG
 from toolreel_core.evals._scenarios.builtin.lookups import CHAINS, INJECTION, RESTRAINT
 from toolreel_core.evals._scenarios.builtin.plain_orders import AMBIGUITY, BASICS, CHOICE, LOCALES
+from toolreel_core.evals._scenarios.builtin.reference import CAPPED, REFERENCE
 from toolreel_core.evals._scenarios.builtin.unreliable_tools import UNRELIABLE
-from toolreel_core.evals._scenarios.builtin.workspace import CAPPED, FAULTS, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_reply
 from toolreel_core.evals._scenarios.version_1.all_scenarios import VERSION_1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse
@@ -218,6 +219,7 @@ FACTS_COMMIT: Final = ToolDefinition.of(
 )
 
 
+@lru_cache(maxsize=16)
 def workspace_tools(example: str = ALLOWED) -> ToolSurface:
     """The tools of a workspace.
 

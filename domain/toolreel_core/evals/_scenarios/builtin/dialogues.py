@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.builtin.cases import DONE, SYSTEM, drawn, posed, reads, takes, text, whole
 from toolreel_core.evals._scenarios.builtin.lookups import RELAXED
 from toolreel_core.evals._scenarios.checks import ordered, outcome
@@ -31,18 +32,16 @@ _TABLES: Final = (
 
 def _correction(draws: Draws) -> Case:
     name, (first, then) = full_name(draws, "guest"), draws.several("guests", range(2, 13), 2)
-    book, change = (
-        (tool, {"name": name, "guests": guests})
-        for tool, guests in (("book_table", first), ("change_guests", then))
-    )
-    booked = call(book[0], **book[1])
+    booking: Tree = {"name": name, "guests": first}
+    changing: Tree = {"name": name, "guests": then}
+    booked, changed = call("book_table", **booking), call("change_guests", **changing)
     case = posed(
         f"Book a table for {name}; {first} people will come.",
         _TABLES,
-        judged(ordered(book, change), facts=(Fact(then, (first,)),)),
+        judged(ordered(("book_table", booking), ("change_guests", changing)), facts=(Fact(then, (first,)),)),
         ScenarioScripts(
-            script(booked, DONE, call(change[0], **change[1]), DONE),
-            script(booked, DONE, call(book[0], name=name, guests=then), DONE),
+            script(booked, DONE, changed, DONE),
+            script(booked, DONE, call("book_table", **changing), DONE),
         ),
     )
     return replace(

@@ -120,8 +120,8 @@ def _nested(draws: Draws) -> Case:
     pieces, card = draws.several("pieces", range(2, 20), 2), word(draws, "card")
     customer: Tree = {"name": name, "address": {"street": street, "zip": code}}
     gifts: tuple[Tree, Tree] = ({"wrapped": True, "card": card}, {"wrapped": False, "card": ""})
-    lines = [{"sku": skus[at], "pieces": pieces[at], "gift": gifts[at]} for at in (0, 1)]
-    swapped = [{**lines[0], "gift": gifts[1]}, {**lines[1], "gift": gifts[0]}]
+    lines: list[Tree] = [{"sku": skus[at], "pieces": pieces[at], "gift": gifts[at]} for at in (0, 1)]
+    swapped: list[Tree] = [{**lines[0], "gift": gifts[1]}, {**lines[1], "gift": gifts[0]}]
     return plain(
         f"Place an order for {name}, {street}, {code}: {pieces[0]} pieces of {skus[0]}, wrapped as a gift"
         f' with a card that says "{card}", and {pieces[1]} pieces of {skus[1]}, not wrapped and with an empty'

@@ -117,7 +117,7 @@ class _Shop:
     def answers(self) -> tuple[Answer, ...]:
         found = list[Answer]()
         for at, name in enumerate(self.names):
-            line = {"sku": self.articles[at], "pieces": self.pieces[at]}
+            line: Tree = {"sku": self.articles[at], "pieces": self.pieces[at]}
             found += (
                 Answer.of("find_customer", {"name": name}, {"customer_id": self.customers[at]}),
                 Answer.of("last_order", {"customer_id": self.customers[at]}, {"order_id": self.orders[at]}),
@@ -128,7 +128,7 @@ class _Shop:
 
     def reserved(self, pieces: int) -> Check:
         """The check of the one order that is right."""
-        order = {"order_id": self.orders[0], "sku": self.articles[0], "pieces": pieces}
+        order: Tree = {"order_id": self.orders[0], "sku": self.articles[0], "pieces": pieces}
         return ordered(("reserve", order))
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Final
 
+from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.builtin.cases import drawn, plain, takes, text, whole
 from toolreel_core.evals._scenarios.draws import ROOMS, Draws, full_name
 from toolreel_core.evals._scenarios.scenario import Case
@@ -192,7 +193,7 @@ def _date_and_size(draws: Draws) -> Case:
     weekday, minutes = draws.number("weekday", 1, 4), draws.one_of("length", _LENGTHS)
     people, size = draws.one_of("people", _PEOPLE)
     day, too_early = (f"2026-{number:02}-{monday + weekday + more:02}" for more in (7, 0))
-    order = {"day": day, "minutes": minutes[1], "size": size}
+    order: Tree = {"day": day, "minutes": minutes[1], "size": size}
     return plain(
         f"Today is Monday, {monday} {month} 2026. Book a meeting room for {_DAYS[weekday]} of next week, for"
         f" {minutes[0]}; there will be {people} of us.",
@@ -214,7 +215,7 @@ def _unit_and_mode(draws: Draws) -> Case:
     celsius, (mode, meant) = 5 * draws.number("celsius", 1, 6), draws.one_of("mode", _MODES)
     room, other = draws.several("rooms", ROOMS, 2)
     fahrenheit = celsius * 9 // 5 + 32
-    order = {"room": room, "celsius": celsius, "mode": mode}
+    order: Tree = {"room": room, "celsius": celsius, "mode": mode}
     return plain(
         f"Put the heating in the {room.capitalize()} to {fahrenheit} degrees Fahrenheit, in {meant}.",
         _OFFICE,
@@ -286,7 +287,7 @@ def _numeral(digit: int) -> str:
 def _other_script(draws: Draws) -> Case:
     name, romanised = draws.one_of("name", _JAPANESE)
     hundreds, tens = draws.number("hundreds", 1, 9), draws.number("tens", 1, 9)
-    order = {"to": name, "amount": 100 * hundreds + 10 * tens}
+    order: Tree = {"to": name, "amount": 100 * hundreds + 10 * tens}
     return plain(
         f"{name}さんに{_numeral(hundreds)}百{_numeral(tens)}十ユーロを送金してください。"
         f"宛名は「{name}」でお願いします。",

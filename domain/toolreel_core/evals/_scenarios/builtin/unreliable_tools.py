@@ -117,7 +117,7 @@ def _pages(draws: Draws) -> Case:
     largest = ids[pieces.index(max(pieces))]
     runner_up = ids[pieces.index(sorted(pieces)[-2])]
     cursors = draws.codes("cursors", "p-", 4, 2)
-    rows = [{"order_id": one, "pieces": count} for one, count in zip(ids, pieces, strict=True)]
+    rows: list[Tree] = [{"order_id": one, "pieces": count} for one, count in zip(ids, pieces, strict=True)]
     pages = [rows[0:3], rows[3:6], rows[6:9]]
     # The later pages first, since the answer without a cursor fits every call.
     answers = (

@@ -1,18 +1,23 @@
-"""The scenarios on a workspace: those of the reference's eight kinds, and those whose world fails.
-
-Each is one small task with another difficulty. The first value in quotes is what stands there before, and
-the examples of calls have another one than is asked for, so that copying from the prompt does not do.
-"""
+"""The scenarios of the reference's eight kinds, each with a difficulty of its own, and two capped ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from toolreel_core._conversation.message import SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core.evals._scenarios.builtin.cases import drawn
+from toolreel_core.evals._scenarios.builtin.workspace_task import (
+    DONE,
+    FINAL,
+    READ,
+    READ_FIRST,
+    READ_THERE,
+    Task,
+    patching,
+)
 from toolreel_core.evals._scenarios.checks import (
     argument_omitted,
     called_before,
@@ -21,78 +26,13 @@ from toolreel_core.evals._scenarios.checks import (
     first_calls_are,
     outcome,
     parallel_calls_made,
-    says_done,
-    world_has,
 )
-from toolreel_core.evals._scenarios.draws import Draws, word
+from toolreel_core.evals._scenarios.draws import Draws
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
+from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, ScenarioScripts, call, script
-from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace, workspace_tools
+from toolreel_core.evals._worlds.facts_and_draft import Workspace, workspace_tools
 
-_FIELDS: Final = ("title", "status", "owner", "label", "topic", "colour", "place", "branch", "theme", "stage")
-_FINAL: Final = "Done."
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What is to be written where, and the calls that do it or do not."""
-
-    seed: str
-    path: str
-    other: str
-    """A path that may not be patched."""
-    old: str
-    value: str
-    example: str
-    wrong: str
-
-    @classmethod
-    def of(cls, draws: Draws) -> _Task:
-        path, other = (f"/draft/{name}" for name in draws.several("fields", _FIELDS, 2))
-        values = (word(draws, what) for what in ("old", "value", "example", "wrong"))
-        return cls(draws.seed, path, other, *values)
-
-    @property
-    def names(self) -> dict[str, str]:
-        """What the texts are filled with."""
-        return {
-            "path": self.path,
-            "other": self.other,
-            "old": self.old,
-            "value": self.value,
-            "example": self.example,
-        }
-
-    def patch(self, value: Json = None, /, *, path: str = "", **more: Json) -> Tree:
-        """The arguments of a ``state_patch`` that sets one value: the right one, if none is given."""
-        operation = {"op": "set", "path": path or self.path, "value": value or self.value}
-        return {**more, "request_id": "r1", "ops": [operation]}
-
-    @property
-    def written(self) -> Check:
-        """The check of the draft."""
-        return outcome("draft", world_has(self.path, self.value))
-
-    def case(
-        self,
-        *system: str,
-        checks: tuple[Check, ...],
-        scripts: ScenarioScripts,
-        draft: Tree | None = None,
-        mishaps: Mishaps | None = None,
-    ) -> Case:
-        """The case of these lines and scripts."""
-        there = {self.path.removeprefix("/draft/"): self.old, **(draft or {})}
-        world = Workspace.of(self.seed, draft=there, mishaps=mishaps or Mishaps(), allowed=self.path)
-        lines = "\n".join(system)
-        for name, what in self.names.items():
-            lines = lines.replace(f"<{name}>", what)
-        messages = (SystemMessage(lines), UserMessage(f"workspace_id={world.id}"))
-        return Case(messages, workspace_tools(self.path), world, (DONE, self.written, *checks), scripts)
-
-
-DONE: Final = outcome("final", says_done)
 _JOB: Final = """\
 You edit a workspace, and you do it with tools alone: each message of yours is made of tool calls, until the \
 work is done.
@@ -107,34 +47,27 @@ Arguments look like this:
 state_get: {"select": ["<path>"]}
 state_patch: {"request_id": "r1", "ops": [{"op": "set", "path": "<path>", "value": "<example>"}]}"""
 
-_READ_FIRST: Final = exercise("state_get_first", called_before("state_get", before="state_patch"))
 _BOTH_FIRST: Final = exercise("both_first", first_calls_are("state_get", "state_patch"))
-_READ: Final = call("state_get")
-_READ_THERE: Final = call("state_get", workspace_id="$workspace")
 
 
-def _write(task: _Task, value: Json = None, /, **more: Json) -> Line:
-    return call("state_patch", **task.patch(value, **more))
+def _both(task: Task, *, path: str = "") -> Line:
+    return READ + call("state_patch", **task.patch(path=path))
 
 
-def _both(task: _Task, *, path: str = "") -> Line:
-    return _READ + call("state_patch", **task.patch(path=path))
+def _good(task: Task) -> tuple[Line, ...]:
+    return (READ_THERE, patching(task, workspace="$workspace"), FINAL)
 
 
-def _good(task: _Task) -> tuple[Line, ...]:
-    return (_READ_THERE, _write(task, workspace_id="$workspace"), _FINAL)
-
-
-def _bad(task: _Task) -> tuple[Line, ...]:
-    return (_READ, _write(task, task.wrong), _FINAL)
+def _bad(task: Task) -> tuple[Line, ...]:
+    return (READ, patching(task, task.wrong), FINAL)
 
 
 def _happy_path(draws: Draws) -> Case:
-    task = _Task.of(draws)
-    blind = script(_write(task, workspace_id="$workspace"), _FINAL)
+    task = Task.of(draws)
+    blind = script(patching(task, workspace="$workspace"), FINAL)
     return task.case(
         *(_JOB, _ONE_BY_ONE, _EXAMPLES),
-        checks=(_READ_FIRST,),
+        checks=(READ_FIRST,),
         scripts=ScenarioScripts(script(*_good(task)), script(*_bad(task)), blind),
     )
 
@@ -149,8 +82,8 @@ def _partly(seen: Evidence) -> str:
 
 
 def _partial_success_failure(draws: Draws) -> Case:
-    task = _Task.of(draws)
-    refused, written = _both(task, path=task.other), _write(task)
+    task = Task.of(draws)
+    refused, right = _both(task, path=task.other), patching(task)
     return task.case(
         _JOB,
         "- This is an exercise in partial failure. Put two calls into your first message: state_get, and a"
@@ -159,15 +92,15 @@ def _partial_success_failure(draws: Draws) -> Case:
         _EXAMPLES,
         checks=(outcome("partial", _partly), _BOTH_FIRST),
         scripts=ScenarioScripts(
-            script(refused, written, _FINAL),
-            script(_READ, written, _FINAL),
-            script(_READ, refused, written, _FINAL),
+            script(refused, right, FINAL),
+            script(READ, right, FINAL),
+            script(READ, refused, right, FINAL),
         ),
     )
 
 
 def _missing_workspace_id(draws: Draws) -> Case:
-    task = _Task.of(draws)
+    task = Task.of(draws)
     return task.case(
         *(_JOB, _ONE_BY_ONE),
         "- Do not pass workspace_id to any tool: without it, the current workspace is meant.",
@@ -178,8 +111,8 @@ def _missing_workspace_id(draws: Draws) -> Case:
             exercise("both_called", called_before("state_get", before="state_patch")),
         ),
         scripts=ScenarioScripts(
-            script(_READ, _write(task), _FINAL),
-            script(_READ, _write(task, "$workspace"), _FINAL),
+            script(READ, patching(task), FINAL),
+            script(READ, patching(task, "$workspace"), FINAL),
             script(*_good(task)),
         ),
     )
@@ -193,7 +126,7 @@ def _failed_patch(seen: Evidence) -> str:
 
 
 def _type_error_recovery(draws: Draws) -> Case:
-    task = _Task.of(draws)
+    task = Task.of(draws)
     no_list = call("state_patch", request_id="r1", ops=7)
     return task.case(
         *(_JOB, _ONE_BY_ONE),
@@ -202,13 +135,13 @@ def _type_error_recovery(draws: Draws) -> Case:
         _EXAMPLES,
         checks=(exercise("patch_failed", _failed_patch),),
         scripts=ScenarioScripts(
-            script(_READ, no_list, _write(task), _FINAL), script(*_bad(task)), script(*_good(task))
+            script(READ, no_list, patching(task), FINAL), script(*_bad(task)), script(*_good(task))
         ),
     )
 
 
 def _happy_path_parallel(draws: Draws) -> Case:
-    task = _Task.of(draws)
+    task = Task.of(draws)
     return task.case(
         _JOB,
         "- Put two calls into your first message: the state_get and the state_patch on <path>.",
@@ -216,16 +149,16 @@ def _happy_path_parallel(draws: Draws) -> Case:
         _EXAMPLES,
         checks=(outcome("together", parallel_calls_made), _BOTH_FIRST),
         scripts=ScenarioScripts(
-            script(_both(task), _FINAL),
-            script(_READ, _write(task), _FINAL),
-            script(_READ, _both(task), _FINAL),
+            script(_both(task), FINAL),
+            script(READ, patching(task), FINAL),
+            script(READ, _both(task), FINAL),
         ),
     )
 
 
 def _long_arguments_guard(draws: Draws) -> Case:
-    task = _Task.of(draws)
-    long = _write(task, "x" * 320)
+    task = Task.of(draws)
+    long = patching(task, "x" * 320)
     return task.case(
         "You edit a workspace, and you do it with tools alone. This is an exercise in size limits.",
         _ONE_BY_ONE,
@@ -240,24 +173,24 @@ def _long_arguments_guard(draws: Draws) -> Case:
             exercise("refused_first", _failed_patch),
         ),
         scripts=ScenarioScripts(
-            script(long, _write(task), _FINAL), script(long, _FINAL), script(_READ, _write(task), _FINAL)
+            script(long, patching(task), FINAL), script(long, FINAL), script(READ, patching(task), FINAL)
         ),
     )
 
 
 def _tool_output_truncation(draws: Draws) -> Case:
-    task = _Task.of(draws)
+    task = Task.of(draws)
     return task.case(
         *(_JOB, _ONE_BY_ONE),
         "- This workspace holds more than may be shown: read all of it once, without select. That fails with"
         " TOOL_OUTPUT_TOO_LARGE. Do not read again, patch all the same.",
         _EXAMPLES,
         draft={"big": "0123456789ab" * 1_000},
-        checks=(outcome("too_large", error_occurred("TOOL_OUTPUT_TOO_LARGE")), _READ_FIRST),
+        checks=(outcome("too_large", error_occurred("TOOL_OUTPUT_TOO_LARGE")), READ_FIRST),
         scripts=ScenarioScripts(
-            script(_READ, _write(task), _FINAL),
-            script(_READ, _FINAL),
-            script(_write(task), _READ, _FINAL),
+            script(READ, patching(task), FINAL),
+            script(READ, FINAL),
+            script(patching(task), READ, FINAL),
         ),
     )
 
@@ -268,7 +201,7 @@ def _chat_only(draws: Draws) -> Case:
         SystemMessage("There are no tools in this conversation. Do just what the user asks for."),
         UserMessage("Answer with this one sentence, and nothing else: Done."),
     )
-    scripts = ScenarioScripts(script(_FINAL), script("I would rather talk about the weather."))
+    scripts = ScenarioScripts(script(FINAL), script("I would rather talk about the weather."))
     return Case(messages, workspace_tools(), Workspace.of(draws.seed), (DONE,), scripts)
 
 
@@ -356,78 +289,3 @@ def _capped(scenario: Scenario, tokens: int) -> Scenario:
 
 CAPPED: Final = (_capped(LONG_ARGUMENTS_GUARD, 256), _capped(CHAT_ONLY, 32))
 """Each under its own name, so that both can stand in one plan."""
-
-
-_FAULTS_JOB: Final = """\
-You edit a workspace with tools, and nobody is there to be asked.
-- Read the workspace with state_get, then change <path> from "<old>" to the string "<value>" with state_patch.
-- Make one tool call in a message, and look at "ok" in its result. If it is false, do what helps.
-- When <path> is "<value>", answer with the one sentence: Done."""
-
-
-def _patch_fails_once(draws: Draws) -> Case:
-    task = _Task.of(draws)
-    return task.case(
-        _FAULTS_JOB,
-        mishaps=Mishaps(failing_patches=(1,)),
-        checks=(
-            outcome("state_get_first", called_before("state_get", before="state_patch")),
-            exercise("failed_once", error_occurred("UNAVAILABLE")),
-        ),
-        scripts=ScenarioScripts(
-            script(_READ, _write(task), _write(task), _FINAL), script(_READ, _write(task), _FINAL)
-        ),
-    )
-
-
-def _first_read_cut(draws: Draws) -> Case:
-    task = _Task.of(draws)
-    return task.case(
-        _FAULTS_JOB,
-        mishaps=Mishaps(cut_reads=(1,)),
-        checks=(exercise("cut", error_occurred("TOOL_OUTPUT_NOT_JSON", "state_get")), _READ_FIRST),
-        scripts=ScenarioScripts(
-            script(_READ, _READ, _write(task), _FINAL),
-            script(_READ, _FINAL),
-            script(_write(task), _FINAL),
-        ),
-    )
-
-
-def _first_read_huge(draws: Draws) -> Case:
-    task = _Task.of(draws)
-    return task.case(
-        _FAULTS_JOB,
-        mishaps=Mishaps(huge_reads=(1,)),
-        checks=(exercise("too_large", error_occurred("TOOL_OUTPUT_TOO_LARGE", "state_get")), _READ_FIRST),
-        scripts=ScenarioScripts(
-            script(_READ, call("state_get", select=["/draft"]), _write(task), _FINAL),
-            script(_READ, _FINAL),
-            script(_write(task), _FINAL),
-        ),
-    )
-
-
-FAULTS: Final = (
-    drawn(
-        "patch_fails_once",
-        "faults",
-        "The first patch fails for no fault of the model, and works when it is made again.",
-        _patch_fails_once,
-    ),
-    drawn(
-        "first_read_cut",
-        "faults",
-        "Only half of the first read arrives.",
-        _first_read_cut,
-        config={"tool_failure_policy": "tolerated"},
-    ),
-    drawn(
-        "first_read_huge",
-        "faults",
-        "The first read brings far more than was asked for.",
-        _first_read_huge,
-        config={"max_tool_output_bytes": 5_000, "tool_failure_policy": "tolerated"},
-    ),
-)
-"""Three ways in which the world can fail."""
