@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._conversation.message import shown_content
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._scenarios.scenario import Case, Scenario
@@ -130,55 +130,58 @@ def _resolved(one: Scenario, seed: str) -> tuple[Line, ...]:
     """The good model's lines as it has really made them, with the values that it had read."""
     lines = list[Line]()
     for turn in rehearse(one, _good(one, seed), seed=seed).evidence.turns:
-        calls = tuple(ScriptedCall(call.name, canonical(parse(call.arguments))) for call in turn.calls)
+        calls = tuple(ScriptedCall(call.name, canonical(parse(JsonText(call.arguments)))) for call in turn.calls)
         lines.append(calls or turn.text)
     return tuple(lines)
 
 
-def _plausible_arguments(tool: ToolDefinition) -> str:
-    tree = parse(tool.parameters)
-    assert isinstance(tree, Mapping)
-    return canonical(_plausible(tree, tree, ()))
+def _plausible_arguments(tool: ToolDefinition) -> JsonText:
+    return _arguments(tool, [])
 
 
-def _copied_arguments(tool: ToolDefinition, words: Sequence[str]) -> str:
-    tree = parse(tool.parameters)
-    assert isinstance(tree, Mapping)
-    return canonical(_plausible(tree, tree, words))
+def _copied_arguments(tool: ToolDefinition, words: list[str]) -> JsonText:
+    return _arguments(tool, words)
 
 
-def _plausible(schema: Tree, root: Tree, words: Sequence[str]) -> Json:
+def _arguments(tool: ToolDefinition, words: list[str]) -> JsonText:
+    schema: Any = parse(tool.parameters)
+    return canonical(_plausible(schema, schema.get("$defs", {}), words))
+
+
+def _plausible(schema: Mapping[str, Any], definitions: Mapping[str, Any], words: list[str]) -> Json:
     """A value that fits a schema: of the words, or else of what the schema itself gives away."""
     if "$ref" in schema:
-        name = str(schema["$ref"]).removeprefix("#/$defs/")
-        return _plausible(root["$defs"][name], root, words)  # type: ignore[index, call-overload]
+        return _plausible(definitions[schema["$ref"].removeprefix("#/$defs/")], definitions, words)
     if "enum" in schema:
-        return schema["enum"][0]  # type: ignore[index]
-    about = str(schema.get("description", ""))
+        return str(schema["enum"][0])
     match schema.get("type"):
         case "object":
-            properties: Tree = schema.get("properties", {})  # type: ignore[assignment]
-            needed = schema.get("required", ())
-            chosen = [name for name in properties if words or name in needed]  # type: ignore[operator]
-            recursive = [name for name in chosen if "$ref" not in canonical(properties[name])]
-            return {
-                name: _plausible(properties[name], root, words[place:] + words[:place])  # type: ignore[arg-type]
-                for place, name in enumerate(recursive if "$ref" not in canonical(needed) else chosen)
-            }
+            return _object(schema, definitions, words)
         case "array":
-            return [_plausible(schema["items"], root, words)]  # type: ignore[arg-type]
+            # Nothing goes into a list of what the list is in.
+            return [] if "$ref" in schema["items"] else [_plausible(schema["items"], definitions, words)]
         case "integer" | "number":
-            found = [int(word) for word in words if word.isdecimal()]
-            return found[0] if found else schema.get("minimum", 1)
+            return next((int(word) for word in words if word.isdecimal()), int(schema.get("minimum", 1)))
         case "boolean":
             return True
-        case _ if words:
-            return words[0]
-        case _ if "YYYY" in about:
-            return _DAY
         case _:
-            example = _EXAMPLE.search(about)
-            return example[1] if example else "value"
+            return words[0] if words else _example(str(schema.get("description", "")))
+
+
+def _object(schema: Mapping[str, Any], definitions: Mapping[str, Any], words: list[str]) -> Json:
+    """An object; without words, it has only what is required."""
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    chosen = [name for name in properties if words or name in schema.get("required", ())]
+    return {
+        name: _plausible(properties[name], definitions, words[place:] + words[:place])
+        for place, name in enumerate(chosen)
+    }
+
+
+def _example(about: str) -> str:
+    """The example that a description gives."""
+    found = _EXAMPLE.search(about)
+    return _DAY if "YYYY" in about else found[1] if found else "value"
 
 
 def _candidates(said: str) -> list[str]:
