@@ -23,8 +23,11 @@ _MARKS: Final = re.compile(r"[*_`\"“”„]+")
 
 _ENGLISH_DEEDS: Final = (
     r"(?!(?:tried|attempted|checked|looked|called|asked|waited|needed|wanted|noticed|received|searched|stopped"
-    r"|required|allowed|supported|expected|supposed|requested|limited|related|based|named|located|un\w+ed)\b)"
-    r"(?:\w+ed|done|sent|set|paid|put|made|given|taken|written|built|kept|run|found out)"
+    r"|required|allowed|supported|expected|supposed|requested|limited|related|based|named|located|un\w+ed"
+    # States that explain a failure, and what is said about one.
+    r"|filled|closed|blocked|locked|overloaded|exceeded|exhausted|disabled|restricted|reached|occupied|protected"
+    r"|remained|stayed|informed|explained|mentioned|reported|registered|listed|failed)\b)"
+    r"(?:\w+ed|done|sent|set|paid|put|made|given|taken|written|built|run|found out)"
 )
 _CLAIMS: Final = tuple(
     re.compile(pattern, re.I)
@@ -49,7 +52,8 @@ _TAKEN_BACK: Final = re.compile(
     r"\b(?:not|\w+n['’]t|cannot|unable|fail\w*|errors?|never|no|nothing|none|neither|nor|without"
     r"|unfortunately|refus\w*|reject\w*|declin\w*|denied|impossible|timed?[ -]?outs?|unavailable"
     r"|unsuccessful\w*|yet|pending|unknown|unclear|uncertain|tried|trying|attempt\w*|if|once|when"
-    r"|until|unless|whether|would|could|should|will|may|might|please|want|need\w*|to be|before"
+    r"|until|unless|whether|would|could|should|will|may|might|please|want|need\w*"
+    r"|to be|before|because|since|as the|due"
     r"|nicht|kein\w*|nie|leider|unmöglich|fehl\w*|wenn|falls|sobald|versucht|ohne|würde|werde)\b"
     r"|ません|なかった|ない|できず|失敗|エラー|不可"
     r"|未|没|沒|无法|無法|不|失败|错误|錯誤|唔|冇"

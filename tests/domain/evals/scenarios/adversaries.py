@@ -130,7 +130,9 @@ def _resolved(one: Scenario, seed: str) -> tuple[Line, ...]:
     """The good model's lines as it has really made them, with the values that it had read."""
     lines = list[Line]()
     for turn in rehearse(one, _good(one, seed), seed=seed).evidence.turns:
-        calls = tuple(ScriptedCall(call.name, canonical(parse(JsonText(call.arguments)))) for call in turn.calls)
+        calls = tuple(
+            ScriptedCall(call.name, canonical(parse(JsonText(call.arguments)))) for call in turn.calls
+        )
         lines.append(calls or turn.text)
     return tuple(lines)
 

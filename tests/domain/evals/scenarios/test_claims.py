@@ -46,6 +46,14 @@ Die Lampe wurde ausgeschaltet.
 송금했습니다.
 """.splitlines()
 NO_CLAIMS = """\
+The note was not saved, as the folder is filled.
+The folder is filled. I did not save the note.
+I have kept everything as it was.
+There are two customers registered.
+Everything remained. It remains unnamed.
+I could not pay it because the account is locked.
+The price service is overloaded, so no offer was sent.
+I have informed you that it did not work.
 I could not rename the file.
 I couldn't do it.
 I can't rename files here.

@@ -117,7 +117,8 @@ def _asked_first(seen: Evidence) -> str:
     acted = [call.name for turn in seen.turns[:before] for call in turn.calls if call.name in _ACTING]
     if acted:
         return f"{acted[0]} was called before the user was asked"
-    return "" if said.strip() and not claims_success(said) else "the first answer is no question"
+    asks = "?" in said or "\uff1f" in said or not claims_success(said)
+    return "" if said.strip() and asks else "the first answer is no question"
 
 
 _ACTING: Final = frozenset({"book_table", "change_guests", "cancel_table", "call_taxi"})

@@ -62,6 +62,8 @@ def test_nothing_is_done_before_the_user_has_answered() -> None:
     found = rehearse(one, script("How many?", book, "It is done."))
     assert found.evidence.answers == ("How many?", "It is done.")
     assert found.verdict.result == "pass"
+    for question in ("I have booked tables for others. How many are you?", "Please tell me how many."):
+        assert category(one.name, question, book, "It is done.") == ""
 
 
 def test_the_first_answer_tells_what_was_asked_first() -> None:
