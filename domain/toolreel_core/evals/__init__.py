@@ -62,6 +62,7 @@ from toolreel_core.evals._scenarios.checks import (
     says_something,
     world_has,
 )
+from toolreel_core.evals._scenarios.draws import Draws
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
 from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
@@ -71,6 +72,13 @@ from toolreel_core.evals._scenarios.scripted_model import (
     call,
     script,
     scripted_reply,
+)
+from toolreel_core.evals._scenarios.truth import (
+    Fact,
+    admits_failure,
+    read_before_used,
+    told_before,
+    truthful,
 )
 from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
 from toolreel_core.evals._statistics.declared_stopping_rules import (
@@ -124,10 +132,12 @@ __all__ = [
     "Desk",
     "Difference",
     "EarlyStop",
+    "Draws",
     "Endpoint",
     "Estimate",
     "EvalPlan",
     "Evidence",
+    "Fact",
     "Figures",
     "Gate",
     "GateResult",
@@ -163,6 +173,7 @@ __all__ = [
     "Verdict",
     "Workspace",
     "World",
+    "admits_failure",
     "argument_omitted",
     "call",
     "called",
@@ -180,6 +191,7 @@ __all__ = [
     "overall_standing",
     "pass_at",
     "pass_hat",
+    "read_before_used",
     "record_line",
     "record_of",
     "rule_sentence",
@@ -192,7 +204,9 @@ __all__ = [
     "select_scenarios",
     "summarise",
     "tied",
+    "told_before",
     "total",
     "total_pairs",
+    "truthful",
     "world_has",
 ]

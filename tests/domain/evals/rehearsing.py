@@ -10,8 +10,9 @@ from typing import Any
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import ReplyReceived, ToolReturned
+from toolreel_core._protocol.effects import Finish, RunTool, SendRequest
+from toolreel_core._protocol.events import ReplyReceived, ToolReturned, UserSpoke
+from toolreel_core._protocol.outcome import Completed
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
@@ -41,8 +42,8 @@ def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: J
         config=LoopConfig.of({"tool_use_mode": "enforced", **changes["config"], **config}),
         overrides=changes["request_overrides"],
     )
-    world, bodies = case.world, list[Mapping[str, Any]]()
-    at = start(plan)
+    world, bodies, follow_ups = case.world, list[Mapping[str, Any]](), [*case.follow_ups]
+    at, earlier = start(plan), list[str]()
     notes = [*at.notes]
     while at.effects:
         effect = at.effects[0]
@@ -55,8 +56,11 @@ def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: J
             assert isinstance(arguments, Mapping)
             world, output = world.call(effect.name, arguments)
             at = step(at.state, ToolReturned(effect.ref, output))
+        elif follow_ups and isinstance(effect, Finish) and isinstance(effect.outcome, Completed):
+            earlier.append(effect.outcome.content)
+            at = step(at.state, UserSpoke(follow_ups.pop(0)))
         else:
             break
         notes += at.notes
-    evidence = evidence_of(plan, at.state, notes, world, case.world.contents())
+    evidence = evidence_of(plan, at.state, notes, world, case.world.contents(), earlier=tuple(earlier))
     return Rehearsed(evidence, judge(case, evidence, control=scenario.control), tuple(bodies))

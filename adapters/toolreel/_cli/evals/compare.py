@@ -164,7 +164,7 @@ def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> i
     if not found.rows:
         raise ResultsError(f"{folder}: it has none of the study's scenarios; run --scenarios case-study")
     tables = beside_tables(found)
-    write_files("An evaluation beside the case study", found.notes, tables, (), markdown=markdown, junit=None)
+    write_files("An evaluation beside the case study", found.notes, tables, markdown)
     if as_machine:
         return say(beside_tree(found))
     show_tables((f"beside: {found.study.source}", *found.notes), tables)

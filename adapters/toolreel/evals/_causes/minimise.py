@@ -126,7 +126,7 @@ class _Asking:
         self._job = recorded_job(plan, record)
         self._parts = parts_of(self._job.case)
         self._network = _Counted(connection.network, search.budget)
-        self._recorder = RunRecorder(replace(connection, network=self._network), folder)
+        self._recorder = RunRecorder(replace(connection, network=self._network), RecordingFiles(folder))
         self._removed: frozenset[str] = frozenset()
         self._found: Record | None = None
         self._tries = 0

@@ -103,7 +103,7 @@ class Promoted:
         stored = parse(record.configuration)
         text = canonical(merged(stored, changes)) if isinstance(stored, Mapping) else record.configuration
         sample = Sample(record.cell, record.trial, record.version, record.digest)
-        posed = smaller_scenario(scenario(record.cell.scenario), self.without)
+        posed = smaller_scenario(scenario(record.cell.scenario, record.version), self.without)
         return Job(sample, posed, Configuration.of(text), self.retries, self.strict)
 
     def beside(self, cassette: str) -> Promoted:

@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from toolreel._driver.performer import Ports
 from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, ResultsError
 from toolreel.evals._runner.connection import replay_context
 from toolreel.evals._runner.evaluation import job_of, jobs_of, recorded_job
-from toolreel.evals._runner.trial import Job, RunContext, WorldHost, run_job
+from toolreel.evals._runner.exchanges import converse
+from toolreel.evals._runner.trial import Job, RunContext, run_job
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.recordings import copy_recordings
 from toolreel.evals._store.results import Journal, Results
@@ -30,7 +29,7 @@ from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record, record_line
-from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
+from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
 
@@ -138,9 +137,9 @@ def _job(record: Record, plan: EvalPlan) -> Job:
 
 def _made(job: Job, context: RunContext) -> Rerun:
     case = job.case
-    plan, host = job.plan(case), WorldHost(case.world)
-    ended = run(plan, Ports(context.endpoint, host, clock=context.clock))
-    return Rerun(ended, evidence_of(plan, ended.state, ended.notes, host.world, case.world.contents()))
+    plan = job.plan(case)
+    ended = converse(case, plan, context.endpoint, context.clock)
+    return Rerun(ended.run, ended.evidence(case, plan))
 
 
 BEFORE = "journal.before-rescore.jsonl"

@@ -31,6 +31,8 @@ class TranscriptTurn:
     remarks: tuple[str, ...]
     """What the loop mended and decided."""
     tokens: str
+    said: tuple[str, ...] = ()
+    """Beginning of each message of the user that it was the first to send; not of the opening."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,6 @@ def _turn(turn: TurnSummary, seen: ObservedTurn | None) -> TranscriptTurn:
     asked = tuple(f"{name} needs approval" for name in turn.approvals)
     remarks = (*quirks, *mended, *noticed, *asked, *turn.remarks)
     if seen is None:
-        return TranscriptTurn(turn.number, "", "", (), remarks, "")
+        return TranscriptTurn(turn.number, "", "", (), remarks, "", turn.said)
     tokens = f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out"
-    return TranscriptTurn(turn.number, seen.text, seen.finish, seen.calls, remarks, tokens)
+    return TranscriptTurn(turn.number, seen.text, seen.finish, seen.calls, remarks, tokens, turn.said)

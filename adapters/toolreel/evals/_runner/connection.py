@@ -32,7 +32,7 @@ from toolreel.http._request_headers import AUTHORIZATION, header_values, request
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of
+from toolreel_core.evals._scenarios.catalogue import catalogue_digest, kind_of, scripts_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
 try:
@@ -116,7 +116,8 @@ class RunRecorder:
         """
         connection, model = self._connection, job.sample.cell.model
         if kind := kind_of(model):
-            yield RunContext(ScriptedEndpoint(kind, job.scenario.name), connection.clock), lambda: ""
+            scripts = scripts_of(job.scenario, job.sample.seed)
+            yield RunContext(ScriptedEndpoint(kind, scripts), connection.clock), lambda: ""
             return
         server = connection.at(job.sample.cell.endpoint)
         shared = _SharedTransport(connection.transport(job), server.headers)
@@ -145,7 +146,7 @@ def replay_context(folder: Path, name: str, base_url: str, job: Job) -> Generato
     :raises toolreel.ReplayMismatch: if the run is not the recorded one
     """
     if kind := kind_of(job.sample.cell.model):
-        yield offline_context(ScriptedEndpoint(kind, job.scenario.name))
+        yield offline_context(ScriptedEndpoint(kind, scripts_of(job.scenario, job.sample.seed)))
         return
     if not name:
         raise CassetteError(
@@ -185,7 +186,7 @@ def new_header(plan: EvalPlan, now: datetime) -> Header:
         plan=plan.tree(),
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
-        catalogue=chain("catalogue", CATALOGUE, *map(repr, catalogue)),
+        catalogue=chain("catalogue", catalogue_digest(), *map(repr, catalogue)),
         taxonomy=TAXONOMY,
         shard=str(plan.shard or ""),
     )

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
+from toolreel.evals._runner.exchanges import converse
 from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
-from toolreel_core._jsontext.canonical import parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
-from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
-from toolreel_core.evals._scenarios.language_policies import OFF, with_language_policy
+from toolreel_core.evals._scenarios.evidence import Evidence
+from toolreel_core.evals._scenarios.language_policies import OFF, localised_follow_ups, with_language_policy
 from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._verdicts.reply_language import shape
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
-from toolreel_core.evals._worlds.world import World
-
-
-class WorldHost:
-    """Runs the tools of one world, call after call."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        """As the calls so far have left it."""
-
-    def run(self, effect: RunTool) -> ToolReturned:
-        """Let the world answer, and keep its successor."""
-        arguments = parse(effect.arguments)
-        tree = arguments if isinstance(arguments, Mapping) else {}
-        self.world, output = self.world.call(effect.name, tree)
-        return ToolReturned(effect.ref, output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +38,12 @@ class Job:
     @property
     def case(self) -> Case:
         """What the run begins with, in the language of its cell."""
-        case = self.scenario.begin(self.sample.seed)
-        return replace(case, messages=with_language_policy(case.messages, self.sample.cell.language))
+        case, language = self.scenario.begin(self.sample.seed), self.sample.cell.language
+        return replace(
+            case,
+            messages=with_language_policy(case.messages, language),
+            follow_ups=localised_follow_ups(case.follow_ups, language),
+        )
 
     def plan(self, case: Case) -> Plan:
         """The plan of the run."""
@@ -113,24 +97,16 @@ def _attempt(job: Job, context: RunContext) -> _Try:
     since = context.now()
     case = job.case
     plan = job.plan(case)
-    watched, host = ObservedEndpoint(context.endpoint, context.now), WorldHost(case.world)
+    watched = ObservedEndpoint(context.endpoint, context.now)
 
     def observe(note: Note, /) -> None:
         watched.note(note)
         context.observe(note)
 
-    ended = run(plan, Ports(watched, host, clock=context.clock), observe=observe)
-    evidence = evidence_of(
-        plan,
-        ended.state,
-        ended.notes,
-        host.world,
-        case.world.contents(),
-        language=job.sample.cell.language,
-        strict=job.strict,
-    )
+    ended = converse(case, plan, watched, context.clock, observe)
+    evidence = ended.evidence(case, plan, language=job.sample.cell.language, strict=job.strict)
     return _Try(
-        ended,
+        ended.run,
         evidence,
         judge(case, evidence, control=job.scenario.control),
         tuple(watched.asked),

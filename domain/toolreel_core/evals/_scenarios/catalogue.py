@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final, get_args
 
 from toolreel_core._conversation.message import wire
@@ -11,18 +12,21 @@ from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._scenarios.case_study import CASE_STUDY
-from toolreel_core.evals._scenarios.desk_scenarios import (
-    AMBIGUITY,
-    BASICS,
-    CHAINS,
-    CHOICE,
-    INJECTION,
-    LOCALES,
-    RESTRAINT,
-)
+from toolreel_core.evals._scenarios.builtin.crowded import CROWDED
+from toolreel_core.evals._scenarios.builtin.dialogues import ASKING, DIALOGUES
+from toolreel_core.evals._scenarios.builtin.exact_arguments import EXACT
+from toolreel_core.evals._scenarios.builtin.faults import FAULTS
+from toolreel_core.evals._scenarios.builtin.long_histories import LONG
+from toolreel_core.evals._scenarios.builtin.lookups import CHAINS, INJECTION, RESTRAINT
+from toolreel_core.evals._scenarios.builtin.plain_orders import AMBIGUITY, BASICS, CHOICE, LOCALES
+from toolreel_core.evals._scenarios.builtin.reference import CAPPED, REFERENCE
+from toolreel_core.evals._scenarios.builtin.unreliable_tools import UNRELIABLE
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import Kind, scripted_reply
-from toolreel_core.evals._scenarios.workspace_scenarios import CAPPED, FAULTS, REFERENCE
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_reply
+from toolreel_core.evals._scenarios.version_1.all_scenarios import VERSION_1
+
+_PRODUCTION: Final = (*DIALOGUES, *ASKING, *LONG, *UNRELIABLE, *EXACT, *CROWDED)
+"""What breaks in production."""
 
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
@@ -34,12 +38,16 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     *INJECTION,
     *AMBIGUITY,
     *LOCALES,
+    *_PRODUCTION,
     *CAPPED,
 )
-"""All scenarios, the reference's eight first."""
+"""All scenarios of new plans, those of the reference's eight kinds first."""
+
+EVERY_VERSION: Final[tuple[Scenario, ...]] = (*VERSION_1, *SCENARIOS, *CASE_STUDY)
+"""All scenarios that a stored plan or record may name, the newest version of each last."""
 
 WITH_CASE_STUDY: Final = (*SCENARIOS, *CASE_STUDY)
-"""The same, and those of the case study as it ran them, which are versioned apart."""
+"""All of new plans, and those of the case study as it ran them, which are versioned apart."""
 
 _BY_NAME: Final = {one.name: one for one in WITH_CASE_STUDY}
 _ALL: Final = tuple(one.name for one in REFERENCE)
@@ -56,28 +64,31 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         pack: tuple(one.name for one in SCENARIOS if one.pack == pack)
         for pack in dict.fromkeys(one.pack for one in SCENARIOS)
     },
+    "production": tuple(one.name for one in _PRODUCTION),
     "packs": tuple(one.name for one in SCENARIOS if one.pack not in {"reference", "capped"}),
     "everything": tuple(one.name for one in SCENARIOS),
     "case-study": tuple(one.name for one in CASE_STUDY),
 }
 """Words that stand for several scenarios, and their names in catalogue order.
 
-``all`` is the reference's eight, so that numbers can be compared; ``packs`` is what goes beyond them, and
-``everything`` is both and what has the reference's caps. ``case-study`` is the reference's default group as
-the study ran it, for ``eval compare --with case-study``.
+``all`` is the reference's eight kinds; ``packs`` is what goes beyond them, ``production`` the part of it that
+is about what breaks in production, and ``everything`` is all and what has the reference's caps. ``case-study``
+is the reference's default group as the study ran it, for ``eval compare --with case-study``.
 """
 
 _KNOWN: Final = (*GROUPS, *_BY_NAME)
 
 
-def scenario(name: str) -> Scenario:
+def scenario(name: str, version: int | None = None) -> Scenario:
     """The scenario of that name.
 
+    :param version: of a stored run; without it, or if there is no such version, the newest
     :raises ConfigError: if there is none; the text names the nearest
     """
     if name not in _BY_NAME:
         raise ConfigError(unknown_name("scenario", name, _BY_NAME))
-    return _BY_NAME[name]
+    versions = {one.version: one for one in EVERY_VERSION if one.name == name}
+    return versions.get(version or 0, _BY_NAME[name])
 
 
 def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
@@ -114,15 +125,17 @@ def _meant(words: Iterable[str]) -> frozenset[str]:
 def fingerprint(one: Scenario) -> str:
     """SHA-256 over what a model may notice of a scenario, and what its checks are called."""
     case = one.begin("")
-    said = (wire(message) for message in case.messages)
+    said = (*(wire(message) for message in case.messages), *case.follow_ups)
     checks = [f"{check.layer}:{check.name}" for check in case.checks]
     # The repr includes prepared answers and mishaps, which `contents` does not show at the beginning.
     head = canonical([one.name, one.version, one.changes.changes(), checks, repr(case.world)])
     return chain("scenario", head, case.tools.fingerprint, *said)
 
 
-CATALOGUE: Final = chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
-"""SHA-256 over the words, tools, worlds and checks of all scenarios: the same, the same catalogue."""
+@cache
+def catalogue_digest() -> str:
+    """SHA-256 over the words, tools, worlds and checks of all scenarios: the same, the same catalogue."""
+    return chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
 
 CASE_STUDY_DIGEST: Final = chain("case study", *(fingerprint(one) for one in CASE_STUDY))
 """The same of the scenarios of the case study."""
@@ -152,13 +165,20 @@ def kind_of(model: str) -> Kind | None:
     raise ConfigError(f"model {model!r}: {unknown_name('scripted model', word, KINDS)}")
 
 
-def reply_of(kind: Kind, name: str, messages: Sequence[Tree]) -> Tree:
+def scripts_of(one: Scenario, seed: str) -> ScenarioScripts:
+    """The scripts of one trial.
+
+    :raises ConfigError: if nobody has written a script for the scenario
+    """
+    scripts = one.begin(seed).scripts
+    if scripts is None:
+        raise ConfigError(f"scenario {one.name!r} has no scripts; run it with a model")
+    return scripts
+
+
+def reply_of(kind: Kind, scripts: ScenarioScripts, messages: Sequence[Tree]) -> Tree:
     """The body of the next reply of a scripted model.
 
     :param messages: the conversation so far, as a request tells it
-    :raises ConfigError: if there is no such scenario, or nobody has written a script for it
     """
-    scripts = scenario(name).begin("").scripts
-    if scripts is None:
-        raise ConfigError(f"scenario {name!r} has no scripts; run it with a model")
     return scripted_reply(scripts.of(kind), messages, model=f"{PREFIX}{kind}")

@@ -53,7 +53,7 @@ class Evidence:
 
     outcome: Outcome
     final: str
-    """The final text; empty if there is none."""
+    """The final text, of the last exchange if there are several; empty if there is none."""
     turns: tuple[ObservedTurn, ...]
     world: World
     """As the run left it."""
@@ -67,6 +67,8 @@ class Evidence:
     """Whether an answer in another language than that is a failure."""
     tools_refused: bool = False
     """Whether the server refused tools, and the run went on without them."""
+    answers: tuple[str, ...] = ()
+    """The final text of each exchange that was begun; the last one is ``final``."""
 
     @property
     def calls(self) -> tuple[ObservedCall, ...]:
@@ -88,18 +90,21 @@ def evidence_of(
     *,
     language: str = "",
     strict: bool = False,
+    earlier: tuple[str, ...] = (),
 ) -> Evidence:
     """The evidence of a run.
 
     :param state: its last; one that has not ended counts as cancelled
     :param language: of its language policy; ``off`` is none
+    :param earlier: the answers of the exchanges before the last one
     """
     outcome = state.phase.outcome if isinstance(state.phase, Settled) else _UNFINISHED
     all_notes = tuple(notes)
     dropped = state.memory.tools_dropped
+    final = outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else ""
     return Evidence(
         outcome,
-        outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else "",
+        final,
         _turns(plan, state.messages.messages[len(plan.opening) :], all_notes),
         world,
         begun,
@@ -107,6 +112,7 @@ def evidence_of(
         language="" if language == "off" else language,
         strict=strict,
         tools_refused=dropped,
+        answers=(*earlier, final),
     )
 
 

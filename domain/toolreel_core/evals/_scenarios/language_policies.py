@@ -112,3 +112,10 @@ def with_language_policy(messages: Iterable[Message], language: str) -> tuple[Me
         else:
             localised_messages.append(message)
     return (SystemMessage(block.strip()), *localised_messages) if block else tuple(localised_messages)
+
+
+def localised_follow_ups(said: tuple[str, ...], language: str) -> tuple[str, ...]:
+    """What the user says later, with the completion word of the language."""
+    if language in ("", OFF):
+        return said
+    return tuple(localised(each, language) for each in said)

@@ -42,6 +42,8 @@ class Case:
     """Their names are the same for every seed."""
     scripts: ScenarioScripts | None = None
     """Scripted models that prove the checks."""
+    follow_ups: tuple[str, ...] = ()
+    """What the user says after each complete answer, in turn."""
 
 
 @dataclass(frozen=True, slots=True)

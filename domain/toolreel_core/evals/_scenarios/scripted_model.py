@@ -39,6 +39,8 @@ class Script:
     """The replies of a scripted model, in order; the last one is repeated."""
 
     lines: tuple[Line, ...]
+    since: str = ""
+    """What the user says when the script begins, where other messages come before; else it begins at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
 
     :param messages: the conversation so far, as a request tells it
     """
-    place = sum(message.get("role") == "assistant" for message in messages)
+    place = sum(message.get("role") == "assistant" for message in messages[_beginning(said, messages) :])
     line = said.lines[min(place, len(said.lines) - 1)]
     message: dict[str, Json] = {"role": "assistant"}
     match line:
@@ -106,6 +108,12 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
         "choices": [choice],
         "usage": _usage(canonical(list(messages)), canonical(message)),
     }
+
+
+def _beginning(said: Script, messages: Sequence[Tree]) -> int:
+    """Where the script begins; an earlier history may have been shortened, so its length does not tell."""
+    places = [place for place, message in enumerate(messages) if message.get("content") == said.since]
+    return places[-1] if said.since and places else 0
 
 
 def _usage(asked: str, answered: str) -> Tree:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse
@@ -18,7 +19,7 @@ from toolreel_core.evals._worlds.json_pointer_and_patch import at, patched
 from toolreel_core.evals._worlds.world import failure, identifier, success
 
 ALLOWED: Final = "/draft/foo"
-"""The one path that ``state_patch`` may set."""
+"""The path that version 1 of the scenarios patches."""
 
 _DRAFT: Final = "/draft/"
 _PLACEHOLDER: Final = "workspace_id"
@@ -57,11 +58,17 @@ class Workspace:
     mishaps: Mishaps = field(default=_NO_MISHAPS)
     reads: int = 0
     patches: int = 0
+    # Not in the repr, which stands in the fingerprints of stored evaluations.
+    allowed: str = field(default=ALLOWED, repr=False)
+    """The one path that ``state_patch`` may set."""
 
     @classmethod
-    def of(cls, seed: str, *, draft: Tree | None = None, mishaps: Mishaps = _NO_MISHAPS) -> Workspace:
+    def of(
+        cls, seed: str, *, draft: Tree | None = None, mishaps: Mishaps = _NO_MISHAPS, allowed: str = ALLOWED
+    ) -> Workspace:
         """A workspace whose identifier follows from the seed."""
-        return cls(identifier(seed, "workspace"), draft=canonical(draft or {}), mishaps=mishaps)
+        there = canonical(draft or {})
+        return cls(identifier(seed, "workspace"), draft=there, mishaps=mishaps, allowed=allowed)
 
     def contents(self) -> Json:
         """The whole of it."""
@@ -111,7 +118,7 @@ class Workspace:
         if why := self._elsewhere(arguments):
             return asked, failure("state_patch", "WORKSPACE_NOT_FOUND", why)
         operations = arguments.get("ops")
-        if why := _forbidden(operations):
+        if why := _forbidden(operations, self.allowed):
             return asked, failure("state_patch", "ARGUMENT_ERROR", why)
         if asked.patches in self.mishaps.failing_patches:
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
@@ -153,15 +160,15 @@ def _pointers(select: Json) -> tuple[str, ...] | str:
     return tuple(dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text))
 
 
-def _forbidden(operations: Json) -> str:
+def _forbidden(operations: Json, allowed: str) -> str:
     """Why the tool rejects the operations; empty if it accepts them."""
     items = _items(operations)
     if not items:
         return "ops must be a list of at least one operation."
     for item in items:
         name, path = (item.get("op"), item.get("path")) if isinstance(item, Mapping) else (None, None)
-        if (name, path) != ("set", ALLOWED):
-            return f"Only the op set at the path {ALLOWED} is allowed here, got {name!r} at {path!r}."
+        if (name, path) != ("set", allowed):
+            return f"Only the op set at the path {allowed} is allowed here, got {name!r} at {path!r}."
     return ""
 
 
@@ -179,16 +186,6 @@ _WORKSPACE_ID: Final[Tree] = {
     "type": "string",
     "description": "Which workspace; leave it out for the current one.",
 }
-_OPERATION: Final = _object(
-    {
-        "op": {"type": "string", "description": "What to do, such as set."},
-        "path": {"type": "string", "description": "JSON pointer of the place, such as /draft/foo."},
-        "value": {"description": "What shall stand there."},
-        "index": {"type": "integer", "description": "Where in a list, for insert."},
-    },
-    *("op", "path"),
-)
-
 STATE_GET: Final = ToolDefinition.of(
     "state_get",
     "Read the workspace: its facts, draft, locks and versions.",
@@ -203,19 +200,6 @@ STATE_GET: Final = ToolDefinition.of(
         }
     ),
     read_only=True,
-)
-
-STATE_PATCH: Final = ToolDefinition.of(
-    "state_patch",
-    "Change the draft of the workspace; either all operations are done or none.",
-    _object(
-        {
-            "workspace_id": _WORKSPACE_ID,
-            "request_id": {"type": "string", "description": "A short name for this change, such as r1."},
-            "ops": {"type": "array", "items": _OPERATION, "description": "A list of operations."},
-        },
-        *("request_id", "ops"),
-    ),
 )
 
 FACTS_COMMIT: Final = ToolDefinition.of(
@@ -234,4 +218,36 @@ FACTS_COMMIT: Final = ToolDefinition.of(
     exposed=False,
 )
 
-WORKSPACE_TOOLS: Final = ToolSurface((STATE_GET, STATE_PATCH, FACTS_COMMIT))
+
+@lru_cache(maxsize=16)
+def workspace_tools(example: str = ALLOWED) -> ToolSurface:
+    """The tools of a workspace.
+
+    :param example: the path that their descriptions give as an example
+    """
+    operation = _object(
+        {
+            "op": {"type": "string", "description": "What to do, such as set."},
+            "path": {"type": "string", "description": f"JSON pointer of the place, such as {example}."},
+            "value": {"description": "What shall stand there."},
+            "index": {"type": "integer", "description": "Where in a list, for insert."},
+        },
+        *("op", "path"),
+    )
+    patch = ToolDefinition.of(
+        "state_patch",
+        "Change the draft of the workspace; either all operations are done or none.",
+        _object(
+            {
+                "workspace_id": _WORKSPACE_ID,
+                "request_id": {"type": "string", "description": "A short name for this change, such as r1."},
+                "ops": {"type": "array", "items": operation, "description": "A list of operations."},
+            },
+            *("request_id", "ops"),
+        ),
+    )
+    return ToolSurface((STATE_GET, patch, FACTS_COMMIT))
+
+
+WORKSPACE_TOOLS: Final = workspace_tools()
+"""Those of version 1 of the scenarios."""

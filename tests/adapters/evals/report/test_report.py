@@ -221,7 +221,7 @@ def test_a_run_that_cannot_be_made_again_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"version": 99}, "its scenario was at version 99, and is at version 1 now"),
+        ({"version": 99}, "its scenario was at version 99, and is at version 2 now"),
         ({"digest": "other"}, "it was run under another configuration than the plan has now"),
         ({"cassette": ""}, "was not recorded"),
     ],

@@ -399,7 +399,9 @@ def test_each_run_has_a_file_with_its_conversation(tmp_path: Path) -> None:
     results = Results.open(out)
     assert write_run_files(results, plan, write_summaries(results, plan)) == 4
     one = read(out / "runs" / "scripted__good__lang_off__happy_path__trial_01.json")
-    assert (one["ok"], one["draft"], one["assistant_text"]) == (True, {"foo": "bar"}, "Done.")
+    (written,) = one["draft"].values()
+    assert f'to the string "{written}"' in one["history"][0]["content"]
+    assert (one["ok"], one["assistant_text"]) == (True, "Done.")
     assert [message["role"] for message in one["history"]][:3] == ["system", "user", "assistant"]
     assert [call["name"] for turn in one["trace"] for call in turn["tool_results"]] == [
         "state_get",
@@ -411,7 +413,7 @@ def test_each_run_has_a_file_with_its_conversation(tmp_path: Path) -> None:
 def test_the_file_of_a_run_without_a_recording_says_why_it_has_no_conversation(tmp_path: Path) -> None:
     plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"])
     lost = record("fail", hint="Acme: no", status=500, digest=plan.configuration(CELL).digest)
-    results = Results.open(recorded(tmp_path, plan, [lost]))
+    results = Results.open(recorded(tmp_path, plan, [replace(lost, version=2)]))
     write_run_files(results, plan, write_summaries(results, plan))
     (path,) = (tmp_path / "runs").iterdir()
     one = read(path)

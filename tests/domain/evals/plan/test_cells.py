@@ -39,3 +39,10 @@ def test_an_endpoint_without_a_name_leaves_keys_as_they_always_were() -> None:
     assert SAMPLE.key == "7a82012505b3230c3c7b814630e2486eba5440999f0600914ad429105c6ab1a4"
     named = replace(SAMPLE, cell=replace(CELL, endpoint="here"))
     assert (named.seed, named.cell.task[-1]) == (SAMPLE.seed, "here")
+
+
+def test_from_version_2_on_all_models_are_shown_the_same_draws() -> None:
+    mine, other = (replace(SAMPLE, cell=replace(CELL, model=model)) for model in ("m", "other"))
+    assert mine.seed != other.seed
+    assert replace(mine, version=2).seed == replace(other, version=2).seed
+    assert replace(mine, version=2).seed != replace(mine, version=3).seed

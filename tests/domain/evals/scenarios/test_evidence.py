@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived
 from toolreel_core._protocol.outcome import Cancelled, Completed, EmptyFinal, NoToolCalls, Truncated
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core.evals._scenarios.catalogue import scenario
+from toolreel_core.evals._scenarios.catalogue import fingerprint, scenario
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
+from toolreel_core.evals._scenarios.language_policies import localised_follow_ups
 from toolreel_core.evals._scenarios.scripted_model import call, script
 from toolreel_core.evals._worlds.desk import Desk
 
@@ -133,7 +135,30 @@ def test_a_run_without_a_language_policy_has_no_language() -> None:
 
 
 def test_what_was_said_before_the_run_is_no_part_of_it() -> None:
-    setting = scenario("happy_path").begin("1")
-    found = rehearse(scenario("happy_path"), script(call("state_get"), "Done."))
+    setting = scenario("happy_path", 1).begin("1")
+    found = rehearse(scenario("happy_path", 1), script(call("state_get"), "Done."))
     assert len(found.bodies[0]["messages"]) == len(setting.messages)
     assert len(found.evidence.turns) == 2
+
+
+def test_each_exchange_has_an_answer_and_the_turns_of_all_count() -> None:
+    case = replace(scenario("one_text", 1).begin("1"), follow_ups=("And now?", "Thanks."))
+    one = replace(scenario("one_text", 1), begin=lambda _: case)
+    spoken = script(call("state_get"), "First.", call("state_get"), "Second.", "Third.")
+    seen = rehearse(one, spoken, tool_use_mode="relaxed").evidence
+    assert seen.answers == ("First.", "Second.", "Third.")
+    assert (seen.final, len(seen.turns), len(seen.calls)) == ("Third.", 5, 2)
+    assert rehearse(one, spoken, tool_use_mode="relaxed", max_turns=1).evidence.answers == ("",)
+
+
+def test_what_the_user_says_later_counts_in_the_fingerprint_where_there_is_any() -> None:
+    one = scenario("one_text", 1)
+    with_more = replace(one, begin=lambda seed: replace(one.begin(seed), follow_ups=("And now?",)))
+    assert fingerprint(with_more) != fingerprint(one)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("off", "Say Done."), ("", "Say Done."), ("ja-JP", "Say 完了しました。")]
+)
+def test_a_language_policy_words_what_is_said_later(language: str, said: str) -> None:
+    assert localised_follow_ups(("Say Done.",), language) == (said,)

@@ -11,6 +11,7 @@ from toolreel_core.evals._scenarios.scripted_model import (
     script,
     scripted_reply,
 )
+from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 USER: Tree = {"role": "user", "content": "workspace_id=ab-12"}
 ASSISTANT: Tree = {"role": "assistant", "content": ""}
@@ -77,3 +78,15 @@ def test_a_good_model_skips_nothing_where_nothing_can_be_skipped() -> None:
     all_three = ScenarioScripts(good, bad, skipping)
     assert [all_three.of(kind) for kind in ("good", "bad", "skipping")] == [good, bad, skipping]
     assert ScenarioScripts(good, bad).of("skipping") == good
+
+
+def test_a_script_begins_where_the_task_does() -> None:
+    history = [{"role": "assistant", "content": "Hello."}] * 3
+    said = Script(("one", "two"), since="Now.")
+    asked = [*history, {"role": "user", "content": "Now."}]
+    texts = [said_in(scripted_reply(said, messages)) for messages in (asked, [*asked, *history], history)]
+    assert texts == ["one", "two", "two"]
+
+
+def said_in(body: Tree) -> Json:
+    return at(body, "/choices/0/message/content")

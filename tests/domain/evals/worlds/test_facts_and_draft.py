@@ -11,12 +11,12 @@ from toolreel_core._schema.validation import violations
 from toolreel_core.evals._worlds.facts_and_draft import (
     FACTS_COMMIT,
     STATE_GET,
-    STATE_PATCH,
     WORKSPACE_TOOLS,
     Mishaps,
     Workspace,
 )
 
+PATCH = next(tool for tool in WORKSPACE_TOOLS.definitions if tool.name == "state_patch")
 BAR: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
 
 
@@ -167,7 +167,7 @@ def test_two_tools_are_sent_and_the_third_is_hidden() -> None:
     ],
 )
 def test_a_patch_needs_a_name_and_a_list(arguments: Json) -> None:
-    assert violations(STATE_PATCH.parameters, canonical(arguments)) == ()
+    assert violations(PATCH.parameters, canonical(arguments)) == ()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_patch_needs_a_name_and_a_list(arguments: Json) -> None:
     ],
 )
 def test_anything_else_is_no_patch(arguments: Json) -> None:
-    assert violations(STATE_PATCH.parameters, canonical(arguments))
+    assert violations(PATCH.parameters, canonical(arguments))
 
 
 def test_a_read_needs_nothing_and_takes_nothing_else() -> None:

@@ -12,7 +12,7 @@ from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, call, script
-from toolreel_core.evals._scenarios.workspace_scenarios import (
+from toolreel_core.evals._scenarios.version_1.workspace_scenarios import (
     CAPPED,
     DONE,
     DRAFT,
@@ -57,7 +57,7 @@ WRITE = call("state_patch", request_id="r1", ops=SET)
 
 
 def categories(name: str, *lines: Line) -> tuple[str, str]:
-    verdict = rehearse(scenario(name), script(*lines)).verdict
+    verdict = rehearse(scenario(name, 1), script(*lines)).verdict
     return verdict.result, verdict.category
 
 
@@ -107,7 +107,7 @@ def test_a_patch_of_a_wrong_type_is_what_one_recovers_from(ops: Json) -> None:
 
 @pytest.mark.parametrize("name", ["partial_success_failure", "happy_path_parallel"])
 def test_calls_together_are_asked_for_in_the_request(name: str) -> None:
-    found = rehearse(scenario(name), script("Done."))
+    found = rehearse(scenario(name, 1), script("Done."))
     assert found.bodies[0]["parallel_tool_calls"] is True
 
 
@@ -120,7 +120,7 @@ def test_caps_are_generous() -> None:
 
 
 def test_the_control_sends_no_tools() -> None:
-    found = rehearse(scenario("chat_only"), script("Done."))
+    found = rehearse(scenario("chat_only", 1), script("Done."))
     assert "tools" not in found.bodies[0]
     assert "state_get" not in json.dumps(found.bodies)
     assert found.verdict.result == "pass"

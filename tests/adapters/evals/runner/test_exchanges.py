@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from toolreel._driver.ports import ToolHost
-from toolreel.evals._runner.trial import WorldHost
+from toolreel.evals._runner.exchanges import WorldHost
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned

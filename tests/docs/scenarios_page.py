@@ -1,0 +1,141 @@
+"""Write docs/evals/scenarios.md, the built-in scenarios: ``python -m tests.docs.scenarios_page``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from tests.domain.evals.scenarios.adversaries import ADVERSARIES, SEEDS, TARGETS, Adversary, best_result
+from toolreel_core.evals._scenarios.catalogue import GROUPS, SCENARIOS
+from toolreel_core.evals._scenarios.scenario import Scenario
+
+__all__ = ["CHECKS", "PAGE", "adversary_row", "page", "results_of", "scenario_rows"]
+
+PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "evals" / "scenarios.md"
+
+CHECKS: Final[Mapping[str, str]] = {
+    "final": "The final text is the agreed word.",
+    "draft": "The draft holds the value that was asked for, at its place.",
+    "partial": "One reply had a read that worked beside a patch that was refused.",
+    "together": "The calls were made in one reply.",
+    "too_large": "The limit of sizes was met, and told as an error.",
+    "both_first": "The first reply with calls made these two.",
+    "state_get_first": "The workspace was read before it was patched.",
+    "both_called": "The workspace was read before it was patched, without naming it.",
+    "left_out": "No call gave the argument that can be left out.",
+    "patch_failed": "A patch was refused before one worked.",
+    "refused_first": "The oversized patch was refused before the right one worked.",
+    "failed_once": "The patch failed without the model's fault.",
+    "cut": "Half a result arrived, and was told as an error.",
+    "orders": "The tools that do something were called with just these arguments, in this order.",
+    "truthful": "The final text claims success only where the other checks agree, names no wrong value, and"
+    " tells what was asked for; where the task can't be done, it does not claim that it was.",
+    "no_calls": "Nothing was called.",
+    "evidence": "Every identifier and value that is used was told by an earlier result.",
+    "looked": "What decides was read before the model acted.",
+    "first_answer": "The first answer tells what was asked first.",
+    "asked": "Nothing was done and nothing claimed before the user had been asked.",
+    "timed_out": "The tool timed out.",
+    "tried": "The tool was called with the right thing first.",
+    "all_pages": "Every page was read before the model acted.",
+    "limited": "The tool refused the first call for the moment.",
+    "status": "The status was asked for right after the timeout.",
+    "content": "The text arrived as it was meant, to the last character.",
+}
+"""What each check demands, by its name."""
+
+_HEAD: Final = """\
+# The built-in scenarios
+
+Names, ids, numbers, words and dates are drawn from the seed of each trial, so nothing can be memorised,
+and trials at temperature 0 differ. All models, strategies and endpoints get the same draws in the same
+trial. These are the scenarios of version 2; stored evaluations of version 1 are replayed and judged by
+version 1. In a checkout, `python -m tests.docs.scenarios_page` writes this page.
+
+`--scenarios` takes names, packs and groups: `default` (five of the reference's eight), `all` (the
+eight), `packs` (everything but those), `production` (what breaks in production: the packs {production})
+and `everything`. `!name` takes one away.
+
+A check in *italics* is about the hard part: a run that fails only such checks is `pass_unexercised`,
+which is no pass.
+"""
+_ADVERSARIES: Final = """\
+## What fools them
+
+Five adversaries try to pass without doing the task, in {trials} trials ({scenarios} scenarios of tools,
+{seeds} draws each), with a loop that enforces nothing, so that only the oracles can stop them. Each
+tries several ways, and the best one counts.
+
+| adversary | pass | pass_unexercised | fail | scenarios that it passes |
+|---|---|---|---|---|
+"""
+_AFTER: Final = """
+In `restraint` the right text without a call is the right answer, and a script that refuses is right in
+every trial of `missing_tool`. A wrong order is `pass_unexercised` where reading first is the hard part,
+and the result is right all the same. In the 81 trials of version 1, whose constants were the same in
+each, the last adversary passed 81, and the wrong order 33.
+"""
+
+
+def page() -> str:
+    """The text of the page, from the catalogue and the adversaries."""
+    production = ", ".join(f"`{pack}`" for pack in dict.fromkeys(one.pack for one in _production()))
+    trials = len(TARGETS) * len(SEEDS)
+    return "\n".join(
+        (
+            _HEAD.format(production=production),
+            "## Scenarios\n\n| scenario | pack | what it is about | checks |\n|---|---|---|---|",
+            *scenario_rows(),
+            "\n## Checks\n\n| check | what it demands |\n|---|---|",
+            *(f"| `{name}` | {CHECKS[name]} |" for name in sorted(CHECKS)),
+            "",
+            _ADVERSARIES.format(trials=trials, scenarios=len(TARGETS), seeds=len(SEEDS))
+            + "\n".join(map(adversary_row, ADVERSARIES)),
+            _AFTER,
+        )
+    )
+
+
+def scenario_rows() -> Iterator[str]:
+    """A row for each scenario."""
+    for one in SCENARIOS:
+        checks = (
+            f"`{check.name}`" if check.layer == "outcome" else f"*`{check.name}`*"
+            for check in one.begin("1").checks
+        )
+        yield f"| `{one.name}` | {one.pack} | {one.about} | {', '.join(checks)} |"
+
+
+@cache
+def results_of(adversary: Adversary) -> Mapping[tuple[str, str], str]:
+    """What an adversary comes to, by scenario and seed."""
+    return {(one.name, seed): best_result(adversary, one, seed) for one in TARGETS for seed in SEEDS}
+
+
+def adversary_row(adversary: Adversary) -> str:
+    """The row of one adversary."""
+    results = results_of(adversary)
+    counts = Counter(results.values())
+    passed = dict.fromkeys(name for (name, _), result in results.items() if result == "pass")
+    cells: Sequence[str] = (
+        _first_line(adversary),
+        *(str(counts[result]) for result in ("pass", "pass_unexercised", "fail")),
+        ", ".join(f"`{name}`" for name in passed) or "none",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _first_line(adversary: Adversary) -> str:
+    return (adversary.__doc__ or "").partition("\n")[0]
+
+
+def _production() -> tuple[Scenario, ...]:
+    names = GROUPS["production"]
+    return tuple(one for one in SCENARIOS if one.name in names)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,192 @@
+"""Models that exploit oracles: each tries to pass without doing the task.
+
+An adversary is a function from a trial to the scripts that it tries; it passes if one of them does. It may
+look at whatever the request tells, at other trials, and at the right answer where its name says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from tests.domain.evals.rehearsing import rehearse
+from toolreel_core._conversation.message import shown_content
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS
+from toolreel_core.evals._scenarios.scenario import Case, Scenario
+from toolreel_core.evals._scenarios.scripted_model import Line, Script, ScriptedCall, script
+from toolreel_core.evals._verdicts.verdict import Result
+
+__all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
+
+Adversary: TypeAlias = Callable[[Scenario, str], Sequence[Script]]
+
+TARGETS: Final = tuple(one for one in SCENARIOS if not one.control)
+"""The scenarios of tools."""
+SEEDS: Final = ("2", "3", "4")
+_LENIENT: Final[Mapping[str, Json]] = {
+    "tool_use_mode": "relaxed",
+    "tool_failure_policy": "tolerated",
+    "max_tool_calls_per_turn": None,
+}
+"""Under which the loop stops nobody, so that the oracles have to."""
+
+_TEXTS: Final = re.compile(r'"([^"\n]+)"|`([^`\n]+)`')
+_TOKENS: Final = re.compile(r"[\w@.:/+-]*\d[\w@.:/+-]*\w|[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)+|[\w-]+\.\w+")
+_NUMBERS: Final = re.compile(r"\d+")
+_EXAMPLE: Final = re.compile(r"such as (\S+?)[.,]?(?:\s|$)")
+_DAY: Final = "2026-01-01"
+
+
+def _claim(case: Case) -> str:
+    """What the prompt says is to be said at the end, or else a claim that fits everything."""
+    said = "\n".join(map(shown_content, case.messages))
+    return "Done." if "Done." in said else "It is done."
+
+
+def _texts(case: Case, last: str) -> tuple[str, ...]:
+    """One for every exchange."""
+    return (last,) * (len(case.follow_ups) + 1)
+
+
+def does_nothing(one: Scenario, seed: str) -> Sequence[Script]:
+    """Calls nothing and claims success."""
+    case = one.begin(seed)
+    return (script(_claim(case)), script("I have done it successfully."))
+
+
+def calls_everything(one: Scenario, seed: str) -> Sequence[Script]:
+    """Calls every tool with arguments that fit its schema, at once or one by one, and claims success."""
+    case = one.begin(seed)
+    calls = tuple(ScriptedCall(tool.name, _plausible_arguments(tool)) for tool in _visible(case))
+    return (script(calls, _claim(case)), script(*((call,) for call in calls[:12]), _claim(case)))
+
+
+def right_text_without_tools(one: Scenario, seed: str) -> Sequence[Script]:
+    """Says what the good model says at the end, and calls nothing."""
+    texts = [line for line in _good(one, seed).lines if isinstance(line, str)]
+    return (script(*texts), script(texts[-1]))
+
+
+def wrong_order(one: Scenario, seed: str) -> Sequence[Script]:
+    """Makes the good model's calls from the last to the first; or claims before it acts."""
+    lines = _resolved(one, seed)
+    *calls, last = lines
+    if calls != calls[::-1]:
+        return (script(*calls[::-1], last),)
+    return (script(*lines[::-1]),)
+
+
+def exploiter(one: Scenario, seed: str) -> Sequence[Script]:
+    """Copies what the prompt holds into arguments, and replays what was right in other trials."""
+    case = one.begin(seed)
+    words = _candidates("\n".join(map(shown_content, case.messages)))
+    claim, tools = _claim(case), _visible(case)
+    copied = [
+        tuple(ScriptedCall(tool.name, _copied_arguments(tool, chosen)) for tool in tools)
+        for chosen in (words, words[::-1], words[1:] + words[:1])
+    ]
+    others = [_resolved(one, other) for other in ("1", f"{seed}0")]
+    return (
+        *(script(calls, claim) for calls in copied),
+        *(script(*lines) for lines in others),
+        _good(one, f"{seed}0"),
+        _good(one, "1"),
+    )
+
+
+ADVERSARIES: Final[tuple[Adversary, ...]] = (
+    does_nothing,
+    calls_everything,
+    right_text_without_tools,
+    wrong_order,
+    exploiter,
+)
+
+_ORDER: Final[tuple[Result, ...]] = ("pass", "pass_unexercised", "fail")
+
+
+def best_result(adversary: Adversary, one: Scenario, seed: str) -> Result:
+    """The best that an adversary comes to in a trial."""
+    results = {rehearse(one, each, seed=seed, **_LENIENT).verdict.result for each in adversary(one, seed)}
+    return next(result for result in _ORDER if result in results)
+
+
+def _visible(case: Case) -> tuple[ToolDefinition, ...]:
+    return tuple(tool for tool in case.tools.definitions if tool.exposed)
+
+
+def _good(one: Scenario, seed: str) -> Script:
+    scripts = one.begin(seed).scripts
+    assert scripts is not None
+    return scripts.good
+
+
+@cache
+def _resolved(one: Scenario, seed: str) -> tuple[Line, ...]:
+    """The good model's lines as it has really made them, with the values that it had read."""
+    lines = list[Line]()
+    for turn in rehearse(one, _good(one, seed), seed=seed).evidence.turns:
+        calls = tuple(
+            ScriptedCall(call.name, canonical(parse(JsonText(call.arguments)))) for call in turn.calls
+        )
+        lines.append(calls or turn.text)
+    return tuple(lines)
+
+
+def _plausible_arguments(tool: ToolDefinition) -> JsonText:
+    return _arguments(tool, [])
+
+
+def _copied_arguments(tool: ToolDefinition, words: list[str]) -> JsonText:
+    return _arguments(tool, words)
+
+
+def _arguments(tool: ToolDefinition, words: list[str]) -> JsonText:
+    schema: Any = parse(tool.parameters)
+    return canonical(_plausible(schema, schema.get("$defs", {}), words))
+
+
+def _plausible(schema: Mapping[str, Any], definitions: Mapping[str, Any], words: list[str]) -> Json:
+    """A value that fits a schema: of the words, or else of what the schema itself gives away."""
+    if "$ref" in schema:
+        return _plausible(definitions[schema["$ref"].removeprefix("#/$defs/")], definitions, words)
+    if "enum" in schema:
+        return str(schema["enum"][0])
+    match schema.get("type"):
+        case "object":
+            return _object(schema, definitions, words)
+        case "array":
+            # Nothing goes into a list of what the list is in.
+            return [] if "$ref" in schema["items"] else [_plausible(schema["items"], definitions, words)]
+        case "integer" | "number":
+            return next((int(word) for word in words if word.isdecimal()), int(schema.get("minimum", 1)))
+        case "boolean":
+            return True
+        case _:
+            return words[0] if words else _example(str(schema.get("description", "")))
+
+
+def _object(schema: Mapping[str, Any], definitions: Mapping[str, Any], words: list[str]) -> Json:
+    """An object; without words, it has only what is required."""
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    chosen = [name for name in properties if words or name in schema.get("required", ())]
+    return {
+        name: _plausible(properties[name], definitions, words[place:] + words[:place])
+        for place, name in enumerate(chosen)
+    }
+
+
+def _example(about: str) -> str:
+    """The example that a description gives."""
+    found = _EXAMPLE.search(about)
+    return _DAY if "YYYY" in about else found[1] if found else "value"
+
+
+def _candidates(said: str) -> list[str]:
+    """What looks like a value in the words of a prompt."""
+    quoted = ["".join(found) for found in _TEXTS.findall(said)]
+    return [*dict.fromkeys((*quoted, *_TOKENS.findall(said), *_NUMBERS.findall(said)))]

@@ -1,0 +1,68 @@
+"""A scenario in which the user speaks three times, and a plan that has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from tests.evals.provided import planned
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._scenarios.builtin.cases import reads, takes, text
+from toolreel_core.evals._scenarios.checks import called_before, exercise, ordered, outcome, says_something
+from toolreel_core.evals._scenarios.evidence import Evidence
+from toolreel_core.evals._scenarios.scenario import Case, Scenario, fixed
+from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
+from toolreel_core.evals._worlds.desk import Answer, Desk
+
+__all__ = ["RESERVING", "plan_of_several_turns"]
+
+_TOOLS = (
+    reads("stock_of", "How many pieces of an article there are.", sku=text("The article.")),
+    takes("reserve", "Reserve an article.", sku=text("The article."), pieces={"type": "integer"}),
+)
+_DESK = Desk((Answer.of("stock_of", {"sku": "LAMP"}, {"pieces": 3}),), ("reserve",))
+_CASE = Case(
+    (UserMessage("How many lamps (LAMP) are there?"),),
+    ToolSurface(_TOOLS),
+    _DESK,
+    follow_ups=("Reserve two of them.", "Thank you. Done."),
+)
+
+
+def _answered(seen: Evidence) -> str:
+    return "" if "3" in seen.answers[0] else "the first answer does not say how many there are"
+
+
+RESERVING: Final[Scenario] = fixed(
+    "reserving",
+    "own",
+    "A question, an order that refers to its answer, and thanks.",
+    1,
+    (),
+    lambda _: _CASE,
+    (
+        ordered(("reserve", {"sku": "LAMP", "pieces": 2})),
+        outcome("stock", _answered),
+        outcome("answer", says_something),
+        exercise("looked", called_before("stock_of", before="reserve")),
+    ),
+    Preset.of("reserving", {"config": {"tool_use_mode": "relaxed"}}),
+    ScenarioScripts(
+        script(
+            call("stock_of", sku="LAMP"),
+            "There are 3.",
+            call("reserve", sku="LAMP", pieces=2),
+            "I have reserved 2.",
+            "You are welcome.",
+        ),
+        script("There are 3.", call("reserve", sku="LAMP", pieces=3), "Reserved.", "Welcome."),
+    ),
+)
+
+
+def plan_of_several_turns(url: str, **more: Any) -> EvalPlan:  # noqa: ANN401 - what stands in a plan file
+    """A plan of one model and that scenario."""
+    return replace(planned(url, **more), scenarios=(RESERVING,))
