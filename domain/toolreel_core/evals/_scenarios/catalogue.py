@@ -11,7 +11,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._scenarios.case_study import CASE_STUDY
 from toolreel_core.evals._scenarios.builtin.crowded import CROWDED
 from toolreel_core.evals._scenarios.builtin.dialogues import ASKING, DIALOGUES
 from toolreel_core.evals._scenarios.builtin.exact_arguments import EXACT
@@ -21,6 +20,7 @@ from toolreel_core.evals._scenarios.builtin.lookups import CHAINS, INJECTION, RE
 from toolreel_core.evals._scenarios.builtin.plain_orders import AMBIGUITY, BASICS, CHOICE, LOCALES
 from toolreel_core.evals._scenarios.builtin.reference import CAPPED, REFERENCE
 from toolreel_core.evals._scenarios.builtin.unreliable_tools import UNRELIABLE
+from toolreel_core.evals._scenarios.case_study import CASE_STUDY
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_reply
 from toolreel_core.evals._scenarios.version_1.all_scenarios import VERSION_1
@@ -136,6 +136,7 @@ def fingerprint(one: Scenario) -> str:
 def catalogue_digest() -> str:
     """SHA-256 over the words, tools, worlds and checks of all scenarios: the same, the same catalogue."""
     return chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
+
 
 CASE_STUDY_DIGEST: Final = chain("case study", *(fingerprint(one) for one in CASE_STUDY))
 """The same of the scenarios of the case study."""
