@@ -29,7 +29,7 @@ from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import kind_of
+from toolreel_core.evals._scenarios.catalogue import kind_of, scripts_of
 from toolreel_core.evals._summary.summary import summarise
 
 TRIALS = (15, 145)
@@ -77,7 +77,9 @@ def bare(trials: int, _out: Path) -> int:
         asked = job.plan(case)
         kind = kind_of(sample.cell.model) or "good"
         ports = Ports(
-            ScriptedEndpoint(kind, sample.cell.scenario), WorldHost(case.world), clock=InstantClock()
+            ScriptedEndpoint(kind, scripts_of(job.scenario, sample.seed)),
+            WorldHost(case.world),
+            clock=InstantClock(),
         )
         since = process_time()
         ended = run(asked, ports)

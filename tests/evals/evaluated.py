@@ -18,6 +18,7 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.catalogue import reply_of, select_scenarios
+from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts
 
 __all__ = ["HOSTILE", "evaluated", "scripted"]
 
@@ -55,12 +56,12 @@ def evaluated(out: Path, *models: str, **changes: object) -> EvalPlan:
 
     :param models: ``local-good``, ``local-bad``, ``local-skipping``, ``local-hostile``
     """
-    known: dict[str, str] = {}
+    known: dict[str, ScenarioScripts] = {}
     with _server(known) as url:
         plan = _plan(list(models), url, changes)
         for sample in plan.samples():
-            for message in job_of(plan, sample).case.messages:
-                known[message.content] = sample.cell.scenario
+            case = job_of(plan, sample).case
+            known |= {message.content: case.scripts for message in case.messages if case.scripts}
         _run(plan, out)
     return plan
 
@@ -88,10 +89,10 @@ def _run(plan: EvalPlan, out: Path) -> None:
 
 
 @contextmanager
-def _server(known: Mapping[str, str]) -> Generator[str]:
+def _server(known: Mapping[str, ScenarioScripts]) -> Generator[str]:
     """A server that plays scripts.
 
-    :param known: which scenario each text of a user or a system belongs to
+    :param known: the scripts that each text of a user or a system calls for
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -121,7 +122,7 @@ def _server(known: Mapping[str, str]) -> Generator[str]:
         server.server_close()
 
 
-def _reply(asked: Mapping[str, Any], known: Mapping[str, str]) -> object:
+def _reply(asked: Mapping[str, Any], known: Mapping[str, ScenarioScripts]) -> object:
     kind = asked["model"].removeprefix("local-")
     if kind == "hostile":
         message = {"role": "assistant", "content": HOSTILE}

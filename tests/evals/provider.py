@@ -17,8 +17,9 @@ from typing import Any, Final, TypeAlias
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS, reply_of
-from toolreel_core.evals._scenarios.scripted_model import Kind
+from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS, reply_of, scripts_of
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
 
 __all__ = ["Provider", "provider"]
 
@@ -26,6 +27,8 @@ _Body: TypeAlias = dict[str, Any]
 
 _KINDS: Final[tuple[Kind, ...]] = ("good", "good", "bad", "skipping")
 _IDENTIFIER: Final = re.compile(r"(?<=workspace_id=)[\w-]+")
+_TRIALS: Final = 12
+"""Trials of a scenario that it knows."""
 _TROUBLES: Final = 4
 """Rate limiting, a server error, a cut answer, silence."""
 
@@ -76,7 +79,7 @@ class Provider:
         with self._lock:
             self.seen.append((headers, asked))
             if last:
-                self.ended[asked["model"], _scenario(asked["messages"]), asked.get("seed", 0)] += 1
+                self.ended[asked["model"], _trial(asked["messages"]).scenario, asked.get("seed", 0)] += 1
 
     def wait(self, seconds: float) -> None:
         """Say nothing for so long, or until the test is over."""
@@ -151,7 +154,7 @@ class _Answering(BaseHTTPRequestHandler):
         kinds = self.provider.kinds
         digest = sha256(asked["messages"][1]["content"].encode()).hexdigest()
         kind = kinds[int(digest[:4], 16) % len(kinds)]
-        reply = self.provider.worded({**reply_of(kind, _scenario(asked["messages"]), asked["messages"])})
+        reply = self.provider.worded({**reply_of(kind, _trial(asked["messages"]).scripts, asked["messages"])})
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.provider.keep(headers, asked, last='"tool_calls"' not in canonical(reply))
         self._say(200, canonical(reply).encode())
@@ -179,10 +182,25 @@ class _Answering(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One trial of a scenario."""
+
+    scenario: str
+    scripts: ScenarioScripts
+
+
 @cache
-def _openings() -> dict[str, str]:
-    """The scenarios by the words that their conversations begin with."""
-    return {_opening(map(_words, one.begin("x").messages)): one.name for one in SCENARIOS}
+def _openings() -> dict[str, _Trial]:
+    """The trials by the words that their conversations begin with, which are drawn from their seeds."""
+    found = dict[str, _Trial]()
+    for one in SCENARIOS:
+        for trial in range(1, _TRIALS + 1):
+            cell = Cell("any/model", "default", "raw", "best_effort", "off", one.name)
+            seed = Sample(cell, trial, one.version, "").seed
+            opening = _opening(map(_words, one.begin(seed).messages))
+            found.setdefault(opening, _Trial(one.name, scripts_of(one, seed)))
+    return found
 
 
 def _words(message: Message) -> str:
@@ -190,9 +208,9 @@ def _words(message: Message) -> str:
 
 
 def _opening(texts: Iterable[str]) -> str:
-    """The words without the identifiers, which are of one run alone."""
-    return _IDENTIFIER.sub("", "\n".join(texts))
+    """The first words without the identifiers, which are of one run alone."""
+    return _IDENTIFIER.sub("", "\n".join([*texts][:2]))
 
 
-def _scenario(messages: Sequence[Any]) -> str:
+def _trial(messages: Sequence[Any]) -> _Trial:
     return _openings()[_opening(message["content"] for message in messages[:2])]

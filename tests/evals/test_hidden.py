@@ -17,7 +17,7 @@ from toolreel.testing._scripted import calling
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS, scripts_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._worlds.facts_and_draft import FACTS_COMMIT
 
@@ -60,8 +60,9 @@ def test_it_is_never_sent_and_a_call_of_it_is_told_so(name: str) -> None:
     samples = [sample for sample in plan.samples() if sample.cell.model == "scripted:good"]
     assert [sample.cell.strategy for sample in samples] == ["raw", "baseline", "production"]
     for sample in samples:
-        endpoint = Curious(ScriptedEndpoint("good", name))
-        record = run_job(jobs_of(plan)(sample), RunContext(endpoint, InstantClock()))
+        job = jobs_of(plan)(sample)
+        endpoint = Curious(ScriptedEndpoint("good", scripts_of(job.scenario, sample.seed)))
+        record = run_job(job, RunContext(endpoint, InstantClock()))
         first, second, *_ = endpoint.bodies
         assert FACTS_COMMIT.name not in first
         assert "TOOL_NOT_ALLOWED" in second

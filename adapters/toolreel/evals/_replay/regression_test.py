@@ -98,7 +98,8 @@ class Promoted:
         stored = parse(record.configuration)
         text = canonical(merged(stored, changes)) if isinstance(stored, Mapping) else record.configuration
         sample = Sample(record.cell, record.trial, record.version, record.digest)
-        return Job(sample, scenario(record.cell.scenario), Configuration.of(text), self.retries, self.strict)
+        posed = scenario(record.cell.scenario, record.version)
+        return Job(sample, posed, Configuration.of(text), self.retries, self.strict)
 
     def beside(self, cassette: str) -> Promoted:
         """The same run with its cassette under another name."""

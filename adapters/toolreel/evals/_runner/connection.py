@@ -29,7 +29,7 @@ from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http._request_headers import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of
+from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of, scripts_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
 try:
@@ -103,7 +103,8 @@ class RunRecorder:
         """
         connection, model = self._connection, job.sample.cell.model
         if kind := kind_of(model):
-            yield RunContext(ScriptedEndpoint(kind, job.scenario.name), connection.clock), lambda: ""
+            scripts = scripts_of(job.scenario, job.sample.seed)
+            yield RunContext(ScriptedEndpoint(kind, scripts), connection.clock), lambda: ""
             return
         shared = _SharedTransport(connection.transport(job), connection.headers)
         session = Session.of(self._folder / name, "record") if self._folder else None
@@ -131,7 +132,7 @@ def replay_context(folder: Path, name: str, base_url: str, job: Job) -> Generato
     :raises toolreel.ReplayMismatch: if the run is not the recorded one
     """
     if kind := kind_of(job.sample.cell.model):
-        yield offline_context(ScriptedEndpoint(kind, job.scenario.name))
+        yield offline_context(ScriptedEndpoint(kind, scripts_of(job.scenario, job.sample.seed)))
         return
     if not name:
         raise CassetteError(

@@ -23,7 +23,7 @@ from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
+from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION, select_scenarios
 from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
 from toolreel_core.evals._statistics.gates import gate_from
@@ -156,6 +156,6 @@ def plan_of_header(header: Header) -> EvalPlan:
     :raises ResultsError: if something that it names no longer exists
     """
     try:
-        return EvalPlan.of(header.plan, with_files(), SCENARIOS)
+        return EvalPlan.of(header.plan, with_files(), EVERY_VERSION)
     except (ConfigError, KeyError) as error:
         raise ResultsError(f"the plan of these results cannot be made again: {error}") from None

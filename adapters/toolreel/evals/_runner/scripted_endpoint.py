@@ -10,23 +10,22 @@ from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
 from toolreel_core.evals._scenarios.catalogue import reply_of
-from toolreel_core.evals._scenarios.scripted_model import Kind
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
 
 
 class ScriptedEndpoint:
-    """Answers the requests of one scenario's runs; async drivers take it as an ``ImmediateEndpoint``.
+    """Answers the requests of one trial of a scenario; async drivers take it as an ``ImmediateEndpoint``.
 
     It keeps nothing, so that runs at the same time can share it.
-
     """
 
-    def __init__(self, kind: Kind, scenario: str) -> None:
+    def __init__(self, kind: Kind, scripts: ScenarioScripts) -> None:
         self._kind: Kind = kind
-        self._scenario = scenario
+        self._scripts = scripts
 
     def send(self, effect: SendRequest) -> ReplyReceived:
         """Answer with the script's next reply."""
         # A request is an object with messages, whatever else it has.
         body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
-        reply = reply_of(self._kind, self._scenario, body["messages"])
+        reply = reply_of(self._kind, self._scripts, body["messages"])
         return ReplyReceived(effect.ref, 200, canonical(reply))

@@ -51,9 +51,12 @@ class Sample:
 
     @property
     def seed(self) -> str:
-        """The seed of the identifiers in its world, the same under all strategies and profiles.
+        """The seed that its case is drawn from, the same under all strategies and profiles.
 
         The runs of one trial therefore see the same conversation, and can be compared in pairs.
         """
         cell = self.cell
-        return chain("world", cell.scenario, str(self.version), cell.model, cell.language, str(self.trial))
+        # Models and endpoints are compared in pairs too, so what is drawn must not depend on them; stored
+        # runs of version 1 have workspace ids that do.
+        model = (cell.model,) if self.version == 1 else ()
+        return chain("world", cell.scenario, str(self.version), *model, cell.language, str(self.trial))

@@ -269,17 +269,18 @@ class EvalPlan:
         """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
+        :param scenarios: of all versions; if there is none of the stored version, the last of its name is taken
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])
-        known = {each.name: each for each in scenarios}
+        known = tuple(scenarios)
         stored = tree["scenarios"]
-        names = [*stored] if isinstance(stored, Mapping) else []
+        wanted = stored.items() if isinstance(stored, Mapping) else ()
         languages = tree["languages"]
         return cls(
             options,
             presets.extended(Presets.of(parse(options.catalogue))),
-            tuple(_named("scenario", name, tuple(known.values())) for name in names),
+            tuple(_of_version(name, version, known) for name, version in wanted),
             tuple(map(str, languages)) if isinstance(languages, list | tuple) else (_OFF,),
             canonical(tree.get("defaults", {})),
         )
@@ -309,6 +310,12 @@ def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
         if item.name == name:
             return item
     raise ConfigError(unknown_name(what, name, [item.name for item in items]))
+
+
+def _of_version(name: str, version: Json, known: tuple[Scenario, ...]) -> Scenario:
+    """The scenario as it was at a version; else as it is now, and a replay says that it has changed."""
+    newest = _named("scenario", name, known[::-1])
+    return next((each for each in known if (each.name, each.version) == (name, version)), newest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._scenarios.desk_scenarios import (
+from toolreel_core.evals._scenarios.version_1.desk_scenarios import (
     AMBIGUITY,
     BASICS,
     CHAINS,
@@ -20,10 +20,10 @@ from toolreel_core.evals._scenarios.desk_scenarios import (
     RESTRAINT,
 )
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import Kind, scripted_reply
-from toolreel_core.evals._scenarios.workspace_scenarios import CAPPED, FAULTS, REFERENCE
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_reply
+from toolreel_core.evals._scenarios.version_1.workspace_scenarios import CAPPED, FAULTS, REFERENCE
 
-SCENARIOS: Final[tuple[Scenario, ...]] = (
+VERSION_1: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
     *FAULTS,
     *BASICS,
@@ -35,7 +35,15 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     *LOCALES,
     *CAPPED,
 )
-"""All scenarios, the reference's eight first."""
+"""The scenarios of stored evaluations: their constants are the same in every trial."""
+
+SCENARIOS: Final[tuple[Scenario, ...]] = VERSION_1
+"""All scenarios of new plans, the reference's eight first."""
+
+EVERY_VERSION: Final[tuple[Scenario, ...]] = tuple(
+    {(one.name, one.version): one for one in (*VERSION_1, *SCENARIOS)}.values()
+)
+"""All scenarios that a stored plan or record may name, the newest version of each last."""
 
 _BY_NAME: Final = {one.name: one for one in SCENARIOS}
 _ALL: Final = tuple(one.name for one in REFERENCE)
@@ -64,14 +72,16 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 _KNOWN: Final = (*GROUPS, *_BY_NAME)
 
 
-def scenario(name: str) -> Scenario:
+def scenario(name: str, version: int | None = None) -> Scenario:
     """The scenario of that name.
 
+    :param version: of a stored run; without it, or if there is no such version, the newest
     :raises ConfigError: if there is none; the text names the nearest
     """
     if name not in _BY_NAME:
         raise ConfigError(unknown_name("scenario", name, _BY_NAME))
-    return _BY_NAME[name]
+    versions = {one.version: one for one in EVERY_VERSION if one.name == name}
+    return versions.get(version or 0, _BY_NAME[name])
 
 
 def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
@@ -143,13 +153,20 @@ def kind_of(model: str) -> Kind | None:
     raise ConfigError(f"model {model!r}: {unknown_name('scripted model', word, KINDS)}")
 
 
-def reply_of(kind: Kind, name: str, messages: Sequence[Tree]) -> Tree:
+def scripts_of(one: Scenario, seed: str) -> ScenarioScripts:
+    """The scripts of one trial.
+
+    :raises ConfigError: if nobody has written a script for the scenario
+    """
+    scripts = one.begin(seed).scripts
+    if scripts is None:
+        raise ConfigError(f"scenario {one.name!r} has no scripts; run it with a model")
+    return scripts
+
+
+def reply_of(kind: Kind, scripts: ScenarioScripts, messages: Sequence[Tree]) -> Tree:
     """The body of the next reply of a scripted model.
 
     :param messages: the conversation so far, as a request tells it
-    :raises ConfigError: if there is no such scenario, or nobody has written a script for it
     """
-    scripts = scenario(name).begin("").scripts
-    if scripts is None:
-        raise ConfigError(f"scenario {name!r} has no scripts; run it with a model")
     return scripted_reply(scripts.of(kind), messages, model=f"{PREFIX}{kind}")

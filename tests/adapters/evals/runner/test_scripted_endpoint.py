@@ -10,7 +10,7 @@ from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
 from toolreel.evals._runner.exchanges import WorldHost
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS, scripts_of
 from toolreel_core.evals._scenarios.evidence import evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind
@@ -21,7 +21,7 @@ def verdict(one: Scenario, kind: Kind) -> Verdict:
     case = one.begin("1")
     plan = one.changes.plan(model="m", messages=case.messages, tools=case.tools)
     host = WorldHost(case.world)
-    done = run(plan, Ports(ScriptedEndpoint(kind, one.name), host))
+    done = run(plan, Ports(ScriptedEndpoint(kind, scripts_of(one, "1")), host))
     seen = evidence_of(plan, done.state, done.notes, host.world, case.world.contents())
     return judge(case, seen, control=one.control)
 
@@ -37,7 +37,7 @@ def test_awaited_it_comes_to_the_same() -> None:
     case = one.begin("1")
     plan = one.changes.plan(model="m", messages=case.messages, tools=case.tools)
     hosts = WorldHost(case.world), WorldHost(case.world)
-    endpoint = ScriptedEndpoint("good", one.name)
+    endpoint = ScriptedEndpoint("good", scripts_of(one, "1"))
     awaited = arun(plan, AsyncPorts(ImmediateEndpoint(endpoint), ImmediateTools(hosts[1])))
     assert asyncio.run(awaited).state == run(plan, Ports(endpoint, hosts[0])).state
     assert hosts[0].world == hosts[1].world

@@ -31,3 +31,10 @@ def test_the_same_trial_is_shown_the_same_world_under_all_strategies() -> None:
     other = Sample(replace(CELL, strategy="production", profile="hot"), 1, 1, "elsewhere")
     assert other.seed == SAMPLE.seed
     assert replace(SAMPLE, trial=2).seed != SAMPLE.seed
+
+
+def test_from_version_2_on_all_models_are_shown_the_same_draws() -> None:
+    mine, other = (replace(SAMPLE, cell=replace(CELL, model=model)) for model in ("m", "other"))
+    assert mine.seed != other.seed
+    assert replace(mine, version=2).seed == replace(other, version=2).seed
+    assert replace(mine, version=2).seed != replace(mine, version=3).seed

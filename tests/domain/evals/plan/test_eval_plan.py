@@ -179,6 +179,14 @@ def test_a_plan_whose_scenario_has_gone_cannot_be_made_again() -> None:
     assert EvalPlan.of(odd, CATALOGUE, []).languages == ("off",)
 
 
+def test_a_stored_plan_has_the_scenarios_of_its_version() -> None:
+    tree = plan_of(READ).tree()
+    assert tree["scenarios"] == {"read": 3}
+    older, newer = scenario("read", 3), scenario("read", 4)
+    assert EvalPlan.of(tree, CATALOGUE, [older, newer]).scenarios == (older,)
+    assert EvalPlan.of(tree, CATALOGUE, [scenario("read", 2), newer]).scenarios == (newer,)
+
+
 @pytest.mark.parametrize(
     ("tables", "said"),
     [

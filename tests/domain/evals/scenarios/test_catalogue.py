@@ -8,7 +8,6 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._scenarios import catalogue as models
 from toolreel_core.evals._scenarios.catalogue import (
     CATALOGUE,
     GROUPS,
@@ -18,24 +17,19 @@ from toolreel_core.evals._scenarios.catalogue import (
     kind_of,
     reply_of,
     scenario,
+    scripts_of,
     select_scenarios,
 )
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, call, script, scripted_reply
-from toolreel_core.evals._scenarios.workspace_scenarios import opening
+from toolreel_core.evals._scenarios.scripted_model import Kind, call, script, scripted_reply
+from toolreel_core.evals._scenarios.version_1.workspace_scenarios import opening
 from toolreel_core.evals._worlds.facts_and_draft import Mishaps
 
 NAMES = [one.name for one in SCENARIOS]
 
 
-def scripts_of(one: Scenario) -> ScenarioScripts:
-    scripts = one.begin("1").scripts
-    assert scripts is not None, f"{one.name} has no scripts"
-    return scripts
-
-
 def verdict(one: Scenario, kind: Kind, **config: str) -> tuple[str, str]:
-    found = rehearse(one, scripts_of(one).of(kind), **config).verdict
+    found = rehearse(one, scripts_of(one, "1").of(kind), **config).verdict
     return found.result, found.category
 
 
@@ -54,7 +48,7 @@ def test_a_bad_model_fails(one: Scenario) -> None:
 @pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.name)
 def test_a_model_that_skips_the_hard_part_has_not_shown_it(one: Scenario) -> None:
     exercised = [check for check in one.begin("1").checks if check.layer == "exercise"]
-    if scripts_of(one).skipping is None:
+    if scripts_of(one, "1").skipping is None:
         # What every right answer meets cannot be skipped.
         assert not exercised or one.name == "patch_fails_once"
         return
@@ -182,18 +176,16 @@ def test_a_models_name_says_whether_it_is_a_script() -> None:
         kind_of("scripted:god")
 
 
-def test_a_reply_is_the_scenarios_own_script() -> None:
+def test_a_reply_is_the_scripts_own() -> None:
     one = scenario("happy_path")
+    scripts = scripts_of(one, "1")
     asked = [wire_tree(message) for message in one.begin("1").messages]
-    assert reply_of("good", "happy_path", asked) == scripted_reply(
-        scripts_of(one).good, asked, model="scripted:good"
-    )
-    assert rehearse(one, scripts_of(one).good).verdict.result == "pass"
+    assert reply_of("good", scripts, asked) == scripted_reply(scripts.good, asked, model="scripted:good")
+    assert rehearse(one, scripts.good).verdict.result == "pass"
 
 
-def test_a_scenario_without_scripts_needs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scenario_without_scripts_needs_a_model() -> None:
     one = scenario("happy_path")
     bare = replace(one, begin=lambda seed: replace(one.begin(seed), scripts=None))
-    monkeypatch.setattr(models, "scenario", lambda _: bare)
     with pytest.raises(ConfigError, match="'happy_path' has no scripts"):
-        reply_of("good", "happy_path", ())
+        scripts_of(bare, "1")

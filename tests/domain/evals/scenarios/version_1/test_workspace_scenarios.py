@@ -12,7 +12,7 @@ from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, call, script
-from toolreel_core.evals._scenarios.workspace_scenarios import (
+from toolreel_core.evals._scenarios.version_1.workspace_scenarios import (
     CAPPED,
     DONE,
     DRAFT,

@@ -7,7 +7,7 @@ from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core.evals._scenarios.checks import ordered
-from toolreel_core.evals._scenarios.desk_scenarios import (
+from toolreel_core.evals._scenarios.version_1.desk_scenarios import (
     AMBIGUITY,
     BASICS,
     CHAINS,
