@@ -11,10 +11,10 @@ from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.checks import called_before, exercise, ordered, outcome, says_something
-from toolreel_core.evals._scenarios.version_1.desk_scenarios import reads, takes, text
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Case, Scenario, fixed
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
+from toolreel_core.evals._scenarios.version_1.desk_scenarios import reads, takes, text
 from toolreel_core.evals._worlds.desk import Answer, Desk
 
 __all__ = ["RESERVING", "plan_of_several_turns"]

@@ -1,11 +1,14 @@
 """The public names of ``toolreel.evals``."""
 
+from toolreel.evals._authoring.proof import Proof, ScriptProof, proof_of
 from toolreel.evals._replay.regression_test import Promoted, promote
 from toolreel.evals._replay.replay import Replayed, replays, rescored
 from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
 from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
+from toolreel.evals._scenario_files.files import read_scenarios
+from toolreel.evals._scenario_files.python_scenarios import scenario
 from toolreel.evals._store.results import Header, Results
 from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
@@ -21,9 +24,11 @@ __all__ = [
     "Findings",
     "Header",
     "Promoted",
+    "Proof",
     "Replayed",
     "ReportContent",
     "Results",
+    "ScriptProof",
     "Side",
     "Watcher",
     "check_gates",
@@ -36,12 +41,15 @@ __all__ = [
     "plan_of_header",
     "planned",
     "promote",
+    "proof_of",
+    "read_scenarios",
     "read_sides",
     "replays",
     "report_content",
     "report_page",
     "report_pictures",
     "rescored",
+    "scenario",
     "summary_of",
     "write_summaries",
 ]

@@ -17,9 +17,10 @@ from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
+from toolreel.evals._scenario_files.stored import scenario_of_tree
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
-from toolreel_core._jsontext.canonical import Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import merged
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
@@ -45,6 +46,8 @@ class Promoted:
     retries: Retries
     strict: bool
     """Whether an answer in another language is a failure."""
+    own: JsonText = NOTHING
+    """The scenario, if it was read from a file."""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Promoted:
@@ -59,7 +62,8 @@ class Promoted:
                 raise ValueError(f"of version {tree['toolreel_promoted']!r}; expected {_VERSION}")
             retries = Retries(tree["tries"]["empties"], tree["tries"]["voids"])
             record = record_of(canonical(tree["run"]), str(place))
-            return cls(record, place.parent, tree["url"], retries, tree["strict"])
+            own = canonical(tree.get("scenario", {}))
+            return cls(record, place.parent, tree["url"], retries, tree["strict"], own)
         except (OSError, CodecError, KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{place}: cannot be read: {error}; promote the run again") from None
 
@@ -71,6 +75,7 @@ class Promoted:
             "tries": {"empties": self.retries.empties, "voids": self.retries.voids},
             "strict": self.strict,
             "run": record_tree(self.record),
+            **({} if self.own == NOTHING else {"scenario": parse(self.own)}),
         }
         Path(path).write_text(f"{json.dumps(tree, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
 
@@ -98,7 +103,9 @@ class Promoted:
         stored = parse(record.configuration)
         text = canonical(merged(stored, changes)) if isinstance(stored, Mapping) else record.configuration
         sample = Sample(record.cell, record.trial, record.version, record.digest)
-        posed = scenario(record.cell.scenario, record.version)
+        name = record.cell.scenario
+        builtin = self.own == NOTHING
+        posed = scenario(name, record.version) if builtin else scenario_of_tree(name, parse(self.own))
         return Job(sample, posed, Configuration.of(text), self.retries, self.strict)
 
     def beside(self, cassette: str) -> Promoted:
@@ -164,7 +171,8 @@ def promote(
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
-    recorded = Promoted(record, results.path, plan.endpoint.chat_url, job.retries, job.strict)
+    own, url = job.scenario.tree, plan.endpoint.chat_url
+    recorded = Promoted(record, results.path, url, job.retries, job.strict, own)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):
