@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from returns.pipeline import is_successful
+
 from toolreel_core._internal.config_checks import Table
-from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core._jsontext.canonical import JsonText, canonical, read
 from toolreel_core.evals._own_scenarios.table_world import Row
 
-_KEYS: Final = ("when", "then", "read", "set", "error", "times")
-_EXCLUSIVE: Final = ("then", "read", "error")
+_KEYS: Final = ("when", "then", "json", "read", "set", "error", "times")
+_EXCLUSIVE: Final = ("then", "json", "read", "error")
 
 
 def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[Row, ...]:
@@ -55,6 +57,12 @@ def _row(table: Table, name: str, *, effect: bool) -> Row:
 
 
 def _then(table: Table) -> JsonText | None:
+    if "json" in table.values:
+        # TOML has no null.
+        found = read(table.text("json"))
+        if not is_successful(found):
+            raise table.complaint(f"not JSON: {found.failure()}", "json")
+        return canonical(found.unwrap())
     return _json(table, table.values["then"]) if "then" in table.values else None
 
 

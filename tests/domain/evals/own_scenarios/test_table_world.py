@@ -40,6 +40,10 @@ def test_the_first_row_that_fits_answers() -> None:
     assert told(here) == [{"for": None}, 1.5, None]
 
 
+def test_a_result_may_be_json_text_since_toml_has_no_null() -> None:
+    assert told(world([{"json": '{"a": [null, 1.0]}'}])) == {"a": [None, 1.0]}
+
+
 def test_without_a_row_a_tool_that_reads_knows_nothing_and_one_with_an_effect_works() -> None:
     assert code(world([{"when": {"a": 1}, "then": 2}]), a=2) == "NOT_FOUND"
     here, output = world([], effect=True).call("t", {"a": 1})
@@ -103,6 +107,7 @@ def test_values_are_alike_whatever_their_form() -> None:
         ({"set": {"a": 1}}, True, "expected places in \\[world\\]"),
         ({"read": "a"}, False, "expected a place in \\[world\\]"),
         ({"error": {"message": "no"}}, False, "write a code"),
+        ({"json": "{"}, False, "tool.t.answers.1.json: not JSON: "),
         ({"then": {1, 2}}, False, "expected what JSON can hold|Object of type set"),
     ],
 )
