@@ -10,6 +10,7 @@ from tests.evals.own_scenario_files import RESERVE, written
 from toolreel._cli.evals.scenarios.check import check_command
 from toolreel._cli.evals.scenarios.new import new_command
 from toolreel.evals._authoring.proof import proof_of
+from toolreel.evals._authoring.template import template
 from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel_core._errors import ConfigError
 
@@ -108,3 +109,8 @@ def test_a_scenario_without_scripts_proves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"reserve_lamps has no scripts, .*write \[script\]"):
         proof_of(read_scenarios(path)[0])
     assert check(path).exit_code == 2
+
+
+def test_the_example_is_the_template() -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "refund.toml"
+    assert example.read_text(encoding="utf-8") == template("refund")

@@ -22,11 +22,12 @@ SUFFIXES: Final = (".toml", ".jsonl", ".py")
 _MISSING: Final = "there is no such scenario file; correct its name, or write one: toolreel eval scenario new"
 
 
-def read_scenarios(path: Path) -> tuple[Scenario, ...]:
+def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
     """The scenarios in a file.
 
     :raises EvalPlanError: if it cannot be read or is not valid; names the file, the line and the remedy
     """
+    path = Path(path)
     match path.suffix:
         case ".toml":
             return (read_toml_scenario(path).scenario(),)
