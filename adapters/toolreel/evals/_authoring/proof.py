@@ -11,6 +11,7 @@ from typing import Final, assert_never
 
 from toolreel._driver.clocks import InstantClock
 from toolreel.evals._runner.exchanges import converse
+from toolreel.evals._runner.outside_tools import live_tools
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._own_scenarios.data_checks import ANSWERED
@@ -21,6 +22,8 @@ from toolreel_core.evals._verdicts.verdict import Result, Verdict, judge
 
 SEEDS: Final = 20
 """Trials that a proof draws."""
+_REAL_SEEDS: Final = 2
+"""Those of a scenario with real tools, which may start a server each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,14 @@ class Proof:
         return all(each.holds for each in self.scripts)
 
 
-def proof_of(scenario: Scenario, seeds: int = SEEDS) -> Proof:
-    """Run the scripts of a scenario under several seeds.
+def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
+    """Run the scripts of a scenario under several seeds; its real tools, if it has any, run for real.
 
+    :param seeds: by default 20, or 2 where tools are real
     :raises ConfigError: if it has no scripts
     """
-    cases = [str(seed) for seed in range(1, seeds + 1)]
+    trials = seeds or (_REAL_SEEDS if scenario.begin("").outside else SEEDS)
+    cases = [str(seed) for seed in range(1, trials + 1)]
     scripts = _scripts(scenario, cases[0])
     kinds = [kind for kind in KINDS if kind != "skipping" or scripts.skipping is not None]
     failed = set[str]()
@@ -103,7 +108,7 @@ def _run(scenario: Scenario, kind: Kind, seed: str) -> tuple[Verdict, Sequence[s
     case = scenario.begin(seed)
     plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
     endpoint = ScriptedEndpoint(kind, _scripts(scenario, seed))
-    seen = converse(case, plan, endpoint, InstantClock()).evidence(case, plan)
+    seen = converse(case, plan, endpoint, InstantClock(), outside=live_tools(scenario)).evidence(case, plan)
     return judge(case, seen), [check.name for check in case.checks if check.finding(seen)]
 
 

@@ -89,7 +89,9 @@ class Promoted:
         job = self._job(changes)
         if not changes:
             return replay_record(job, self.record, self.folder, self.url).verdict
-        came = run_with_recorded_answers(job, Recording.load(self.folder / self.record.cassette), self.url)
+        came = run_with_recorded_answers(
+            job, Recording.load(self.folder / self.record.cassette), self.url, self.record.attempts
+        )
         if came.record is None:
             what = came.diverged.what if came.diverged else ""
             raise ReplayMismatch(

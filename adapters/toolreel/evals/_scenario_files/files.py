@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from toolreel._internal.errors import EvalPlanError
 from toolreel._internal.toml_files import read_file, read_toml
+from toolreel.evals._scenario_files.real_tools import with_real_tools
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._jsontext.canonical import NOTHING, canonical
 from toolreel_core._jsontext.digest import digest
@@ -45,7 +46,9 @@ def read_toml_scenario(path: Path) -> OwnScenario:
     :raises EvalPlanError: if it cannot be read or is not valid
     """
     text = read_file(path, EvalPlanError, _MISSING)
-    return read_toml(str(path), text, lambda tree: _built(tree, path, text), EvalPlanError)
+    return read_toml(
+        str(path), text, lambda tree: _built(with_real_tools(tree, path.parent), path, text), EvalPlanError
+    )
 
 
 def _built(tree: dict[str, Any], path: Path, text: str) -> OwnScenario:

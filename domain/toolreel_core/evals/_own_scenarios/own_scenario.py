@@ -33,8 +33,20 @@ PACK: Final = "own"
 """The pack of all scenarios that are read from files."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_KEYS: Final = ("name", "about", "system", "user", "draw", "world", "tool", "check", "script", "config")
-_OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", "effect")
+_KEYS: Final = (
+    "name",
+    "about",
+    "system",
+    "user",
+    "draw",
+    "world",
+    "tool",
+    "check",
+    "script",
+    "config",
+    "real",
+)
+_OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", "effect", "real")
 _RELAXED: Final = {"tool_use_mode": "relaxed"}
 
 
@@ -43,6 +55,8 @@ class _Tool:
     definition: ToolDefinition
     effect: bool
     rows: tuple[Row, ...]
+    real: bool = False
+    """Whether it runs for real."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +99,7 @@ class OwnScenario:
             (*(check.check(values) for check in self.checks), outcome(ANSWERED, says_something)),
             _scripts(self.scripts, values),
             tuple(later),
+            tuple(tool.definition.name for tool in self.tools if tool.real),
         )
 
 
@@ -186,9 +201,12 @@ def _tool(table: Table) -> _Tool:
     except ConfigError as error:
         raise table.complaint(str(error).removeprefix(f"tool {name!r}: ")) from None
     rows = rows_of(table, name, effect=effect)
-    if not rows and not effect:
+    real = table.switch("real", False)
+    if real and rows:
+        raise table.complaint("a real tool answers by itself; leave its answers out", "answers")
+    if not rows and not effect and not real:
         raise table.complaint("it answers nothing: write answers, or effect = true if it does something")
-    return _Tool(definition, effect, rows)
+    return _Tool(definition, effect, rows, real)
 
 
 def _distinct(tools: Sequence[_Tool], table: Table) -> tuple[str, ...]:

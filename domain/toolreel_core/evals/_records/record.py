@@ -45,12 +45,23 @@ class SentRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a real tool returned; a replay takes it from here."""
+
+    name: str
+    arguments: JsonText
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One attempt of a run; all but the last were retried."""
 
     ms: int
     verdict: Verdict
     asked: tuple[SentRequest, ...]
+    results: tuple[ToolResult, ...] = ()
+    """Of the scenario's real tools, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +170,12 @@ def _attempt_tree(attempt: Attempt) -> Tree:
             }
             for asked in attempt.asked
         ],
+        **_given({"results": [_result_tree(result) for result in attempt.results]}),
     }
+
+
+def _result_tree(result: ToolResult) -> Tree:
+    return {"name": result.name, "arguments": result.arguments, "output": result.output}
 
 
 def _verdict_tree(verdict: Verdict) -> dict[str, Json]:
@@ -274,8 +290,15 @@ def _record_from(fields: _Fields) -> Record:
 
 def _attempt(tree: Json, place: str) -> Attempt:
     fields = _Fields.of(tree, place)
-    fields.only("ms", "asked", *_OF_VERDICT)
-    return Attempt(fields.count("ms"), _verdict(fields), fields.items("asked", _asked))
+    fields.only("ms", "asked", "results", *_OF_VERDICT)
+    asked, results = fields.items("asked", _asked), fields.items("results", _result)
+    return Attempt(fields.count("ms"), _verdict(fields), asked, results)
+
+
+def _result(tree: Json, place: str) -> ToolResult:
+    fields = _Fields.of(tree, place)
+    fields.only("name", "arguments", "output")
+    return ToolResult(fields.text("name"), JsonText(fields.text("arguments")), fields.text("output"))
 
 
 def _verdict(fields: _Fields) -> Verdict:

@@ -45,6 +45,8 @@ class Case:
     """Scripted models that prove the checks."""
     follow_ups: tuple[str, ...] = ()
     """What the user says after each complete answer, in turn."""
+    outside: tuple[str, ...] = ()
+    """Tools that are real: they run outside of the world, which takes note of their results."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from toolreel_core._conversation.message import SystemMessage
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core.evals._own_scenarios.own_scenario import own_scenario
+from toolreel_core.evals._own_scenarios.table_world import TableWorld
 from toolreel_core.evals._scenarios.scripted_model import Kind
+from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 RESERVE = {"call": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}
 TREE: dict[str, Any] = {
@@ -127,6 +129,7 @@ TOOL = TREE["tool"][0]
         ({"tool": [{**TOOL, "parameters": {}}]}, r"not both"),
         ({"tool": [{**TOOL, "answer": []}]}, r"did you mean 'answers'"),
         ({"tool": [TOOL, *TREE["tool"]]}, r"^tool.stock_of: there are two tools 'stock_of'"),
+        ({"tool": [{**TOOL, "real": True}]}, r"^tool.stock_of.answers: a real tool answers by itself"),
         ({"check": []}, r"^check: a scenario needs at least one \[\[check\]\]"),
         (
             {"check": [{"called": "stok_of"}]},
@@ -146,3 +149,14 @@ def test_what_cannot_be_used_is_refused_with_its_place_and_a_remedy(
 ) -> None:
     with pytest.raises(PlaceError, match=told):
         own_scenario(changed(**changes))
+
+
+def test_a_real_tool_is_outside_of_the_world_which_notes_its_effects() -> None:
+    real = {"name": "pay", "arguments": {"sum": "number"}, "real": True, "effect": True}
+    case = own_scenario(changed(tool=[*TREE["tool"], real])).scenario().begin("1")
+    assert case.outside == ("pay",)
+    world = case.world
+    assert isinstance(world, TableWorld)
+    assert at(world.told("pay", {"sum": 1}, "3").contents(), "/orders/0/arguments/sum") == 1
+    assert world.told("pay", {"sum": 1}, '{"ok":false}') == world
+    assert world.told("look", {}, "{}") == world

@@ -9,7 +9,7 @@ import click
 
 from toolreel._cli.output.console import out, printable
 from toolreel._cli.output.errors import FAILED, json_option, reporting, say
-from toolreel.evals._authoring.proof import SEEDS, Proof, proof_of, sentences
+from toolreel.evals._authoring.proof import Proof, proof_of, sentences
 from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel_core._jsontext.canonical import Json
 
@@ -22,17 +22,16 @@ from toolreel_core._jsontext.canonical import Json
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--trials",
-    default=SEEDS,
-    show_default=True,
+    default=None,
     type=click.IntRange(1),
-    help="Trials to draw for each script.",
+    help="Trials to draw for each script; 20 by default, or 2 where tools are real.",
 )
 @json_option
 @reporting
-def check_command(files: Sequence[Path], trials: int, as_machine: bool) -> int:
+def check_command(files: Sequence[Path], trials: int | None, as_machine: bool) -> int:
     """Prove the checks of scenario files: good scripts have to pass, bad ones to fail, under several seeds.
 
-    No model and no network is asked.
+    No model is asked. Tools under [real] run for real.
     """
     proofs = [proof_of(each, trials) for file in files for each in read_scenarios(file)]
     failed = not all(proof.holds for proof in proofs)

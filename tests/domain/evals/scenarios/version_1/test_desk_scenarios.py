@@ -7,6 +7,9 @@ from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core.evals._scenarios.checks import ordered
+from toolreel_core.evals._scenarios.evidence import Evidence
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import call, script
 from toolreel_core.evals._scenarios.version_1.desk_scenarios import (
     AMBIGUITY,
     BASICS,
@@ -20,9 +23,6 @@ from toolreel_core.evals._scenarios.version_1.desk_scenarios import (
     takes,
     text,
 )
-from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import call, script
 from toolreel_core.evals._worlds.desk import Answer, Desk, Order
 
 LOOK = reads("look", "Look.", name=text("A name."))
