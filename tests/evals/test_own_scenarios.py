@@ -79,11 +79,11 @@ def test_a_promoted_test_holds_the_scenario(recorded: tuple[Path, Path, Kind], t
 
 def test_a_changed_file_is_refused(recorded: tuple[Path, Path, Kind], tmp_path: Path) -> None:
     changed = written(tmp_path, RESERVE.replace("to = 5", "to = 6"))
-    url = Results.open(recorded[0]).header.plan["options"]["endpoint"]["base_url"]  # type: ignore[index,call-overload]
+    url = plan_of_header(Results.open(recorded[0]).header).endpoint.base_url
     with pytest.raises(
         ResultsError, match="reserve_lamps was run from its scenario file, which has changed since"
     ):
-        evaluate(plan_for(changed, str(url)), recorded[0])
+        evaluate(plan_for(changed, url), recorded[0])
 
 
 def test_trials_draw_values_of_their_own_which_models_share(tmp_path: Path) -> None:

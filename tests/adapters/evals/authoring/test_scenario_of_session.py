@@ -21,6 +21,7 @@ from toolreel.evals._scenario_files.files import read_scenarios, read_toml_scena
 from toolreel.evals._store.results import Results
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 CASSETTES = Path(__file__).resolve().parents[4] / "cassettes"
 MODEL = "local--qwen2.5-coder-1.5b"
@@ -137,8 +138,8 @@ def test_several_turns_and_results_are_carried_over(tmp_path: Path) -> None:
         "Thanks for {{it}}!",
     ]
     assert tree["system"] == "You sell {{things}}."
-    tools = {one["name"]: one for one in tree["tool"]}  # type: ignore[union-attr,index,call-overload]
-    assert tools["find_stock"]["answers"] == [  # type: ignore[index,call-overload]
+    assert at(tree, "/tool/0/name") == "find_stock"
+    assert at(tree, "/tool/0/answers") == [
         {"when": {"part": "pin"}, "json": '{"pieces": 4, "note": null}', "times": 1},
         {"when": {"part": "pin"}, "json": '{"pieces": 5, "note": null}'},
         {"when": {"part": "nail"}, "then": {"pieces": 6, "note": "{{wow}}"}},
