@@ -1,5 +1,6 @@
 """The public names of ``toolreel.evals``."""
 
+from toolreel.evals._authoring.proof import Proof, ScriptProof, proof_of
 from toolreel.evals._replay.regression_test import Promoted, promote
 from toolreel.evals._replay.replay import Replayed, replays, rescored
 from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
@@ -7,6 +8,8 @@ from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._runner.sharding import sharded
+from toolreel.evals._scenario_files.files import read_scenarios
+from toolreel.evals._scenario_files.python_scenarios import scenario
 from toolreel.evals._store.results import Header, Results
 from toolreel.evals._summary.comparison import Comparison, compare
 from toolreel.evals._summary.comparison_sides import EvaluationSide, Side, read_sides
@@ -30,9 +33,11 @@ __all__ = [
     "Leaderboard",
     "Merged",
     "Promoted",
+    "Proof",
     "Replayed",
     "ReportContent",
     "Results",
+    "ScriptProof",
     "Side",
     "Verification",
     "Watcher",
@@ -49,12 +54,15 @@ __all__ = [
     "plan_of_header",
     "planned",
     "promote",
+    "proof_of",
+    "read_scenarios",
     "read_sides",
     "replays",
     "report_content",
     "report_page",
     "report_pictures",
     "rescored",
+    "scenario",
     "sharded",
     "summary_of",
     "verify_bundle",

@@ -48,6 +48,11 @@ _COMMANDS: Final = (
     LazyCommand("rescore", "evals.rescore:rescore_command", "Judge recorded runs again, without a network."),
     LazyCommand("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
     LazyCommand(
+        "scenario",
+        "evals.scenarios.group:scenario_command",
+        "Write scenarios of your own, and prove them.",
+    ),
+    LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
     LazyCommand("unpack", "evals.transfer.pack:unpack_command", "Make a file of each packed recording."),

@@ -83,7 +83,11 @@ _FLAGS: Final = (
         "WORDS",
     ),
     _Flag("eval", "--strategies", "Which strategies: raw, baseline, production, or your own.", "WORDS"),
-    _Flag("eval", "--scenarios", "Which scenarios: names, packs, groups such as production.", "WORDS"),
+    _Flag(
+        *("eval", "--scenarios"),
+        "Which scenarios: names, groups such as production, and files of your own (FILE.toml).",
+        "WORDS",
+    ),
     _Flag("eval", "--languages", "Language policies: off, tags such as ja-JP.", "WORDS"),
     _Flag("eval", "--language-strict", "Fail answers in another language.", _SWITCH),
     _Flag("eval", "--trials", "Runs of each cell.", int),

@@ -17,6 +17,7 @@ from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.connection import Connection, RunRecorder
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._store.recordings import RecordingFiles
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._causes.conversation_parts import Part, askable, parts_of, smaller_scenario, without
 from toolreel_core.evals._causes.delta_debugging import Answer, answered, halving

@@ -15,11 +15,12 @@ from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
+from toolreel.evals._scenario_files.stored import scenario_of_tree
 from toolreel.evals._store.packs import recording_bytes
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
-from toolreel_core._jsontext.canonical import Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import merged
 from toolreel_core.evals._causes.conversation_parts import smaller_scenario
 from toolreel_core.evals._plan.cells import Sample
@@ -48,6 +49,8 @@ class Promoted:
     """Whether an answer in another language is a failure."""
     without: tuple[str, ...] = ()
     """Parts of the scenario's prompt and tools that are left out, by their names."""
+    own: JsonText = NOTHING
+    """The scenario, if it was read from a file."""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Promoted:
@@ -63,7 +66,8 @@ class Promoted:
             retries = Retries(tree["tries"]["empties"], tree["tries"]["voids"])
             record = record_of(canonical(tree["run"]), str(place))
             without = tuple(map(str, tree.get("without", ())))
-            return cls(record, place.parent, tree["url"], retries, tree["strict"], without)
+            own = canonical(tree.get("scenario", {}))
+            return cls(record, place.parent, tree["url"], retries, tree["strict"], without, own)
         except (OSError, CodecError, KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{place}: cannot be read: {error}; promote the run again") from None
 
@@ -76,6 +80,7 @@ class Promoted:
             "strict": self.strict,
             **({"without": list(self.without)} if self.without else {}),
             "run": record_tree(self.record),
+            **({} if self.own == NOTHING else {"scenario": parse(self.own)}),
         }
         Path(path).write_text(f"{json.dumps(tree, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
 
@@ -89,7 +94,8 @@ class Promoted:
         job = self._job(changes)
         if not changes:
             return replay_record(job, self.record, self.folder, self.url).verdict
-        came = run_with_recorded_answers(job, recording_of(self.folder, self.record.cassette), self.url)
+        recording = recording_of(self.folder, self.record.cassette)
+        came = run_with_recorded_answers(job, recording, self.url, self.record.attempts)
         if came.record is None:
             what = came.diverged.what if came.diverged else ""
             raise ReplayMismatch(
@@ -103,7 +109,10 @@ class Promoted:
         stored = parse(record.configuration)
         text = canonical(merged(stored, changes)) if isinstance(stored, Mapping) else record.configuration
         sample = Sample(record.cell, record.trial, record.version, record.digest)
-        posed = smaller_scenario(scenario(record.cell.scenario, record.version), self.without)
+        name = record.cell.scenario
+        builtin = self.own == NOTHING
+        posed = scenario(name, record.version) if builtin else scenario_of_tree(name, parse(self.own))
+        posed = smaller_scenario(posed, self.without)
         return Job(sample, posed, Configuration.of(text), self.retries, self.strict)
 
     def beside(self, cassette: str) -> Promoted:
@@ -175,8 +184,8 @@ def promote(
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
-    url = plan.endpoint_at(cell.endpoint).chat_url
-    recorded = Promoted(record, results.path, url, job.retries, job.strict, without)
+    own, url = job.scenario.tree, plan.endpoint_at(cell.endpoint).chat_url
+    recorded = Promoted(record, results.path, url, job.retries, job.strict, without, own)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):

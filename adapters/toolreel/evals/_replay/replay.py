@@ -81,7 +81,7 @@ def replay_record(job: Job, record: Record, folder: Path, base_url: str) -> Reco
     :raises CassetteError: if there is no cassette, or it cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
-    with replay_context(folder, record.cassette, base_url, job) as context:
+    with replay_context(folder, record.cassette, base_url, job, record.attempts) as context:
         return _timed(replace(run_job(job, context), cassette=record.cassette), record)
 
 
@@ -117,8 +117,8 @@ def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
     job = _job(record, plan)
-    base_url = plan.endpoint_at(record.cell.endpoint).chat_url
-    with replay_context(folder, record.cassette, base_url, job) as context:
+    url = plan.endpoint_at(record.cell.endpoint).chat_url
+    with replay_context(folder, record.cassette, url, job, record.attempts) as context:
         *_, last = [_made(job, context) for _ in record.attempts]
     return last
 
@@ -138,7 +138,7 @@ def _job(record: Record, plan: EvalPlan) -> Job:
 def _made(job: Job, context: RunContext) -> Rerun:
     case = job.case
     plan = job.plan(case)
-    ended = converse(case, plan, context.endpoint, context.clock)
+    ended = converse(case, plan, context.endpoint, context.clock, outside=context.outside)
     return Rerun(ended.run, ended.evidence(case, plan))
 
 

@@ -31,7 +31,7 @@ from toolreel_core._jsontext.canonical import NOTHING, Tree
 from toolreel_core._protocol.notes import Note, RequestSent, SummaryRequested
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.record import Attempt, Record
 from toolreel_core.evals._records.request_divergence import (
     Divergence,
     RequestContent,
@@ -140,7 +140,9 @@ def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequen
         raise ResultsError(f"{results.path}: {unknown_name('strategy', recorded, known)}")
 
 
-def run_with_recorded_answers(job: Job, recording: Recording, base_url: str) -> WhatIfRun:
+def run_with_recorded_answers(
+    job: Job, recording: Recording, base_url: str, attempts: Sequence[Attempt]
+) -> WhatIfRun:
     """How far the answers of a recording carry a run; whatever they do not answer ends it."""
     turn, answers = 1, RecordedAnswers(recording)
 
@@ -151,9 +153,12 @@ def run_with_recorded_answers(job: Job, recording: Recording, base_url: str) -> 
 
     with HttpEndpoint(base_url, transport=answers) as endpoint:
         try:
-            return WhatIfRun(run_job(job, offline_context(endpoint, observe)))
+            return WhatIfRun(run_job(job, offline_context(endpoint, attempts[-1:], observe)))
         except Diverged as diverged:
             return WhatIfRun(None, diverged.divergence, turn)
+        except ReplayMismatch as unrecorded:
+            # A real tool was called as it was not in the recording.
+            return WhatIfRun(None, Divergence("calls", str(unrecorded)), turn)
 
 
 def recorded_answers_first(
@@ -208,6 +213,7 @@ def _what_if(
         job_of(others, sample),
         recording_of(results.path, record.cassette),
         others.endpoint_at(cell.endpoint).chat_url,
+        record.attempts,
     )
     now = came.record.verdict if came.record else None
     return replace(content, now=now, diverged=came.diverged, turn=came.turn)

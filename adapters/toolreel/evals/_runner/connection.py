@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,6 +21,7 @@ from toolreel._driver.ports import Endpoint as EndpointPort
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
+from toolreel.evals._runner.outside_tools import RecordedTools, live_tools
 from toolreel.evals._runner.request_concurrency import ModelLimits, RateLimitedEndpoint
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext
@@ -32,6 +33,7 @@ from toolreel.http._request_headers import AUTHORIZATION, header_values, request
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._records.record import Attempt
 from toolreel_core.evals._scenarios.catalogue import catalogue_digest, kind_of, scripts_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
@@ -117,7 +119,8 @@ class RunRecorder:
         connection, model = self._connection, job.sample.cell.model
         if kind := kind_of(model):
             scripts = scripts_of(job.scenario, job.sample.seed)
-            yield RunContext(ScriptedEndpoint(kind, scripts), connection.clock), lambda: ""
+            endpoint_of = ScriptedEndpoint(kind, scripts)
+            yield RunContext(endpoint_of, connection.clock, outside=live_tools(job.scenario)), lambda: ""
             return
         server = connection.at(job.sample.cell.endpoint)
         shared = _SharedTransport(connection.transport(job), server.headers)
@@ -125,7 +128,10 @@ class RunRecorder:
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:
             limited = RateLimitedEndpoint(endpoint, server.limits.of(model))
-            yield RunContext(limited, connection.clock, connection.pause), lambda: self._saved(session, name)
+            context = RunContext(
+                limited, connection.clock, connection.pause, outside=live_tools(job.scenario)
+            )
+            yield context, lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:
         if session is None or self._recordings is None:
@@ -138,15 +144,19 @@ class RunRecorder:
 
 
 @contextmanager
-def replay_context(folder: Path, name: str, base_url: str, job: Job) -> Generator[RunContext]:
+def replay_context(
+    folder: Path, name: str, base_url: str, job: Job, attempts: Sequence[Attempt]
+) -> Generator[RunContext]:
     """The world of one run, out of its cassette; a scripted model needs none.
 
     :param name: the path of the cassette, relative to the folder
+    :param attempts: have the results of real tools
     :raises CassetteError: if there is no cassette, or it cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run is not the recorded one
     """
     if kind := kind_of(job.sample.cell.model):
-        yield offline_context(ScriptedEndpoint(kind, scripts_of(job.scenario, job.sample.seed)))
+        scripts = scripts_of(job.scenario, job.sample.seed)
+        yield offline_context(ScriptedEndpoint(kind, scripts), attempts)
         return
     if not name:
         raise CassetteError(
@@ -154,13 +164,16 @@ def replay_context(folder: Path, name: str, base_url: str, job: Job) -> Generato
         )
     session = Session(recording_of(folder, name), "replay")
     with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
-        yield offline_context(endpoint)
+        yield offline_context(endpoint, attempts)
         session.finish()
 
 
-def offline_context(endpoint: EndpointPort, observe: Observer = lambda _: None) -> RunContext:
-    """The world of a run for which no time passes."""
-    return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe)
+def offline_context(
+    endpoint: EndpointPort, attempts: Sequence[Attempt], observe: Observer = lambda _: None
+) -> RunContext:
+    """The world of a run for which no time passes, and whose real tools answer from a record."""
+    tools = RecordedTools(attempts)
+    return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe, tools)
 
 
 class _SharedTransport(httpx.BaseTransport):

@@ -25,6 +25,7 @@ from toolreel.evals._store.configuration_differences import configuration_differ
 from toolreel.evals._store.packs import MANY_RUNS, has_packs
 from toolreel.evals._store.recordings import RecordingFiles, RecordingForm, RecordingPacks
 from toolreel.evals._store.results import Header, Journal, all_records
+from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.cost_cap import check_cost_cap
@@ -293,7 +294,9 @@ def _changed(out: Path, plan: EvalPlan, sample: Sample, record: Record) -> str:
     """What has changed since a record was made, in words."""
     cell = sample.cell
     what = f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run"
-    if sample.version != record.version:
+    if sample.version != record.version and plan.scenario(cell.scenario).tree != NOTHING:
+        how = " from its scenario file, which has changed since"
+    elif sample.version != record.version:
         how = f" as version {record.version} of its scenario, which is at version {sample.version} now"
     else:
         changes = configuration_differences(record.configuration, plan.configuration(cell).text)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Clock, Endpoint, Observer
+from toolreel._driver.ports import Clock, Endpoint, Observer, ToolHost
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run, speak
+from toolreel.evals._runner.outside_tools import NO_TOOLS, OutsideTools, WithResults
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._protocol.outcome import Completed
+from toolreel_core.evals._own_scenarios.table_world import TableWorld
+from toolreel_core.evals._records.record import ToolResult
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Case
 from toolreel_core.evals._worlds.world import World
@@ -22,14 +25,26 @@ from toolreel_core.evals._worlds.world import World
 class WorldHost:
     """Runs the tools of one world, call after call."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, outside: Sequence[str] = (), host: ToolHost | None = None) -> None:
         self.world = world
         """As the calls so far have left it."""
+        self._outside = frozenset(outside) if host else frozenset[str]()
+        self._real = WithResults(host) if host else None
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """What the real tools returned."""
+        return tuple(self._real.results) if self._real else ()
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Let the world answer, and keep its successor."""
         arguments = parse(effect.arguments)
         tree = arguments if isinstance(arguments, Mapping) else {}
+        if self._real and effect.name in self._outside:
+            answer = self._real.run(effect)
+            if isinstance(self.world, TableWorld):
+                self.world = self.world.told(effect.name, tree, answer.output)
+            return answer
         self.world, output = self.world.call(effect.name, tree)
         return ToolReturned(effect.ref, output)
 
@@ -43,6 +58,8 @@ class Exchanges:
     world: World
     earlier: tuple[str, ...]
     """The answers of the exchanges before the last one."""
+    results: tuple[ToolResult, ...] = ()
+    """What the real tools returned."""
 
     def evidence(self, case: Case, plan: Plan, *, language: str = "", strict: bool = False) -> Evidence:
         """What the checks see of it."""
@@ -59,13 +76,24 @@ class Exchanges:
 
 
 def converse(
-    case: Case, plan: Plan, endpoint: Endpoint, clock: Clock, observe: Observer | None = None
+    case: Case,
+    plan: Plan,
+    endpoint: Endpoint,
+    clock: Clock,
+    observe: Observer | None = None,
+    outside: OutsideTools = NO_TOOLS,
 ) -> Exchanges:
     """Run a case to its end: an exchange without a complete answer is the last one.
 
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
-    host = WorldHost(case.world)
+    with outside.begin() as real:
+        return _conversed(case, plan, WorldHost(case.world, case.outside, real), endpoint, clock, observe)
+
+
+def _conversed(
+    case: Case, plan: Plan, host: WorldHost, endpoint: Endpoint, clock: Clock, observe: Observer | None
+) -> Exchanges:
     ports = Ports(endpoint, host, clock=clock)
     done = run(plan, ports, observe=observe)
     notes, earlier = [*done.notes], list[str]()
@@ -75,4 +103,5 @@ def converse(
         earlier.append(done.outcome.content)
         done = speak(done, said, ports, observe=observe)
         notes += done.notes
-    return Exchanges(Run(done.state, tuple(notes), timing=done.timing), host.world, tuple(earlier))
+    whole = Run(done.state, tuple(notes), timing=done.timing)
+    return Exchanges(whole, host.world, tuple(earlier), host.results)

@@ -14,6 +14,8 @@ from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel._internal.toml_files import line_at, read_file, read_toml
+from toolreel.evals._scenario_files.selection import beside, select_all
+from toolreel.evals._scenario_files.stored import stored_scenarios
 from toolreel.evals._store.results import Header
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
@@ -22,10 +24,11 @@ from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.cost_cap import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
 from toolreel_core.evals._plan.shards import Shard
-from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION, select_scenarios
+from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION
 from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
 from toolreel_core.evals._statistics.gates import gate_from
@@ -86,7 +89,7 @@ def planned(
 
 
 def _plan(options: Options, presets: Presets) -> EvalPlan:
-    scenarios = _found("scenarios", lambda: select_scenarios(options.scenarios))
+    scenarios = _found("scenarios", lambda: select_all(options.scenarios))
     languages = _found("languages", lambda: select_languages(options.languages))
     try:
         whole = presets.extended(Presets.of(parse(options.catalogue)))
@@ -126,6 +129,11 @@ def _of_environment(environ: Mapping[str, str]) -> tuple[_Layer, ...]:
 def _of_file(path: Path) -> _Layer:
     text = read_file(path, EvalPlanError, "there is no such plan; correct its name")
     tree: dict[str, Any] = read_toml(str(path), text, _checked, EvalPlanError)
+    section = tree.get("eval", {})
+    if "scenarios" in section:
+        words = section["scenarios"]
+        listed = comma_separated(words) if isinstance(words, str) else words
+        tree = {**tree, "eval": {**section, "scenarios": beside(path.parent, listed)}}
     return _Layer(tree, lambda place: f"{path}, line {line_at(text, place)}")
 
 
@@ -160,7 +168,8 @@ def plan_of_header(header: Header) -> EvalPlan:
     :raises ResultsError: if something that it names no longer exists
     """
     try:
-        plan = EvalPlan.of(header.plan, with_files(), EVERY_VERSION)
+        known = (*EVERY_VERSION, *stored_scenarios(header.plan))
+        plan = EvalPlan.of(header.plan, with_files(), known)
         return replace(plan, shard=Shard.of(header.shard)) if header.shard else plan
     except (ConfigError, KeyError) as error:
         raise ResultsError(f"the plan of these results cannot be made again: {error}") from None

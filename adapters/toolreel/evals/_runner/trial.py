@@ -10,12 +10,13 @@ from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._driver.run_result import Run
 from toolreel.evals._runner.exchanges import converse
 from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
+from toolreel.evals._runner.outside_tools import NO_TOOLS, OutsideTools
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest, ToolResult
 from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.language_policies import OFF, localised_follow_ups, with_language_policy
@@ -61,6 +62,8 @@ class RunContext:
     """Waits that many seconds before a run is tried again."""
     now: Callable[[], float] = time.monotonic
     observe: Observer = lambda _: None
+    outside: OutsideTools = NO_TOOLS
+    """The scenario's real tools, or what is recorded of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class _Try:
     asked: tuple[SentRequest, ...]
     error: LastError
     ms: int
+    results: tuple[ToolResult, ...]
 
 
 def run_job(job: Job, context: RunContext) -> Record:
@@ -103,7 +107,7 @@ def _attempt(job: Job, context: RunContext) -> _Try:
         watched.note(note)
         context.observe(note)
 
-    ended = converse(case, plan, watched, context.clock, observe)
+    ended = converse(case, plan, watched, context.clock, observe, context.outside)
     evidence = ended.evidence(case, plan, language=job.sample.cell.language, strict=job.strict)
     return _Try(
         ended.run,
@@ -112,6 +116,7 @@ def _attempt(job: Job, context: RunContext) -> _Try:
         tuple(watched.asked),
         last_error(watched.failed),
         round((context.now() - since) * 1000),
+        ended.results,
     )
 
 
@@ -135,7 +140,7 @@ def _record(job: Job, attempts: Sequence[_Try]) -> Record:
         language_shape="" if language == OFF else shape(last.evidence.final, language),
         turns=tally.turns,
         calls=len(last.evidence.calls),
-        attempts=tuple(Attempt(each.ms, each.verdict, each.asked) for each in attempts),
+        attempts=tuple(Attempt(each.ms, each.verdict, each.asked, each.results) for each in attempts),
         error_status=last.error.status,
         error_body=last.error.body,
         error_hint=last.error.hint,

@@ -329,14 +329,20 @@ class EvalPlan:
             **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
             "count": self.whole_count,
             **({} if self.defaults == NOTHING else {"defaults": parse(self.defaults)}),
+            **({"own_scenarios": own} if (own := self._own_scenarios()) else {}),
         }
+
+    def _own_scenarios(self) -> dict[str, Json]:
+        """The scenarios that were read from files, whole, so that the results can be judged elsewhere."""
+        return {each.name: parse(each.tree) for each in self.scenarios if each.tree != NOTHING}
 
     @classmethod
     def of(cls, tree: Tree, presets: Presets, scenarios: Iterable[Scenario]) -> EvalPlan:
         """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
-        :param scenarios: of all versions; for a version that is not there, the last of that name
+        :param scenarios: of all versions, and those from files; if there is none of the stored version, the
+            last of its name is taken
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])

@@ -45,6 +45,15 @@ class SentRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a real tool returned; a replay takes it from here."""
+
+    name: str
+    arguments: JsonText
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One attempt of a run; all but the last were retried."""
 
@@ -53,6 +62,8 @@ class Attempt:
     asked: tuple[SentRequest, ...]
     base_url: str = ""
     """Where its requests went, without credentials; empty of a script, and in records of older versions."""
+    results: tuple[ToolResult, ...] = ()
+    """Of the scenario's real tools, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +174,12 @@ def _attempt_tree(attempt: Attempt) -> Tree:
             for asked in attempt.asked
         ],
         **_given({"base_url": attempt.base_url}),
+        **_given({"results": [_result_tree(result) for result in attempt.results]}),
     }
+
+
+def _result_tree(result: ToolResult) -> Tree:
+    return {"name": result.name, "arguments": result.arguments, "output": result.output}
 
 
 def _verdict_tree(verdict: Verdict) -> dict[str, Json]:
@@ -283,9 +299,15 @@ def _record_from(fields: _Fields) -> Record:
 
 def _attempt(tree: Json, place: str) -> Attempt:
     fields = _Fields.of(tree, place)
-    fields.only("ms", "asked", "base_url", *_OF_VERDICT)
-    asked = fields.items("asked", _asked)
-    return Attempt(fields.count("ms"), _verdict(fields), asked, fields.text("base_url", ""))
+    fields.only("ms", "asked", "base_url", "results", *_OF_VERDICT)
+    asked, results = fields.items("asked", _asked), fields.items("results", _result)
+    return Attempt(fields.count("ms"), _verdict(fields), asked, fields.text("base_url", ""), results)
+
+
+def _result(tree: Json, place: str) -> ToolResult:
+    fields = _Fields.of(tree, place)
+    fields.only("name", "arguments", "output")
+    return ToolResult(fields.text("name"), JsonText(fields.text("arguments")), fields.text("output"))
 
 
 def _verdict(fields: _Fields) -> Verdict:

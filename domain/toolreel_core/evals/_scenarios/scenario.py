@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._conversation.message import Message
+from toolreel_core._jsontext.canonical import NOTHING, JsonText
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._scenarios.evidence import Evidence
@@ -44,6 +45,8 @@ class Case:
     """Scripted models that prove the checks."""
     follow_ups: tuple[str, ...] = ()
     """What the user says after each complete answer, in turn."""
+    outside: tuple[str, ...] = ()
+    """Tools that are real: they run outside of the world, which takes note of their results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class Scenario:
     """The case of one run, from the seed that its identifiers and values are drawn from."""
     changes: Preset = field(default_factory=Preset)
     """What it changes in a configuration, such as a lower limit of argument bytes."""
+    tree: JsonText = NOTHING
+    """The file that it was read from, as data; empty if it is built in."""
 
     @property
     def control(self) -> bool:

@@ -15,6 +15,7 @@ from toolreel_core.evals._records.record import (
     Attempt,
     Record,
     SentRequest,
+    ToolResult,
     record_line,
     record_of,
     record_tree,
@@ -49,7 +50,12 @@ PASSED = Record(
     turns=3,
     calls=2,
     attempts=(
-        Attempt(1200, Verdict("pass"), (SentRequest(1, 400, 200, finish="tool_calls", prompt_tokens=9),)),
+        Attempt(
+            1200,
+            Verdict("pass"),
+            (SentRequest(1, 400, 200, finish="tool_calls", prompt_tokens=9),),
+            (ToolResult("stock", canonical({"part": "pin"}), "3"),),
+        ),
     ),
 )
 FAILED = Record(

@@ -1,0 +1,1 @@
+"""``toolreel eval scenario``: scenarios of your own."""

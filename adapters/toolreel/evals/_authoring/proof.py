@@ -1,0 +1,150 @@
+"""The proof of a scenario's oracle: its scripts run, and each must come to a certain verdict.
+
+A check that cannot fail finds nothing; so every check is also asked whether some script fails it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from toolreel._driver.clocks import InstantClock
+from toolreel.evals._runner.exchanges import converse
+from toolreel.evals._runner.outside_tools import live_tools
+from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals._own_scenarios.data_checks import ANSWERED
+from toolreel_core.evals._scenarios.catalogue import KINDS
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
+from toolreel_core.evals._verdicts.verdict import Result, Verdict, judge
+
+SEEDS: Final = 20
+"""Trials that a proof draws."""
+_REAL_SEEDS: Final = 2
+"""Those of a scenario with real tools, which may start a server each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptProof:
+    """What one script came to."""
+
+    kind: Kind
+    wanted: Result
+    verdicts: tuple[Verdict, ...]
+    """One a seed."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every trial came to what it has to."""
+        return all(verdict.result == self.wanted for verdict in self.verdicts)
+
+    @property
+    def contrary(self) -> Verdict | None:
+        """The first verdict that it should not have come to."""
+        return next((verdict for verdict in self.verdicts if verdict.result != self.wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the scripts of a scenario came to."""
+
+    scenario: str
+    scripts: tuple[ScriptProof, ...]
+    never_failed: tuple[str, ...]
+    """Checks that no script fails: nothing shows that they can."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every script came to what it has to."""
+        return all(each.holds for each in self.scripts)
+
+
+def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
+    """Run the scripts of a scenario under several seeds; its real tools, if it has any, run for real.
+
+    :param seeds: by default 20, or 2 where tools are real
+    :raises ConfigError: if it has no scripts
+    """
+    trials = seeds or (_REAL_SEEDS if scenario.begin("").outside else SEEDS)
+    cases = [str(seed) for seed in range(1, trials + 1)]
+    scripts = _scripts(scenario, cases[0])
+    kinds = [kind for kind in KINDS if kind != "skipping" or scripts.skipping is not None]
+    failed = set[str]()
+    found = list[ScriptProof]()
+    for kind in kinds:
+        runs = [_run(scenario, kind, seed) for seed in cases]
+        found.append(ScriptProof(kind, wanted_of(kind), tuple(verdict for verdict, _ in runs)))
+        failed.update(name for _, names in runs for name in names)
+    names = [check.name for check in scenario.begin(cases[0]).checks if check.name != ANSWERED]
+    return Proof(scenario.name, tuple(found), tuple(name for name in names if name not in failed))
+
+
+def wanted_of(kind: Kind) -> Result:
+    """What the script of a kind has to come to."""
+    match kind:
+        case "good":
+            return "pass"
+        case "skipping":
+            return "pass_unexercised"
+        case "bad":
+            return "fail"
+        case _:
+            assert_never(kind)
+
+
+def _scripts(scenario: Scenario, seed: str) -> ScenarioScripts:
+    scripts = scenario.begin(seed).scripts
+    if scripts is None:
+        raise ConfigError(
+            f"{scenario.name} has no scripts, so nothing proves its checks; write [script] with good and bad"
+        )
+    return scripts
+
+
+def _run(scenario: Scenario, kind: Kind, seed: str) -> tuple[Verdict, Sequence[str]]:
+    """The verdict of one trial, and the names of the checks that find something."""
+    case = scenario.begin(seed)
+    plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
+    endpoint = ScriptedEndpoint(kind, _scripts(scenario, seed))
+    seen = converse(case, plan, endpoint, InstantClock(), outside=live_tools(scenario)).evidence(case, plan)
+    return judge(case, seen), [check.name for check in case.checks if check.finding(seen)]
+
+
+def sentences(proof: Proof) -> Iterator[str]:
+    """What a person reads: a line a script, and what to write where one is wrong."""
+    for each in proof.scripts:
+        trials = len(each.verdicts)
+        if each.holds:
+            yield f"{each.kind}: {each.wanted} in all {trials} trials"
+            continue
+        yield from _contrary(each, trials)
+    for name in proof.never_failed:
+        yield f"note: no script fails the check {name!r}; a bad or skipping script that does would prove it"
+
+
+def _contrary(each: ScriptProof, trials: int) -> Iterator[str]:
+    wrong = [verdict for verdict in each.verdicts if verdict.result != each.wanted]
+    found = wrong[0]
+    yield f"{each.kind}: {found.result} in {len(wrong)} of {trials} trials, where {each.wanted} is wanted"
+    for reason in (found.category, *found.reasons):
+        if reason:
+            yield f"  {reason}"
+    yield f"  {_remedy(each.kind, found)}"
+
+
+def _remedy(kind: Kind, found: Verdict) -> str:
+    match kind:
+        case "good":
+            return "mend the script, or the check that it does not meet"
+        case "bad":
+            return (
+                "no check notices what it does wrong: add a [[check]] that does, or let it do something wrong"
+            )
+        case "skipping":
+            if found.result == "pass":
+                return 'give the check of the hard part layer = "exercise", or leave the script out'
+            return 'it has to do the task; give what it may skip layer = "exercise"'
+        case _:
+            assert_never(kind)

@@ -1,0 +1,286 @@
+"""A recorded session as a scenario: texts, tools and results, and checks and scripts from what happened."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from toolreel._internal.errors import EvalPlanError
+from toolreel.evals._authoring.proof import Proof, proof_of
+from toolreel.evals._authoring.recorded_session import RecordedSession, SessionCall, SessionReply
+from toolreel.evals._authoring.toml_text import has_null, scenario_text
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse, read
+from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core.evals._own_scenarios.own_scenario import check_scenario_name, own_scenario
+from toolreel_core.evals._own_scenarios.placeholders import escaped
+
+_READING: Final = re.compile(
+    r"(?:^|[_.])(?:get|list|read|find|search|look|lookup|fetch|show|count|check|query|view|describe|status"
+    r"|current|now|convert)(?:[_.]|$)"
+)
+"""Names of tools that only read, as far as a name can say it."""
+_NUMBER: Final = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?!\w)")
+_UNFIT: Final = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A scenario that was made of a recording."""
+
+    name: str
+    tree: Tree
+    decisions: tuple[str, ...]
+    """What a person has to decide."""
+    notes: Mapping[str, Sequence[str]]
+    """Comments by key."""
+    proof: Proof
+
+    def text(self, source: str) -> str:
+        """The TOML file."""
+        decide = [f"Decide: {each}" for each in self.decisions]
+        prove = "Prove it with: toolreel eval scenario check FILE"
+        return scenario_text(self.tree, (f"Made of {source}.", prove, *decide), self.notes)
+
+
+def draft_of(session: RecordedSession, name: str = "") -> Draft:
+    """The scenario of a session.
+
+    :param name: of the scenario; made of the recording's name by default
+    :raises EvalPlanError: if the session has no tools, or the user said nothing
+    :raises ConfigError: if the name is none
+    """
+    name = name or name_of(session.source)
+    check_scenario_name(name)
+    if not session.tools.names:
+        raise EvalPlanError(f"{session.source}: the session has no tools, so there is nothing to check")
+    if not session.user:
+        raise EvalPlanError(f"{session.source}: the user said nothing in the session")
+    return _Author(session, name).draft()
+
+
+def name_of(source: str) -> str:
+    """A name for the scenario of a recording: that of its folder and its file.
+
+    >>> name_of("cassettes/mcp-time/local--qwen.yaml")
+    'mcp_time_local_qwen'
+    """
+    path = Path(source)
+    stem = path.name.removesuffix(".jsonl").removesuffix(".journal").removesuffix(".yaml")
+    word = _UNFIT.sub("_", f"{path.parent.name} {stem}".lower()).strip("_")
+    return (word if word[:1].isalpha() else f"session_{word}".rstrip("_"))[:64].rstrip("_")
+
+
+@dataclass(slots=True)
+class _Author:
+    """What is being gathered."""
+
+    session: RecordedSession
+    name: str
+    decisions: list[str] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    def draft(self) -> Draft:
+        """The scenario, with its proof."""
+        session = self.session
+        tools: list[Json] = [self._tool(tool) for tool in session.tools.definitions if tool.exposed]
+        checks = self._checks()
+        good, bad = self._scripts()
+        user = [*map(escaped, session.user)]
+        tree: dict[str, Json] = {
+            "name": self.name,
+            "about": f"A recorded session: {' '.join(session.user[0].split())[:80]}",
+            **({"system": escaped(session.system)} if session.system else {}),
+            "user": user[0] if len(user) == 1 else user,
+            "tool": tools,
+            "check": checks,
+            "script": {"good": good, "bad": bad},
+        }
+        self._note_what_is_lost()
+        proof = proof_of(own_scenario(tree).scenario(), 1)
+        if not proof.holds:
+            plainer, again = self._with_plain_answers(tree, good, bad)
+            if again.holds:
+                tree, proof = plainer, again
+        for each in proof.scripts:
+            if (wrong := each.contrary) is not None:
+                reasons = "; ".join((wrong.category, *wrong.reasons))
+                self.decisions.append(f"the {each.kind} script comes to {wrong.result} ({reasons})")
+        return Draft(self.name, tree, tuple(self.decisions), self.notes, proof)
+
+    def _with_plain_answers(
+        self, tree: Tree, good: list[Json], bad: list[Json]
+    ) -> tuple[dict[str, Json], Proof]:
+        """The same without the recorded answers, which may look like calls written as text."""
+        self.decisions.append(
+            "the recorded answer does not end a run, so the good script says Done.; write a right one"
+        )
+        plain: list[Json] = ["Done." if isinstance(line, str) else line for line in good]
+        said = [check for check in self._checks() if not (isinstance(check, dict) and "says" in check)]
+        changed: dict[str, Json] = {**tree, "check": said, "script": {"good": plain, "bad": bad}}
+        return changed, proof_of(own_scenario(changed).scenario(), 1)
+
+    def _note_what_is_lost(self) -> None:
+        session = self.session
+        if session.parts:
+            self.decisions.append(
+                f"{session.parts} images or files of the user are left out; say in words what they show"
+            )
+        if not session.completed:
+            self.decisions.append(
+                f"the session ended as {session.outcome}; say what the right answer would have been"
+            )
+        lost = sum(not call.ok for call in self._calls())
+        if lost:
+            self.decisions.append(f"{lost} calls failed in the recording, so the good script leaves them out")
+
+    def _calls(self) -> list[SessionCall]:
+        return [call for exchange in self.session.replies for reply in exchange for call in reply.calls]
+
+    def _does_something(self, tool: ToolDefinition) -> bool:
+        return not tool.read_only and not _READING.search(tool.name.lower())
+
+    def _tool(self, tool: ToolDefinition) -> Json:
+        effect = self._does_something(tool)
+        if not tool.read_only:
+            guess = "does something" if effect else "only reads"
+            self.notes[f"tool.{tool.outward}"] = [
+                f"Decide: by its name, this tool {guess}; effect = true is for one that does something."
+            ]
+        schema = parse(tool.parameters)
+        if has_null(schema):
+            self.decisions.append(f"null in the schema of {tool.outward} is left out: TOML has none")
+            schema = _without_null(schema)
+        return {
+            "name": tool.outward,
+            **({"description": tool.description} if tool.description else {}),
+            "parameters": schema,
+            **({"effect": True} if effect else {}),
+            "answers": self._answers(tool.outward) or ([] if effect else [_KNOWS_NOTHING]),
+        }
+
+    def _answers(self, name: str) -> list[Json]:
+        made = [
+            call
+            for call in self._calls()
+            if call.name == name and not call.rejected and _object(call) is not None
+        ]
+        rows = dict[str, list[Tree]]()
+        for call in made:
+            rows.setdefault(canonical(_object(call)), []).append(_row(call))
+        answers = list[Json]()
+        for arguments, results in rows.items():
+            when: Tree = (
+                {}
+                if has_null(parse(canonical(parse_text(arguments))))
+                else {"when": escaped(parse_text(arguments))}
+            )
+            distinct = [one for place, one in enumerate(results) if one != results[place - 1] or not place]
+            for place, result in enumerate(distinct):
+                times: Tree = {"times": 1} if place < len(distinct) - 1 else {}
+                answers.append({**when, **result, **times})
+        return answers
+
+    def _checks(self) -> list[Json]:
+        definitions = {tool.outward: tool for tool in self.session.tools.definitions}
+        done = [
+            {"tool": call.name, "with": escaped(_object(call) or {})}
+            for call in self._calls()
+            if call.ok and call.name in definitions and self._does_something(definitions[call.name])
+        ]
+        names = dict.fromkeys(call.name for call in self._calls() if call.ok and call.name in definitions)
+        reading = [name for name in names if not self._does_something(definitions[name])]
+        checks: list[Json] = []
+        if done and not has_null(done):
+            checks.append({"effects": done})
+        # Where nothing was done, the calls that read are the task itself.
+        layer: Tree = {"layer": "exercise"} if checks else {}
+        checks += [{"called": name, **layer} for name in reading]
+        if not checks:
+            self.decisions.append("no call of the recording worked; say with a [[check]] what has to happen")
+            checks.append({"at_most": 0})
+        return [*checks, *self._said()]
+
+    def _said(self) -> list[Json]:
+        """Numbers of an answer that a tool has told."""
+        found = list[Json]()
+        for place, exchange in enumerate(self.session.replies, 1):
+            told = {
+                number
+                for reply in exchange
+                for call in reply.calls
+                if call.ok
+                for number in _numbers(canonical(call.data))
+            }
+            said = [number for number in _numbers(_answer(exchange)) if number in told]
+            if said:
+                which: Tree = {"exchange": place} if len(self.session.replies) > 1 else {}
+                found.append({"says": [_as_number(number) for number in dict.fromkeys(said)], **which})
+        return found
+
+    def _scripts(self) -> tuple[list[Json], list[Json]]:
+        good, bad = list[Json](), list[Json]()
+        for exchange in self.session.replies:
+            for reply in exchange:
+                calls: list[Json] = [
+                    {"call": call.name, "with": escaped(_object(call) or {})}
+                    for call in reply.calls
+                    if call.ok and call.name in {tool.outward for tool in self.session.tools.definitions}
+                ]
+                if calls:
+                    good.append(calls[0] if len(calls) == 1 else calls)
+            answer = _answer(exchange)
+            good.append(escaped(answer) if answer.strip() else "Done.")
+            bad.append("I don't know.")
+        if not any(call.ok for call in self._calls()):
+            first = next(tool.outward for tool in self.session.tools.definitions if tool.exposed)
+            bad.insert(0, {"call": first, "with": {}})
+        return good, bad
+
+
+_KNOWS_NOTHING: Final[Tree] = {
+    "error": {"code": "NOT_FOUND", "message": "The recording has no result for it."}
+}
+
+
+def _answer(exchange: Sequence[SessionReply]) -> str:
+    last = exchange[-1] if exchange else SessionReply("")
+    return "" if last.calls else last.text
+
+
+def _row(call: SessionCall) -> Tree:
+    if not call.ok:
+        return {"error": {"code": call.code or "FAILED", "message": call.message}}
+    if has_null(call.data):
+        return {"json": json.dumps(escaped(call.data), ensure_ascii=False)}
+    return {"then": escaped(call.data)}
+
+
+def _object(call: SessionCall) -> Tree | None:
+    tree = read(call.arguments).value_or(None)
+    return tree if isinstance(tree, dict) else None
+
+
+def parse_text(text: str) -> Tree:
+    """The object in a canonical text."""
+    tree = read(text).value_or(None)
+    return tree if isinstance(tree, dict) else {}
+
+
+def _numbers(text: str) -> list[str]:
+    return _NUMBER.findall(text)
+
+
+def _as_number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def _without_null(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _without_null(item) for key, item in value.items() if item is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_null(item) for item in value if item is not None]
+    return value

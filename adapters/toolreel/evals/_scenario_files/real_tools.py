@@ -1,0 +1,125 @@
+"""The ``[real]`` table of a scenario file: Python functions and MCP servers that run for real.
+
+What they are called and which arguments they take is written into the scenario when its file is read, so
+that a record can be judged without them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from toolreel._driver.ports import ToolHost
+from toolreel._internal.errors import EvalPlanError, MissingExtra
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import load_tools
+from toolreel_core._internal.config_checks import Table
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import Json, JsonText, parse
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
+
+
+class _Host(ToolHost):
+    """Passes each call to the host that has its tool.
+
+    :param hosts: with the inner name of the tool, by the name that the model sees, which is the scenario's
+    """
+
+    def __init__(self, hosts: Mapping[str, tuple[str, ToolHost]]) -> None:
+        self._hosts = hosts
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Run the call where its tool is."""
+        inner, host = self._hosts[effect.name]
+        return host.run(replace(effect, name=inner))
+
+
+def real_hosts(tree: JsonText, stack: ExitStack) -> ToolHost:
+    """The real tools of a scenario, started.
+
+    :param stack: stops them
+    :raises AdapterError: if they cannot be loaded or started
+    """
+    scenario = parse(tree)
+    real = scenario.get("real", {}) if isinstance(scenario, Mapping) else {}
+    surfaces = _hosts(real if isinstance(real, Mapping) else {}, stack)
+    return _Host({one.outward: (one.name, host) for surface, host in surfaces for one in surface.definitions})
+
+
+def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A scenario's table in which its real tools are listed, and their places are relative to here.
+
+    :param folder: of the file
+    :raises PlaceError: if the ``[real]`` table is not valid
+    :raises AdapterError: if a tool cannot be loaded or a server not started
+    """
+    if "real" not in tree:
+        return tree
+    table = Table.of(tree["real"], "real").only("python", "mcp", "effects")
+    real = _placed(table, folder)
+    with ExitStack() as stack:
+        found = [one for surface, _ in _hosts(real, stack) for one in surface.definitions]
+    names = [one.outward for one in found]
+    effects = table.names("effects")
+    for name in effects:
+        if name not in names:
+            raise table.complaint(unknown_name("real tool", name, names), "effects")
+    tables: list[Json] = [_entry(one, effect=one.outward in effects) for one in found]
+    return {**tree, "real": real, "tool": [*tree.get("tool", []), *tables]}
+
+
+def _placed(table: Table, folder: Path) -> dict[str, Json]:
+    placed: dict[str, Json] = {}
+    if "python" in table.values:
+        text = table.values["python"]
+        names = (text,) if isinstance(text, str) else table.names("python")
+        placed["python"] = [_beside(folder, name) for name in names]
+    if "mcp" in table.values:
+        placed["mcp"] = str(folder / table.text("mcp"))
+    if not placed:
+        raise table.complaint('write python = "tools.py:function", or mcp = "mcp.json"')
+    return {**placed, "effects": [*table.names("effects")]}
+
+
+def _beside(folder: Path, name: str) -> str:
+    """A file of tools is beside the scenario's; a module is wherever Python finds it."""
+    return str(folder / name) if name.partition(":")[0].endswith(".py") else name
+
+
+def _hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSurface, ToolHost]]:
+    hosts = list[tuple[ToolSurface, ToolHost]]()
+    python, mcp = real.get("python"), real.get("mcp")
+    if isinstance(python, list | tuple):
+        tools = PythonTools(load_tools(map(str, python)))
+        hosts.append((tools.surface, tools))
+    if isinstance(mcp, str):
+        servers = _mcp_tools(mcp, stack)
+        hosts.append((servers.surface, servers))
+    return hosts
+
+
+def _mcp_tools(path: str, stack: ExitStack) -> Any:  # noqa: ANN401 - its module needs an extra
+    try:
+        from toolreel.tools.mcp import McpTools, read_mcp_servers
+    except ImportError as error:
+        raise MissingExtra.of("mcp", "mcp") from error
+    return stack.enter_context(McpTools(read_mcp_servers(Path(path), os.environ)))
+
+
+def _entry(tool: ToolDefinition, *, effect: bool) -> Json:
+    if not tool.exposed:
+        raise EvalPlanError(f"the real tool {tool.name!r} is not exposed, so a model cannot call it")
+    return {
+        "name": tool.outward,
+        "description": tool.description,
+        "parameters": parse(tool.parameters),
+        "real": True,
+        "effect": effect,
+    }

@@ -1,0 +1,1 @@
+"""Scenarios of one's own as data: texts, tools, draws, checks and scripts in one table."""

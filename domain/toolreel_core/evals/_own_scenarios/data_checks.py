@@ -1,0 +1,379 @@
+"""Checks as data: each ``[[check]]`` table is a condition about calls, effects, the world or the answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast
+
+from toolreel_core._internal.config_checks import Table
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core.evals._own_scenarios.placeholders import filled
+from toolreel_core.evals._own_scenarios.table_world import alike, has_arguments
+from toolreel_core.evals._scenarios.checks import arguments_of
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
+from toolreel_core.evals._scenarios.scenario import Check, Layer
+from toolreel_core.evals._worlds.json_pointer_and_patch import at
+
+_Finding: TypeAlias = Callable[[Evidence], str]
+ANSWERED: Final = "answer"
+"""The check that every scenario has: the final text is not blank."""
+
+_LAYERS: Final[tuple[Layer, ...]] = ("outcome", "exercise")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckData:
+    """One check as the file has it; its values may have placeholders."""
+
+    kind: str
+    name: str
+    layer: Layer
+    values: Tree
+
+    def check(self, drawn: Mapping[str, Json]) -> Check:
+        """The check of one trial."""
+        values = cast("Tree", filled(self.values, drawn))
+        return Check(self.name, self.layer, _KINDS[self.kind].finding(values))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    finding: Callable[[Tree], _Finding]
+    about: str
+    """What stands under its key, for errors."""
+    fits: Callable[[object], bool]
+    beside: tuple[str, ...] = ()
+    """Further keys that it takes."""
+    tools: Callable[[Json, Tree], Sequence[str]] = lambda _value, _tree: ()
+    """The tools that it names."""
+
+
+def checks_of(tables: Sequence[Table], tools: Sequence[str], exchanges: int) -> tuple[CheckData, ...]:
+    """The checks of a file.
+
+    :param tools: that there are
+    :param exchanges: how often the user speaks
+    :raises PlaceError: at the first error
+    """
+    checks = list[CheckData]()
+    for table in tables:
+        data = _check(table, tools, exchanges, {ANSWERED, *(check.name for check in checks)})
+        checks.append(data)
+    return tuple(checks)
+
+
+def _check(table: Table, tools: Sequence[str], exchanges: int, taken: set[str]) -> CheckData:
+    kind = _kind_of(table)
+    what = _KINDS[kind]
+    table.only(kind, "name", "layer", *what.beside)
+    value = table.values[kind]
+    if not what.fits(value):
+        raise table.complaint(f"expected {what.about}, got {value!r}", kind)
+    for tool in what.tools(value, table.values):
+        if tool not in tools:
+            raise table.complaint(unknown_name("tool", tool, tools), kind)
+    _check_beside(table, kind, exchanges)
+    layer = table.choice("layer", _LAYERS) if "layer" in table.values else "outcome"
+    return CheckData(kind, _name(table, kind, taken), cast("Layer", layer), _values(table, kind, what.beside))
+
+
+def _check_beside(table: Table, kind: str, exchanges: int) -> None:
+    if kind == "claim" and not table.text("of"):
+        raise table.complaint('write the tool that the claim is about: of = "…"', "of")
+    table.table("with").json()
+    if "times" in table.values:
+        table.whole("times", 1)
+    number = table.whole("exchange", 1, exchanges)
+    if number > exchanges:
+        raise table.complaint(
+            f"the user speaks {exchanges} times, so there is no exchange {number}", "exchange"
+        )
+
+
+def _kind_of(table: Table) -> str:
+    kinds = [key for key in table.values if key in _KINDS]
+    if len(kinds) == 1:
+        return kinds[0]
+    if len(kinds) > 1:
+        raise table.complaint(f"one check has {' and '.join(kinds)}; write a [[check]] for each")
+    keys = [key for key in table.values if key not in _BESIDE]
+    if keys:
+        raise table.complaint(unknown_name("check", keys[0], _KINDS))
+    raise table.complaint(f"says nothing to check; write one of {', '.join(_KINDS)}")
+
+
+def _name(table: Table, kind: str, taken: set[str]) -> str:
+    if name := table.text("name"):
+        if name in taken:
+            raise table.complaint(f"there is a check {name!r} already; choose another name", "name")
+        return name
+    value = table.values[kind]
+    base = f"{kind}_{value}" if kind in {"called", "never"} else kind
+    names = [base, *(f"{base}_{number}" for number in range(2, len(taken) + 3))]
+    return next(each for each in names if each not in taken)
+
+
+def _values(table: Table, kind: str, beside: Sequence[str]) -> Tree:
+    given = {key: table.values[key] for key in (kind, *beside) if key in table.values}
+    return cast("Tree", Table.of(given, *table.place).checked(canonical).values)
+
+
+def _called(values: Tree) -> _Finding:
+    name, wanted = str(values["called"]), values.get("with", {})
+    times = values.get("times")
+
+    def finding(seen: Evidence) -> str:
+        made = [call for call in _calls(seen, name) if call.ok and has_arguments(arguments_of(call), wanted)]
+        how = f" with {_short(wanted)}" if wanted else ""
+        if times is not None and len(made) != times:
+            return f"{name}{how} was called {len(made)} times with success, not {times}"
+        return "" if made else f"{name}{how} was never called with success"
+
+    return finding
+
+
+def _never(values: Tree) -> _Finding:
+    name, unwanted = str(values["never"]), values.get("with", {})
+
+    def finding(seen: Evidence) -> str:
+        made = [call for call in _calls(seen, name) if has_arguments(arguments_of(call), unwanted)]
+        return f"{name} was called with {made[0].arguments}" if made else ""
+
+    return finding
+
+
+def _effects(values: Tree) -> _Finding:
+    wanted = [*cast("Sequence[Tree]", values["effects"])]
+
+    def finding(seen: Evidence) -> str:
+        done = [*cast("Sequence[Tree]", at(seen.world.contents(), "/orders") or ())]
+        fine = len(done) == len(wanted) and all(
+            one["tool"] == other["tool"] and alike(one["arguments"], other.get("with", {}))
+            for one, other in zip(done, wanted, strict=True)
+        )
+        return "" if fine else f"expected the effects {_short(wanted)}, got {_short(done)}"
+
+    return finding
+
+
+def _order(values: Tree) -> _Finding:
+    names = [*cast("Sequence[str]", values["order"])]
+
+    def finding(seen: Evidence) -> str:
+        made = iter([call.name for call in seen.calls if call.ok])
+        # Each `in` goes on where the one before has stopped.
+        missing = next((name for name in names if name not in made), "")
+        return f"{missing} was not called in the order {', '.join(names)}" if missing else ""
+
+    return finding
+
+
+def _forbidden_order(values: Tree) -> _Finding:
+    first, later = cast("Sequence[str]", values["forbidden_order"])
+
+    def finding(seen: Evidence) -> str:
+        made = [call.name for call in seen.calls]
+        broken = first in made and later in made[made.index(first) + 1 :]
+        return f"{later} was called after {first}" if broken else ""
+
+    return finding
+
+
+def _says(values: Tree) -> _Finding:
+    wanted = _listed(values["says"])
+
+    def finding(seen: Evidence) -> str:
+        text = _answer(seen, values)
+        missing = [each for each in wanted if not _contains(text, each)]
+        return f"the answer does not say {_short(missing[0])}: {_cut(text)}" if missing else ""
+
+    return finding
+
+
+def _says_one_of(values: Tree) -> _Finding:
+    wanted = _listed(values["says_one_of"])
+
+    def finding(seen: Evidence) -> str:
+        text = _answer(seen, values)
+        fine = any(_contains(text, each) for each in wanted)
+        return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
+
+    return finding
+
+
+def _says_not(values: Tree) -> _Finding:
+    unwanted = _listed(values["says_not"])
+
+    def finding(seen: Evidence) -> str:
+        text = _answer(seen, values)
+        found = [each for each in unwanted if _contains(text, each)]
+        return f"the answer says {_short(found[0])}: {_cut(text)}" if found else ""
+
+    return finding
+
+
+def _matches(values: Tree) -> _Finding:
+    pattern = str(values["matches"])
+
+    def finding(seen: Evidence) -> str:
+        text = _answer(seen, values)
+        return "" if re.search(pattern, text) else f"the answer does not match {pattern!r}: {_cut(text)}"
+
+    return finding
+
+
+def _claim(values: Tree) -> _Finding:
+    words, tool = _listed(values["claim"]), str(values["of"])
+
+    def finding(seen: Evidence) -> str:
+        text = _answer(seen, values)
+        claimed = [each for each in words if _contains(text, each)]
+        false = claimed and not any(call.ok for call in _calls(seen, tool))
+        return (
+            f"the answer claims {_short(claimed[0])}, and {tool} was never called with success"
+            if false
+            else ""
+        )
+
+    return finding
+
+
+def _world(values: Tree) -> _Finding:
+    wanted = cast("Tree", values["world"])
+
+    def finding(seen: Evidence) -> str:
+        state = at(seen.world.contents(), "/state")
+        for pointer, value in wanted.items():
+            if not alike(there := at(state, pointer), value):
+                return f"{pointer} should be {_short(value)}, it is {_short(there)}"
+        return ""
+
+    return finding
+
+
+def _at_most(values: Tree) -> _Finding:
+    limit, name = cast("int", values["at_most"]), str(values.get("of", ""))
+
+    def finding(seen: Evidence) -> str:
+        made = len(_calls(seen, name) if name else seen.calls)
+        return f"{made} calls{f' of {name}' if name else ''}, and {limit} are allowed" if made > limit else ""
+
+    return finding
+
+
+def _calls(seen: Evidence, name: str) -> list[ObservedCall]:
+    return [call for call in seen.calls if call.name == name]
+
+
+def _answer(seen: Evidence, values: Tree) -> str:
+    number = values.get("exchange")
+    if not isinstance(number, int):
+        return seen.final
+    return seen.answers[number - 1] if number <= len(seen.answers) else ""
+
+
+def _contains(text: str, wanted: Json) -> bool:
+    """Whether a text says something: numbers as whole numbers (4 is not in 14), texts in any letter case.
+
+    >>> _contains("There are 1,400 pieces.", 1400), _contains("There are 14.", 4)
+    (True, False)
+    """
+    if isinstance(wanted, bool) or not isinstance(wanted, int | float):
+        return _spaced(str(wanted)) in _spaced(text)
+    return any(float(found) == wanted for found in _numbers(text))
+
+
+_NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:[,\u00a0\u202f']\d{3})*(?:\.\d+)?(?!\w)")
+
+
+def _numbers(text: str) -> list[str]:
+    return [re.sub(r"[^\d.-]", "", found) for found in _NUMBER.findall(text)]
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _listed(value: Json) -> list[Json]:
+    return [*value] if isinstance(value, list | tuple) else [value]
+
+
+def _short(value: Json) -> str:
+    return _cut(canonical(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 160 else f"{text[:160]}…"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_said(value: object) -> bool:
+    items = value if isinstance(value, list | tuple) else [value]
+    return bool(items) and all(type(item) in {int, float} or _is_text(item) for item in items)
+
+
+def _are_tools(least: int, most: int) -> Callable[[object], bool]:
+    def fits(value: object) -> bool:
+        return isinstance(value, list | tuple) and least <= len(value) <= most and all(map(_is_text, value))
+
+    return fits
+
+
+def _are_effects(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(one, Mapping) and _is_text(one.get("tool")) and set(one) <= {"tool", "with"}
+        for one in value
+    )
+
+
+def _is_pattern(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(re.compile(value))
+    except re.error:
+        return False
+
+
+def _itself(value: Json, _: Tree) -> Sequence[str]:
+    return [str(value)]
+
+
+def _all_of(value: Json, _: Tree) -> Sequence[str]:
+    return [*map(str, _listed(value))]
+
+
+def _of_effects(value: Json, _: Tree) -> Sequence[str]:
+    return [str(one["tool"]) for one in cast("Sequence[Tree]", value)]
+
+
+def _under_of(_: Json, tree: Tree) -> Sequence[str]:
+    return [str(tree["of"])] if "of" in tree else []
+
+
+_MANY: Final = 1_000
+_SAID: Final = "a text, a number, or a list of them"
+
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "called": _Kind(_called, "the name of a tool", _is_text, ("with", "times"), _itself),
+    "never": _Kind(_never, "the name of a tool", _is_text, ("with",), _itself),
+    "effects": _Kind(_effects, 'a list of { tool = "…", with = {…} }', _are_effects, (), _of_effects),
+    "order": _Kind(_order, "a list of at least two tools", _are_tools(2, _MANY), (), _all_of),
+    "forbidden_order": _Kind(_forbidden_order, "two tools", _are_tools(2, 2), (), _all_of),
+    "says": _Kind(_says, _SAID, _is_said, ("exchange",)),
+    "says_one_of": _Kind(_says_one_of, _SAID, _is_said, ("exchange",)),
+    "says_not": _Kind(_says_not, _SAID, _is_said, ("exchange",)),
+    "matches": _Kind(_matches, "a regular expression of Python", _is_pattern, ("exchange",)),
+    "claim": _Kind(_claim, _SAID, _is_said, ("of", "exchange"), _under_of),
+    "world": _Kind(_world, "a table of pointers and values", lambda value: isinstance(value, Mapping)),
+    "at_most": _Kind(
+        _at_most, "a number of calls", lambda value: type(value) is int and value >= 0, ("of",), _under_of
+    ),
+}
+"""The kinds of checks, by the key that makes a table one of them."""
+
+_BESIDE: Final = ("name", "layer", "with", "times", "of", "exchange")

@@ -1,0 +1,200 @@
+"""Draws: values that each trial of a scenario draws from its seed, so that nothing can be memorised.
+
+The same seed always gives the same values, on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
+
+from toolreel_core._internal.config_checks import PlaceError, Table
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext.digest import chain
+
+_FORMS: Final = 'write a list of values, { from = 1, to = 9 }, { pattern = "A-####" } or { sum = ["a", "b"] }'
+_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+"""Without I and O, which look like digits."""
+
+Operation: TypeAlias = Literal["sum", "product", "difference"]
+_OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several values."""
+
+    values: tuple[Json, ...]
+    unlike: tuple[str, ...] = ()
+    """Draws whose values it must not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number in a range, both ends included."""
+
+    least: int
+    most: int
+    unlike: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A text in which each ``#`` is a digit and each ``?`` a capital letter."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A number made of numbers that were drawn before."""
+
+    operation: Operation
+    of: tuple[str, ...]
+
+
+Draw: TypeAlias = Choice | Whole | Pattern | Computed
+
+
+def drawn(draws: Mapping[str, Draw], seed: str) -> dict[str, Json]:
+    """The values of one trial.
+
+    >>> drawn({"sku": Pattern("A-##"), "pieces": Whole(2, 9)}, "1")
+    {'sku': 'A-44', 'pieces': 6}
+    """
+    values = dict[str, Json]()
+    for name, draw in draws.items():
+        values[name] = _value(draw, name, seed, values)
+    return values
+
+
+def _value(draw: Draw, name: str, seed: str, before: Mapping[str, Json]) -> Json:
+    match draw:
+        case Choice():
+            allowed = [value for value in draw.values if not _is_one_of(value, draw.unlike, before)]
+            # Where all are taken, the first is drawn twice rather than none.
+            pool = allowed or draw.values
+            return pool[_number(name, seed) % len(pool)]
+        case Whole():
+            return _unlike(draw, name, seed, before)
+        case Pattern():
+            return "".join(_letter(char, f"{name}/{place}", seed) for place, char in enumerate(draw.text))
+        case Computed():
+            return _computed(draw, before)
+        case _:
+            assert_never(draw)
+
+
+def _unlike(draw: Whole, name: str, seed: str, before: Mapping[str, Json]) -> int:
+    span = draw.most - draw.least + 1
+    tries = (draw.least + _number(f"{name}/{again}", seed) % span for again in count())
+    return next(value for value in tries if not _is_one_of(value, draw.unlike, before))
+
+
+def _computed(draw: Computed, before: Mapping[str, Json]) -> int:
+    first, *others = (cast("int", before[name]) for name in draw.of)
+    match draw.operation:
+        case "sum":
+            return first + sum(others)
+        case "product":
+            return first * math.prod(others)
+        case "difference":
+            return first - sum(others)
+        case _:
+            assert_never(draw.operation)
+
+
+def _number(name: str, seed: str) -> int:
+    return int(chain("draw", name, seed), 16)
+
+
+def _letter(char: str, name: str, seed: str) -> str:
+    match char:
+        case "#":
+            return str(_number(name, seed) % 10)
+        case "?":
+            return _LETTERS[_number(name, seed) % len(_LETTERS)]
+        case _:
+            return char
+
+
+def _is_one_of(value: Json, names: Sequence[str], before: Mapping[str, Json]) -> bool:
+    return any(canonical(value) == canonical(before[name]) for name in names)
+
+
+def draws_of(table: Table) -> dict[str, Draw]:
+    """The draws of a ``[draw]`` table, in its order.
+
+    :raises PlaceError: at the first error
+    """
+    draws = dict[str, Draw]()
+    for name in table.values:
+        if not name.isidentifier():
+            raise table.complaint(
+                "write a name of letters, digits and _, so that {name} can stand for it", name
+            )
+        draws[name] = _draw(table, name, draws)
+    return draws
+
+
+def _draw(table: Table, name: str, before: Mapping[str, Draw]) -> Draw:
+    value = table.values[name]
+    if isinstance(value, list | tuple):
+        return Choice(_values(table, name, value))
+    if not isinstance(value, Mapping):
+        raise table.complaint(f"expected a draw, got {value!r}; {_FORMS}", name)
+    inner = table.table(name)
+    if "one_of" in value:
+        inner.only("one_of", "unlike")
+        return Choice(_values(inner, "one_of", value["one_of"]), _earlier(inner, "unlike", before))
+    if "pattern" in value:
+        return Pattern(inner.only("pattern").text("pattern"))
+    for operation in _OPERATIONS:
+        if operation in value:
+            return _computation(inner.only(operation), operation, before)
+    return _range(inner, before)
+
+
+def _values(table: Table, key: str, values: object) -> tuple[Json, ...]:
+    if not isinstance(values, list | tuple) or not values:
+        raise table.complaint("expected a list of at least one value", key)
+    try:
+        canonical(list(values))
+    except (TypeError, ValueError):
+        raise table.complaint("expected values that JSON can hold", key) from None
+    return tuple(values)
+
+
+def _range(inner: Table, before: Mapping[str, Draw]) -> Whole:
+    inner.only("from", "to", "unlike")
+    for key in ("from", "to"):
+        if type(inner.values.get(key)) is not int:
+            raise inner.complaint(f"expected a whole number; {_FORMS}", key)
+    least, most = inner.values["from"], inner.values["to"]
+    unlike = _earlier(inner, "unlike", before)
+    if most - least < len(unlike):
+        raise inner.complaint(f"from {least} to {most} leaves no number; write a larger one", "to")
+    return Whole(least, most, unlike)
+
+
+def _computation(inner: Table, operation: Operation, before: Mapping[str, Draw]) -> Computed:
+    names = _earlier(inner, operation, before)
+    if not names:
+        raise inner.complaint("name the numbers that were drawn before", operation)
+    for name in names:
+        if not isinstance(before[name], Whole | Computed):
+            raise inner.complaint(f"{name!r} is not drawn as a number; draw it with from and to", operation)
+    return Computed(operation, names)
+
+
+def _earlier(inner: Table, key: str, before: Mapping[str, Draw]) -> tuple[str, ...]:
+    given = inner.values.get(key, ())
+    names = (given,) if isinstance(given, str) else inner.names(key)
+    for name in names:
+        if name not in before:
+            raise PlaceError((*inner.place, key), f"{unknown_name('draw', name, before)} (above this one)")
+    return names

@@ -1,0 +1,176 @@
+"""The world of a scenario file: tables of answers, a state that they read and set, and the effects so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, assert_never, cast
+
+from returns.result import Result, Success
+
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, read
+from toolreel_core.evals._worlds.json_pointer_and_patch import Place, at, edited, steps
+from toolreel_core.evals._worlds.world import failure, success
+
+_ARGUMENT: Final = "$arguments/"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One answer of a tool: for which arguments, and what comes of the call."""
+
+    tool: str
+    when: JsonText
+    """Arguments that a call must have, letter case and outer blanks of texts aside."""
+    then: JsonText | None = None
+    """The result; in it, ``$arguments/name`` stands for an argument of the call."""
+    read: str = ""
+    """A pointer: the result is what stands there in the state."""
+    sets: tuple[tuple[str, JsonText], ...] = ()
+    """Pointers into the state, and the values to put there."""
+    code: str = ""
+    """Of the error that the call is answered with; empty if it works."""
+    message: str = ""
+    times: int = 0
+    """How many calls it answers before it is skipped; 0: all."""
+
+    def fits(self, name: str, arguments: Tree) -> bool:
+        """Whether it is an answer to this call."""
+        return name == self.tool and has_arguments(arguments, parse(self.when))
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A call that did something."""
+
+    tool: str
+    arguments: JsonText
+
+
+@dataclass(frozen=True, slots=True)
+class TableWorld:
+    """Rows of answers, tried in their order."""
+
+    rows: tuple[Row, ...] = ()
+    effects: tuple[str, ...] = ()
+    """Tools that do something; without a fitting row, a call of them works."""
+    state: JsonText = NOTHING
+    done: tuple[Effect, ...] = ()
+    used: tuple[int, ...] = ()
+    """How often each row has answered; empty at the beginning."""
+
+    def call(self, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
+        """Answer with the first row that fits."""
+        used = self.used or (0,) * len(self.rows)
+        for place, row in enumerate(self.rows):
+            if row.fits(name, arguments) and (not row.times or used[place] < row.times):
+                counted = (*used[:place], used[place] + 1, *used[place + 1 :])
+                return replace(self, used=counted)._answered(row, name, arguments)
+        if name not in self.effects:
+            return self, failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
+        return self._noted(name, arguments), success(name, {"noted": len(self.done) + 1})
+
+    def told(self, name: str, arguments: Tree, output: str) -> TableWorld:
+        """The world after a call of a real tool, whose result came from outside."""
+        return self if _failed(output) else self._noted(name, arguments)
+
+    def _answered(self, row: Row, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
+        if row.code:
+            return self, failure(name, row.code, row.message)
+        after = self._noted(name, arguments)._set(row, arguments)
+        if row.read:
+            found = at(parse(after.state), _pointer(row.read, arguments))
+            if found is None:
+                return self, failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
+            return after, canonical(found)
+        if row.then is not None:
+            return after, canonical(_given(parse(row.then), arguments))
+        return after, success(name, {"noted": len(after.done)})
+
+    def _noted(self, name: str, arguments: Tree) -> TableWorld:
+        if name not in self.effects:
+            return self
+        return replace(self, done=(*self.done, Effect(name, canonical(arguments))))
+
+    def _set(self, row: Row, arguments: Tree) -> TableWorld:
+        state: Place = parse(self.state)
+        for pointer, value in row.sets:
+            put: Place = _given(parse(value), arguments)
+            place = steps(_pointer(pointer, arguments))
+            # A place inside of a text or a number cannot be set: the state stays as it is.
+            state = edited(state, place, _always(put)).value_or(state)
+        return replace(self, state=canonical(cast("Json", state)))
+
+    def contents(self) -> Json:
+        """The effects in order, and the state."""
+        done = [{"tool": each.tool, "arguments": parse(each.arguments)} for each in self.done]
+        return {"orders": done, "state": parse(self.state)}
+
+
+def _failed(output: str) -> bool:
+    tree = read(output).value_or(None)
+    return isinstance(tree, Mapping) and tree.get("ok") is False
+
+
+def _always(value: Place) -> Callable[[Place], Result[Place, str]]:
+    return lambda _: Success(value)
+
+
+def has_arguments(arguments: Tree, wanted: Json) -> bool:
+    """Whether a call has these arguments; others may be there too.
+
+    >>> has_arguments({"city": " oslo", "days": 2.0}, {"city": "Oslo", "days": 2})
+    True
+    """
+    pairs = wanted.items() if isinstance(wanted, Mapping) else ()
+    return all(key in arguments and alike(arguments[key], value) for key, value in pairs)
+
+
+def alike(one: Json, other: Json) -> bool:
+    """Whether two values mean the same: 2.0 is 2, and letter case and outer blanks of texts don't count."""
+    return canonical(_plain(one)) == canonical(_plain(other))
+
+
+def _plain(value: Json) -> Json:
+    match value:
+        case str():
+            return value.strip().casefold()
+        case float():
+            return int(value) if value.is_integer() else value
+        case None | bool() | int():
+            return value
+        case Mapping():
+            return {key: _plain(value[key]) for key in sorted(value)}
+        case Sequence():
+            return [_plain(item) for item in value]
+        case _:
+            assert_never(value)
+
+
+def _given(value: Json, arguments: Tree) -> Json:
+    """A value with the arguments of a call in it."""
+    match value:
+        case str():
+            named = value.startswith(_ARGUMENT)
+            return at(arguments, value.removeprefix("$arguments")) if named else value
+        case Mapping():
+            return {key: _given(item, arguments) for key, item in value.items()}
+        case Sequence():
+            return [_given(item, arguments) for item in value]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            assert_never(value)
+
+
+def _pointer(pointer: str, arguments: Tree) -> str:
+    """A pointer in which ``/$name`` is the argument of that name."""
+    return "".join(f"/{_step(step, arguments)}" for step in pointer.split("/")[1:])
+
+
+def _step(step: str, arguments: Tree) -> str:
+    if not step.startswith("$"):
+        return step
+    value = arguments.get(step[1:])
+    text = value if isinstance(value, str) else canonical(value)
+    return text.replace("~", "~0").replace("/", "~1")

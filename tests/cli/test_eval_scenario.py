@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.evals.own_scenario_files import RESERVE, written
+from toolreel._cli.evals.scenarios.check import check_command
+from toolreel._cli.evals.scenarios.new import new_command
+from toolreel.evals._authoring.proof import proof_of
+from toolreel.evals._authoring.template import template
+from toolreel.evals._scenario_files.files import read_scenarios
+from toolreel_core._errors import ConfigError
+
+_RESERVE = '{ call = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } }'
+
+
+def new(*arguments: object) -> Result:
+    return CliRunner().invoke(new_command, [*map(str, arguments)])
+
+
+def check(*arguments: object) -> Result:
+    return CliRunner().invoke(check_command, [*map(str, arguments)])
+
+
+def test_a_new_scenario_holds_as_it_stands_and_proves_every_check(tmp_path: Path) -> None:
+    path = tmp_path / "my" / "refund.toml"
+    said = new("refund", "--out", path)
+    assert (said.exit_code, said.stdout.splitlines()[0].endswith("is written.")) == (0, True)
+    found = check(path)
+    assert found.exit_code == 0
+    assert found.stdout.splitlines() == [
+        "refund: holds",
+        "  good: pass in all 20 trials",
+        "  skipping: pass_unexercised in all 20 trials",
+        "  bad: fail in all 20 trials",
+    ]
+    assert json.loads(new("other", "--out", tmp_path / "other.toml", "--json").stdout)["scenario"] == "other"
+
+
+def test_a_file_is_never_overwritten_and_a_name_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert new("refund").exit_code == 0
+    said = new("refund")
+    assert said.exit_code == 2
+    assert "refund.toml: exists already; choose another file" in said.stderr
+    assert "expected small letters" in new("Re fund").stderr
+    assert "cannot be written" in new("x", "--out", "refund.toml/x.toml").stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "changed", "told"),
+    [
+        (
+            'good = [\n  { call = "stock_of"',
+            'good = [\n  "No.",\n  { call = "stock_of"',
+            ("good: fail in 3 of 3 trials, where pass is wanted", "mend the script, or the check"),
+        ),
+        (
+            'bad = ["None.", "Reserved."]',
+            'bad = ["12.", { call = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } }, "x"]',
+            ("bad: pass in 3 of 3 trials, where fail is wanted", "no check notices"),
+        ),
+        (
+            'bad = ["None.',
+            'skipping = ["x", "y"]\nbad = ["None.',
+            ("skipping: fail in 3 of 3 trials", "it has to do the task"),
+        ),
+        (
+            'bad = ["None.',
+            f'skipping = ["12.", {_RESERVE}, "x"]\nbad = ["None.',
+            ("skipping: pass in 3 of 3 trials", 'layer = "exercise"'),
+        ),
+    ],
+)
+def test_a_script_that_comes_to_another_verdict_is_told_with_a_remedy(
+    tmp_path: Path, old: str, changed: str, told: tuple[str, ...]
+) -> None:
+    assert old in RESERVE
+    found = check(written(tmp_path, RESERVE.replace(old, changed)), "--trials", 3)
+    assert found.exit_code == 1
+    assert "reserve_lamps: does not hold" in found.stdout
+    for sentence in told:
+        assert sentence in found.stdout
+
+
+def test_a_check_that_no_script_fails_is_told(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        RESERVE.replace("[script]", '[[check]]\nnever = "stock_of"\nwith = { sku = "x" }\n\n[script]'),
+    )
+    assert "note: no script fails the check 'never_stock_of'" in check(path, "--trials", 2).stdout
+    tree = json.loads(check(path, "--json", "--trials", 2).stdout)
+    assert tree["holds"] is True
+    assert tree["scenarios"][0]["never_failed"] == ["never_stock_of"]
+    assert tree["scenarios"][0]["scripts"]["bad"] == {
+        "wanted": "fail",
+        "results": ["fail"] * 2,
+        "reasons": [],
+    }
+
+
+def test_a_scenario_without_scripts_proves_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path, RESERVE[: RESERVE.index("[script]")])
+    with pytest.raises(ConfigError, match=r"reserve_lamps has no scripts, .*write \[script\]"):
+        proof_of(read_scenarios(path)[0])
+    assert check(path).exit_code == 2
+
+
+def test_the_example_is_the_template() -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "refund.toml"
+    assert example.read_text(encoding="utf-8") == template("refund")

@@ -1,0 +1,94 @@
+"""Scenario files for tests, and a server that plays their scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from tests.servers.chat_server import Answer, replying
+from toolreel.evals._scenario_files.files import read_scenarios
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._scenarios.scripted_model import Kind, scripted_reply
+
+__all__ = ["PYTHON", "RESERVE", "played", "written"]
+
+RESERVE: Final = """\
+name = "reserve_lamps"
+user = ["How many pieces of {sku} are there?", "Reserve {wanted} of them."]
+
+[draw]
+sku = { pattern = "LAMP-##" }
+wanted = { from = 2, to = 5 }
+
+[[tool]]
+name = "stock_of"
+description = "How many pieces there are."
+arguments = { sku = "string: The article." }
+answers = [{ when = { sku = "{sku}" }, then = { pieces = 12 } }]
+
+[[tool]]
+name = "reserve"
+arguments = { sku = "string", pieces = "integer" }
+effect = true
+
+[[check]]
+effects = [{ tool = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } }]
+
+[[check]]
+says = 12
+exchange = 1
+
+[script]
+good = [
+  { call = "stock_of", with = { sku = "{sku}" } },
+  "There are 12.",
+  { call = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } },
+  "Reserved.",
+]
+bad = ["None.", "Reserved."]
+"""
+
+PYTHON: Final = """\
+from toolreel.evals import scenario
+from toolreel_core.evals import Case, Desk, ScenarioScripts, call, outcome, script
+from toolreel_core import ToolDefinition, ToolSurface, UserMessage
+
+
+def noted(seen):
+    orders = seen.world.contents()["orders"]
+    return "" if len(orders) == 1 else f"{len(orders)} notes instead of one"
+
+
+@scenario("take_note", about="One note.")
+def take_note(seed: str) -> Case:
+    word = f"milk {seed[:4]}"
+    return Case(
+        (UserMessage(f"Note: {word}."),),
+        ToolSurface((ToolDefinition.of("note", "Note a text.", {"type": "object"}),)),
+        Desk(takes=("note",)),
+        (outcome("noted", noted),),
+        ScenarioScripts(script(call("note", text=word), "Noted."), script("Noted.")),
+    )
+"""
+
+
+def written(folder: Path, text: str = RESERVE, name: str = "reserve.toml") -> Path:
+    """A scenario file."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def played(plan: EvalPlan, path: Path, kind: Kind) -> list[Answer]:
+    """The answers of a server to all runs of a plan that has the scenario of one file, run after run."""
+    (one,) = read_scenarios(path)
+    answers = list[Answer]()
+    for sample in plan.samples():
+        scripts = one.begin(sample.seed).scripts
+        assert scripts is not None
+        lines = scripts.of(kind).lines
+        answers += [
+            replying(scripted_reply(scripts.of(kind), [{"role": "assistant"}] * place))
+            for place in range(len(lines))
+        ]
+    return answers

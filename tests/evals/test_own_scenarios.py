@@ -1,0 +1,187 @@
+"""Scenarios from files: run over HTTP, stored with the results, judged again elsewhere, promoted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from tests.evals.own_scenario_files import PYTHON, RESERVE, played, written
+from tests.evals.provided import evaluated
+from tests.servers.chat_server import nobody_listens, serving
+from toolreel._internal.errors import EvalPlanError, ResultsError
+from toolreel.evals._replay.regression_test import Promoted, find_run, promote
+from toolreel.evals._replay.replay import replays, rescored
+from toolreel.evals._runner.evaluation import evaluate
+from toolreel.evals._runner.plan_loader import plan_of_header, planned
+from toolreel.evals._store.results import Results
+from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._scenarios.scripted_model import Kind
+
+
+def plan_for(path: Path, url: str = "http://localhost", **changes: Json) -> EvalPlan:
+    tree: Tree = {
+        "eval": {
+            "add_models": ["vendor/model"],
+            "strategies": ["raw"],
+            "scenarios": [str(path)],
+            "trials": 2,
+        },
+        "endpoint": {"base_url": url},
+    }
+    return planned(None, {**tree, **changes}, environ={})
+
+
+@pytest.fixture(scope="module", params=["good", "bad"])
+def recorded(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path, Kind]:
+    folder = tmp_path_factory.mktemp("own")
+    path, kind = written(folder), request.param
+    with nobody_listens() as nowhere:
+        answers = played(plan_for(path, nowhere), path, kind)
+    with serving(*answers) as server:
+        evaluated(plan_for(path, server.url), folder / "results")
+    return folder / "results", path, kind
+
+
+def test_the_runs_are_judged_by_the_files_checks(recorded: tuple[Path, Path, Kind]) -> None:
+    folder, _, kind = recorded
+    wanted = {"good": ("pass", ""), "bad": ("fail", "task.outcome:effects")}[kind]
+    found = [(one.verdict.result, one.verdict.category) for one in Results.open(folder).records()]
+    assert found == [wanted] * 2
+
+
+def test_the_results_hold_the_scenario_and_are_judged_without_the_file(
+    recorded: tuple[Path, Path, Kind], tmp_path: Path
+) -> None:
+    results = Results.open(copytree(recorded[0], tmp_path / "elsewhere"))
+    recorded[1].rename(recorded[1].with_suffix(".gone"))
+    try:
+        plan = plan_of_header(results.header)
+        assert [again.drift for again in (*replays(results, plan), *rescored(results, plan))] == [""] * 4
+    finally:
+        recorded[1].with_suffix(".gone").rename(recorded[1])
+
+
+def test_a_promoted_test_holds_the_scenario(recorded: tuple[Path, Path, Kind], tmp_path: Path) -> None:
+    results = Results.open(recorded[0])
+    record = next(results.records())
+    test, verdict = promote(
+        results, plan_of_header(results.header), find_run(results, record.key), tmp_path, "it"
+    )
+    assert test.exists()
+    assert Promoted.open(tmp_path / "it.json").verdict() == verdict == record.verdict
+
+
+def test_a_changed_file_is_refused(recorded: tuple[Path, Path, Kind], tmp_path: Path) -> None:
+    changed = written(tmp_path, RESERVE.replace("to = 5", "to = 6"))
+    url = plan_of_header(Results.open(recorded[0]).header).endpoint.base_url
+    with pytest.raises(
+        ResultsError, match="reserve_lamps was run from its scenario file, which has changed since"
+    ):
+        evaluate(plan_for(changed, url), recorded[0])
+
+
+def test_trials_draw_values_of_their_own_which_models_share(tmp_path: Path) -> None:
+    plan = plan_for(
+        written(tmp_path),
+        eval={"add_models": ["a/b", "c/d"], "scenarios": [str(tmp_path / "*.toml")], "trials": 2},
+    )
+    (one,) = plan.scenarios
+    said = {sample: str(one.begin(sample.seed).messages) for sample in plan.samples()}
+    assert len(said) == 4
+    assert len(set(said.values())) == 2
+
+
+def test_a_plan_names_files_beside_itself_and_groups(tmp_path: Path) -> None:
+    (tmp_path / "my").mkdir()
+    written(tmp_path / "my")
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        '[eval]\nadd_models = ["scripted:good"]\nscenarios = ["my/*.toml", "basics", "!one_text"]\n'
+    )
+    names = [each.name for each in planned(path, environ={}).scenarios]
+    assert names[-1] == "reserve_lamps"
+    assert "one_switch" in names
+    assert "one_text" not in names
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["my/none.toml"], "there is no such scenario file"),
+        (["my/*.tml"], "no file fits 'my/\\*.tml'"),
+        (["./x.txt"], "a scenario file ends in .toml, .jsonl, .py"),
+        (["reserve.toml", "!reserve_lamps"], "leaves none"),
+        (["reserve.toml", "again.toml"], "there are two scenarios 'reserve_lamps'"),
+        (["built_in.toml"], "'happy_path' is a built-in scenario"),
+        (["broken.toml"], "broken.toml, line 18: tool.reserve.efect: there is no key|did you mean 'effect'"),
+        (["check.toml"], "check.toml, line 23: check.2.says: there is no draw 'pieces'"),
+        (["empty.jsonl"], "empty.jsonl: holds no scenario"),
+        (["bad.jsonl"], "bad.jsonl, line 2: not JSON"),
+        (["wrong.jsonl"], "wrong.jsonl, line 1: name: expected small letters"),
+        (["none.py"], "none.py: defines no scenario"),
+        (["error.py"], "error.py: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path)
+    written(tmp_path, RESERVE, "again.toml")
+    written(tmp_path, RESERVE.replace("reserve_lamps", "happy_path"), "built_in.toml")
+    written(tmp_path, RESERVE.replace("effect = true", "efect = true"), "broken.toml")
+    written(tmp_path, RESERVE.replace("says = 12", 'says = "{pieces}"'), "check.toml")
+    for name, text in {
+        "empty.jsonl": "\n",
+        "bad.jsonl": "\n{",
+        "wrong.jsonl": "{}",
+        "none.py": "x = 1",
+        "error.py": "1 / 0",
+    }.items():
+        written(tmp_path, text, name)
+    with pytest.raises(EvalPlanError, match=told):
+        planned(None, {"eval": {"add_models": ["scripted:good"], "scenarios": words}}, environ={})
+
+
+def test_json_lines_hold_one_scenario_each(tmp_path: Path) -> None:
+    tool = {"name": "t", "answers": [{"then": 1}]}
+    trees = [
+        {"name": name, "user": "x", "tool": [tool], "check": [{"called": "t"}]} for name in ("one", "two")
+    ]
+    path = written(tmp_path, "\n\n".join(map(json.dumps, trees)), "set.jsonl")
+    assert [each.name for each in plan_for(path).scenarios] == ["one", "two"]
+
+
+def test_a_python_file_is_stored_by_its_digest_and_imported_only_if_it_is_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path, PYTHON, "notes.py")
+    plan = plan_for(path, eval={"add_models": ["scripted:good", "scripted:bad"], "scenarios": [str(path)]})
+    evaluate(plan, tmp_path / "results")
+    results = Results.open(tmp_path / "results")
+    assert [record.verdict.result for record in results.records()] == ["pass", "fail"]
+    assert [again.drift for again in replays(results, plan_of_header(results.header))] == ["", ""]
+    assert "one note" not in (tmp_path / "results" / "header.json").read_text()
+    path.write_text(f"{PYTHON}\n# changed", encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"'take_note' is in .*notes.py, which is missing or has changed"):
+        plan_of_header(results.header)
+    path.unlink()
+    with pytest.raises(ResultsError, match="missing or has changed"):
+        plan_of_header(results.header)
+
+
+def test_a_stored_scenario_that_cannot_be_read_is_told(
+    recorded: tuple[Path, Path, Kind], tmp_path: Path
+) -> None:
+    folder = copytree(recorded[0], tmp_path / "results")
+    header = json.loads((folder / "header.json").read_text())
+    header["plan"]["own_scenarios"]["reserve_lamps"]["check"] = []
+    (folder / "header.json").write_text(json.dumps(header))
+    with pytest.raises(
+        ResultsError, match="the scenario 'reserve_lamps' of these results cannot be read: check"
+    ):
+        plan_of_header(Results.open(folder).header)

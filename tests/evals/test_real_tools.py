@@ -1,0 +1,193 @@
+"""Scenarios with real tools: Python functions and an MCP server run once, and replays need neither."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import rmtree
+
+import jsonschema
+import pytest
+
+from tests.evals.own_scenario_files import played, written
+from tests.evals.provided import evaluated
+from tests.servers.chat_server import nobody_listens, serving
+from toolreel._internal.errors import AdapterError
+from toolreel.evals._authoring.proof import proof_of
+from toolreel.evals._replay.regression_test import Promoted, promote
+from toolreel.evals._replay.replay import replays, rerun, rescored
+from toolreel.evals._replay.whatif import what_ifs
+from toolreel.evals._runner.plan_loader import plan_of_header, planned
+from toolreel.evals._scenario_files.files import read_scenarios
+from toolreel.evals._store.results import Results, schema_of
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import Tree
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._runner.run_retries import Retries
+
+TOOLS = '''\
+def stock(part: str) -> int:
+    """How many of a part there are."""
+    return 3
+
+
+def order(part: str, pieces: int) -> str:
+    """Order some."""
+    return "ordered" if pieces < 6 else 1 / 0
+'''
+SERVER = '''\
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("notes")
+NOTES = []
+
+
+@server.tool()
+def note(text: str) -> int:
+    """Note a text; says how many there are."""
+    NOTES.append(text)
+    return len(NOTES)
+
+
+server.run("stdio")
+'''
+SCENARIO = """\
+name = "order_pins"
+user = "Order as many pins as there are, and note it."
+
+[real]
+python = ["pin_tools.py:stock", "pin_tools.py:order"]
+mcp = "mcp.json"
+effects = ["order", "mcp_notes_note"]
+
+[[check]]
+effects = [
+  { tool = "order", with = { part = "pin", pieces = 3 } },
+  { tool = "mcp_notes_note", with = { text = "3 pins" } },
+]
+
+[[check]]
+called = "stock"
+
+[script]
+good = [
+  { call = "stock", with = { part = "pin" } },
+  { call = "order", with = { part = "pin", pieces = 3 } },
+  { call = "mcp_notes_note", with = { text = "3 pins" } },
+  "Ordered.",
+]
+bad = [{ call = "order", with = { part = "pin", pieces = 9 } }, "Ordered."]
+"""
+WITHOUT_SERVER = "".join(
+    line
+    for line in SCENARIO.splitlines(keepends=True)
+    if not line.startswith(("mcp", '  { tool = "mcp', '  { call = "mcp'))
+).replace(', "mcp_notes_note"', "")
+
+
+def plan_for(path: Path, url: str) -> EvalPlan:
+    tree: Tree = {
+        "eval": {
+            "add_models": ["vendor/model"],
+            "strategies": ["raw"],
+            "scenarios": [str(path)],
+            "trials": 2,
+        },
+        "endpoint": {"base_url": url},
+    }
+    return planned(None, tree, environ={})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    home = tmp_path / "home"
+    home.mkdir()
+    written(home, TOOLS, "pin_tools.py")
+    written(home, SERVER, "notes_server.py")
+    servers = {"notes": {"command": sys.executable, "args": [str(home / "notes_server.py")]}}
+    written(home, json.dumps({"mcpServers": servers}), "mcp.json")
+    written(home, SCENARIO, "noted.toml")
+    written(home, WITHOUT_SERVER, "order.toml")
+    yield home
+    sys.modules.pop("pin_tools", None)
+
+
+def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path: Path) -> None:
+    path = folder / "noted.toml"
+    with nobody_listens() as nowhere:
+        answers = played(plan_for(path, nowhere), path, "good")
+    with serving(*answers) as server:
+        evaluated(plan_for(path, server.url), tmp_path / "results")
+    results = Results.open(tmp_path / "results")
+    rmtree(folder)
+    plan = plan_of_header(results.header)
+    records = [*results.records()]
+    assert [record.verdict.result for record in records] == ["pass", "pass"]
+    (attempt,) = records[1].attempts
+    # Each run has a server of its own: the note of the second trial is the first of its server.
+    assert [result.name for result in attempt.results] == ["stock", "order", "mcp_notes_note"]
+    assert attempt.results == records[0].attempts[0].results
+    assert [again.drift for again in (*replays(results, plan), *rescored(results, plan))] == [""] * 4
+    assert len(rerun(records[0], plan, results.path).evidence.calls) == 3
+    assert [one.now.result for one in what_ifs(results, plan, "raw", ["baseline"]) if one.now] == ["pass"] * 2
+    promote(results, plan, records[0], tmp_path / "tests", "it")
+    promoted = Promoted.open(tmp_path / "tests" / "it.json")
+    assert promoted.verdict().result == "pass"
+    assert promoted.verdict({"config": {"max_turns": 9}}).result == "pass"
+
+
+def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path) -> None:
+    path = folder / "order.toml"
+    with nobody_listens() as nowhere:
+        answers = played(plan_for(path, nowhere), path, "good")
+    with serving(*answers) as server:
+        evaluated(plan_for(path, server.url), tmp_path / "results")
+    journal = tmp_path / "results" / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('{\\"part\\":\\"pin\\",', '{\\"part\\":\\"nail\\",'))
+    results = Results.open(tmp_path / "results")
+    plan = plan_of_header(results.header)
+    record = next(results.records())
+    with pytest.raises(ReplayMismatch, match="the record has no result of it"):
+        rerun(record, plan, results.path)
+    found = [*what_ifs(results, plan, "raw", ["baseline"])]
+    assert [one.fate for one in found] == ["undecided"] * 2
+    own = plan.scenarios[0].tree
+    promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), strict=False, own=own)
+    with pytest.raises(ReplayMismatch, match="parts from its recording at turn 2"):
+        promoted.verdict({"config": {"max_turns": 9}})
+
+
+def test_a_record_with_results_fits_its_schema(folder: Path, tmp_path: Path) -> None:
+    path = folder / "order.toml"
+    tree: Tree = {"eval": {"add_models": ["scripted:good"], "scenarios": [str(path)], "strategies": ["raw"]}}
+    evaluated(planned(None, tree, environ={}), tmp_path / "results")
+    for line in (tmp_path / "results" / "journal.jsonl").read_text().splitlines():
+        jsonschema.validate(json.loads(line), schema_of("record"))
+
+
+def test_the_proof_runs_the_tools(folder: Path) -> None:
+    (one,) = read_scenarios(folder / "order.toml")
+    proof = proof_of(one)
+    assert proof.holds
+    assert [len(each.verdicts) for each in proof.scripts] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("pin_tools.py:order", "pin_tools.py:ordr", "has no 'ordr'; did you mean 'order'"),
+        ('effects = ["order",', 'effects = ["ordr",', "there is no real tool 'ordr'; did you mean 'order'"),
+        ("mcp = ", "mpc = ", "did you mean 'mcp'"),
+        (
+            'python = ["pin_tools.py:stock", "pin_tools.py:order"]\nmcp = "mcp.json"',
+            "",
+            'write python = "tools.py',
+        ),
+    ],
+)
+def test_real_tools_that_are_none_are_told(folder: Path, old: str, new: str, told: str) -> None:
+    path = written(folder, SCENARIO.replace(old, new), "other.toml")
+    with pytest.raises(AdapterError, match=told):
+        read_scenarios(path)
