@@ -15,7 +15,6 @@ from toolreel_core.evals._scenarios.checks import called_before, exercise, order
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Case, Scenario, fixed
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
-from toolreel_core.evals._scenarios.version_1.desk_scenarios import reads, takes, text
 from toolreel_core.evals._worlds.desk import Answer, Desk
 
 __all__ = ["RESERVING", "plan_of_several_turns"]

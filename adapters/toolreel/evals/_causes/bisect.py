@@ -112,7 +112,8 @@ class _RecordedRun:
         if self.recording is None:
             return None, "the run was not recorded"
         job = replace(self.job, configuration=configuration)
-        came = run_with_recorded_answers(job, self.recording, self.plan.endpoint.chat_url)
+        url = self.plan.endpoint_at(job.sample.cell.endpoint).chat_url
+        came = run_with_recorded_answers(job, self.recording, url, self.record.attempts)
         if came.record is None:
             return None, f"the recording has no answer at turn {came.turn}"
         return came.record.verdict, ""

@@ -140,7 +140,7 @@ def _record(job: Job, attempts: Sequence[_Try]) -> Record:
         language_shape="" if language == OFF else shape(last.evidence.final, language),
         turns=tally.turns,
         calls=len(last.evidence.calls),
-        attempts=tuple(Attempt(each.ms, each.verdict, each.asked, each.results) for each in attempts),
+        attempts=tuple(Attempt(each.ms, each.verdict, each.asked, results=each.results) for each in attempts),
         error_status=last.error.status,
         error_body=last.error.body,
         error_hint=last.error.hint,

@@ -105,10 +105,8 @@ def spread_like(folder: Path) -> Spread:
         spreads = [_spread(found) for found in compared if len({cell.scenario for cell in found}) > 1]
         if spreads:
             return Spread(
-                *(
-                    sqrt(fmean(getattr(each, name) ** 2 for each in spreads))
-                    for name in ("by_scenario", "by_model")
-                ),
+                sqrt(fmean(each.by_scenario**2 for each in spreads)),
+                sqrt(fmean(each.by_model**2 for each in spreads)),
                 fmean(each.within for each in spreads),
             )
     raise ConfigError(

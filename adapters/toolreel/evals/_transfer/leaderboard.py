@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel._internal.errors import ResultsError
+from toolreel.evals._runner.adaptive import rule_of
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._summary.summary_statistics import Total, total_of
 from toolreel.evals._transfer.verification import Verification
@@ -89,7 +90,7 @@ def _rows(one: Verification, common: Mapping[str, int]) -> Iterator[Row]:
         about = cells[0].cell
         usual = (("profile", "default"), ("fallback", "best_effort"), ("language", "off"))
         variant = ", ".join(value for axis, default in usual if (value := getattr(about, axis)) != default)
-        total = total_of(about.model, cells, one.plan.trials)
+        total = total_of(about.model, cells, one.plan.trials, rule_of(one.plan))
         yield Row(about.model, about.strategy, variant, one.bundle, one.digest, total, one.plan.trials)
 
 

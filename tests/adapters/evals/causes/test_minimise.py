@@ -26,7 +26,13 @@ from toolreel.evals._runner.connection import connect
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.testing import saying
-from toolreel_core.evals._scenarios.catalogue import reply_of
+from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._scenarios.catalogue import reply_of, scenario, scripts_of
+
+POSED = scenario("happy_path")
+FIRST = Sample(Cell("m", "default", "raw", "best_effort", "off", POSED.name), 1, POSED.version, "")
+SCRIPTS = scripts_of(POSED, FIRST.seed)
+"""Of the first trial, which all runs here are."""
 
 CONFUSING = "- Make one tool call in a message, then wait for its result."
 TOOL = "state_get"
@@ -40,7 +46,7 @@ def confused(asked: Mapping[str, Any]) -> object:
     tools = {tool["function"]["name"] for tool in asked.get("tools", ())}
     if CONFUSING in told and TOOL in tools:
         return saying("I would rather talk.")
-    return reply_of("good", "happy_path", asked["messages"])
+    return reply_of("good", SCRIPTS, asked["messages"])
 
 
 @contextmanager
@@ -220,7 +226,7 @@ def test_of_a_random_model_only_what_fails_often_enough_counts(tmp_path: Path) -
 
 def test_runs_that_cannot_be_minimised_say_why(failed: Path, tmp_path: Path) -> None:
     fine, script = tmp_path / "fine", tmp_path / "script"
-    with model(lambda asked: reply_of("good", "happy_path", asked["messages"])) as url:
+    with model(lambda asked: reply_of("good", SCRIPTS, asked["messages"])) as url:
         evaluated(planned(url), fine)
         said = invoke(fine, key_of(fine), "--budget", 9, "--to", tmp_path)
         assert (said.exit_code, "is pass, not a failure" in said.stderr) == (2, True)

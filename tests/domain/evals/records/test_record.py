@@ -54,7 +54,7 @@ PASSED = Record(
             1200,
             Verdict("pass"),
             (SentRequest(1, 400, 200, finish="tool_calls", prompt_tokens=9),),
-            (ToolResult("stock", canonical({"part": "pin"}), "3"),),
+            results=(ToolResult("stock", canonical({"part": "pin"}), "3"),),
         ),
     ),
 )

@@ -168,7 +168,8 @@ def test_endpoints_are_rows_of_their_own() -> None:
 
 def test_passes_that_took_a_second_attempt_after_silence_are_counted() -> None:
     silent, lost = Verdict("fail", "wire.empty_response", ("",)), Verdict("void", "transport.timeout", ("",))
-    runs = [record(result, CELL, trial) for trial, result in enumerate(("pass", "pass", "fail", "pass"), 1)]
+    results: tuple[Result, ...] = ("pass", "pass", "fail", "pass")
+    runs = [record(result, CELL, trial) for trial, result in enumerate(results, 1)]
     firsts = (silent, lost, silent)
     tried = [
         replace(run, attempts=(replace(run.attempts[0], verdict=first), *run.attempts))
