@@ -109,11 +109,11 @@ def test_inspect_reads_it(logs: list[Path]) -> None:
         seen, log = json.loads(done.stdout), read(path)
         assert (seen["version"], seen["model"]) == (2, log["eval"]["model"])
         assert len(seen["samples"]) == 3
-        for (name, epoch, score, roles, calls, error), sample in zip(
+        for (name, epoch, score, roles, calls, problem), sample in zip(
             seen["samples"], log["samples"], strict=True
         ):
             assert (name, epoch) == (sample["id"], sample["epoch"])
             assert score == sample["scores"]["toolreel"]["value"]
             assert roles == [each["role"] for each in sample["messages"]]
             assert calls == sum(len(each.get("tool_calls", ())) for each in sample["messages"])
-            assert error is None
+            assert problem is None

@@ -49,14 +49,14 @@ _STOPS: Final[Mapping[str, str]] = {
 _Sample: TypeAlias = dict[str, Json]
 
 
-def write_inspect_logs(folder: Path, out: Path) -> tuple[Path, ...]:
+def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     """Write the logs of an evaluation, and return their paths.
 
     :param out: a folder; or, for an evaluation of one model and strategy, a file whose name ends with
         ``.json``
     :raises ResultsError: if there is no evaluation, one file is not enough, or it cannot be written
     """
-    results = Results.open(folder)
+    results, out = Results.open(folder), Path(out)
     plan = plan_of_header(results.header)
     records: dict[tuple[str, ...], list[Record]] = {}
     for record in results.records():
