@@ -18,6 +18,9 @@ _COMMANDS: Final = (
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
     LazyCommand(
+        "export", "evals.transfer.export:export_command", "Write an evaluation in another program's format."
+    ),
+    LazyCommand(
         "leaderboard", "evals.transfer.bundle:leaderboard_command", "Make a page of several bundles."
     ),
     LazyCommand("merge", "evals.transfer.merge:merge_command", "Join the shards of an evaluation."),
