@@ -19,16 +19,17 @@ from toolreel.evals._store.packs import has_packs
 from toolreel.evals._store.results import Results, all_records, read_header, schema_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._transfer.merge import merge_results
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 SUMMARIES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 
 
-def shards(plan: EvalPlan, folder: Path, count: int, **more: bool) -> list[Path]:
+def shards(plan: EvalPlan, folder: Path, count: int, *, packed: bool | None = None) -> list[Path]:
     """The directories of all shards of a plan."""
     folders = [folder / f"machine-{number}" for number in range(1, count + 1)]
     for number, each in enumerate(folders, 1):
-        outcome = evaluated(sharded(plan, f"{number}/{count}"), each, **more)
+        outcome = evaluated(sharded(plan, f"{number}/{count}"), each, packed=packed)
         assert outcome.complete, "a shard is complete once it has its part"
     return folders
 
@@ -96,7 +97,7 @@ def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path
 
 def test_any_order_gives_the_same_bytes_and_a_second_time_writes_nothing(tmp_path: Path) -> None:
     folders = shards(plan_of(), tmp_path, 3)
-    texts = set()
+    texts = set[tuple[bytes, ...]]()
     for place, order in enumerate(permutations(folders)):
         out = tmp_path / f"merged-{place}"
         assert not merge_results(order, out).unchanged
@@ -168,10 +169,10 @@ def test_another_run_of_the_same_key_is_refused_with_both_sides(tmp_path: Path) 
     ],
 )
 def test_other_plans_are_refused_by_name(
-    tmp_path: Path, changes: dict[str, dict[str, int]], named: str
+    tmp_path: Path, changes: dict[str, dict[str, Json]], named: str
 ) -> None:
     evaluated(plan_of(), tmp_path / "one")
-    evaluated(plan_of(**changes), tmp_path / "other")
+    evaluated(plan_of("", **changes), tmp_path / "other")
     with pytest.raises(ResultsError, match="not of the same plan") as caught:
         merge_results([tmp_path / "one", tmp_path / "other"], tmp_path / "merged")
     assert named in str(caught.value)
@@ -211,6 +212,6 @@ def test_a_void_run_gives_way_to_one_that_ended(tmp_path: Path) -> None:
 
 
 def test_an_adaptive_plan_has_no_shards() -> None:
-    adaptive = {"until": "narrow", "width": 0.2, "looks": [1, 2]}
+    adaptive: dict[str, Json] = {"until": "narrow", "width": 0.2, "looks": [1, 2]}
     with pytest.raises(EvalPlanError, match=r"leave \[adaptive\] out"):
         sharded(plan_of(adaptive=adaptive), "1/2")

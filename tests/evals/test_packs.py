@@ -64,7 +64,7 @@ def test_every_reader_reads_packs(run: Path, tmp_path: Path) -> None:
     assert transcript_of(record, plan, folder).turns
     _, verdict = promote(results, plan, record, tmp_path / "tests")
     assert verdict == record.verdict
-    assert (tmp_path / "tests").glob("*.yaml")
+    assert [*(tmp_path / "tests").glob("*.yaml")]
     assert {one.fate for one in what_ifs(results, plan, "production", ["raw"])} - {"undecided"}
     write_rescored(results, rescored(results, plan), tmp_path / "rescored")
     assert packed_names(tmp_path / "rescored") == packed_names(folder)
@@ -120,7 +120,7 @@ def test_a_full_pack_is_followed_by_another(tmp_path: Path, monkeypatch: pytest.
         writer = PackWriter(tmp_path)
         for number in part:
             writer.append(f"cassettes/{number}.yaml", b"%d\n" % number)
-    writer.append_all((f"cassettes/{number}.yaml", b"%d\n" % number) for number in range(8, 13))
+    PackWriter(tmp_path).append_all((f"cassettes/{number}.yaml", b"%d\n" % number) for number in range(8, 13))
     assert [pack.read_bytes().count(b"--- #") for pack in packs_in(tmp_path)] == [3, 3, 3, 3, 1]
     assert [recording_bytes(tmp_path, f"cassettes/{number}.yaml") for number in range(13)] == [
         b"%d\n" % number for number in range(13)

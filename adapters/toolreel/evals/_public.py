@@ -17,6 +17,7 @@ from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
 from toolreel.evals._transfer.bundle import write_bundle
+from toolreel.evals._transfer.inspect_log import write_inspect_logs
 from toolreel.evals._transfer.leaderboard import Leaderboard, leaderboard_of
 from toolreel.evals._transfer.leaderboard_page import leaderboard_page
 from toolreel.evals._transfer.merge import Merged, merge_results
@@ -67,5 +68,6 @@ __all__ = [
     "summary_of",
     "verify_bundle",
     "write_bundle",
+    "write_inspect_logs",
     "write_summaries",
 ]

@@ -30,6 +30,9 @@ _COMMANDS: Final = (
     ),
     LazyCommand("drift", "evals.drift:drift_command", "Repeat an evaluation: is the endpoint what it was?"),
     LazyCommand(
+        "export", "evals.transfer.export:export_command", "Write an evaluation in another program's format."
+    ),
+    LazyCommand(
         "leaderboard", "evals.transfer.bundle:leaderboard_command", "Make a page of several bundles."
     ),
     LazyCommand("merge", "evals.transfer.merge:merge_command", "Join the shards of an evaluation."),

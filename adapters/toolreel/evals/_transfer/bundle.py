@@ -56,7 +56,9 @@ class BundleOutcome:
     """Of the file, in bytes."""
 
 
-def write_bundle(folder: Path, out: Path, environ: Mapping[str, str] | None = None) -> BundleOutcome:
+def write_bundle(
+    folder: Path | str, out: Path | str, environ: Mapping[str, str] | None = None
+) -> BundleOutcome:
     """Write an evaluation as one file; nothing is written if it holds a secret.
 
     :param environ: the environment whose secret values must not be in it; by default that of this process
@@ -65,7 +67,7 @@ def write_bundle(folder: Path, out: Path, environ: Mapping[str, str] | None = No
     :raises CassetteError: if a recording is missing
     """
     known = known_secrets(os.environ if environ is None else environ)
-    results = Results.open(folder)
+    results, out = Results.open(folder), Path(out)
     plan = plan_of_header(results.header)
     with TemporaryDirectory(prefix="toolreel-bundle-") as name:
         draft = Path(name)

@@ -81,7 +81,7 @@ class _Kept:
     void_replaced: int
 
 
-def merge_results(sources: Sequence[Path], out: Path) -> Merged:
+def merge_results(sources: Sequence[Path | str], out: Path | str) -> Merged:
     """Join directories of the same plan into a new one, with their recordings.
 
     It appears as a whole or not at all. Where ``out`` has the same already, nothing is written.
@@ -90,10 +90,11 @@ def merge_results(sources: Sequence[Path], out: Path) -> Merged:
         else
     :raises CassetteError: if a recording is missing
     """
-    headers = [read_header(source / "header.json") for source in sources]
-    header = _header(sources, headers)
+    folders, out = [*map(Path, sources)], Path(out)
+    headers = [read_header(folder / "header.json") for folder in folders]
+    header = _header(folders, headers)
     plan = plan_of_header(header)
-    kept = _ordered(plan, _kept(sources))
+    kept = _ordered(plan, _kept(folders))
     draft = out.with_name(f".{out.name}.{secrets.token_hex(6)}.tmp")
     merged = Merged(
         len(kept),
@@ -103,7 +104,7 @@ def merge_results(sources: Sequence[Path], out: Path) -> Merged:
         _several(headers),
     )
     try:
-        _write(draft, header, plan, kept, packed=any(map(has_packs, sources)))
+        _write(draft, header, plan, kept, packed=any(map(has_packs, folders)))
         return replace(merged, unchanged=_put(draft, out))
     finally:
         shutil.rmtree(draft, ignore_errors=True)

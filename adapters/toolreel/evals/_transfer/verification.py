@@ -46,11 +46,12 @@ class Verification:
         return not self.judged_otherwise and not self.not_replayed
 
 
-def verify_bundle(bundle: Path) -> Verification:
+def verify_bundle(bundle: Path | str) -> Verification:
     """Replay and judge a bundle again.
 
     :raises ResultsError: if it is no bundle, was changed, or was made with scenarios that are not here
     """
+    bundle = Path(bundle)
     with _opened(bundle) as (digest, results):
         plan = plan_of_header(results.header)
         agreeing, otherwise, missing = 0, list[Replayed](), list[Replayed]()
