@@ -12,6 +12,7 @@ from typing import Final, assert_never
 from toolreel_core._conversation.history_policies import SUMMARIZE
 from toolreel_core._conversation.message import shown_content
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
+from toolreel_core._loop.checks.restatement import messages_to_send, with_task
 from toolreel_core._loop.context_window import fit_history, overflow
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.summary.request import draft_of, summary_request, wanted_summary
@@ -105,12 +106,13 @@ def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
         return state, ()
     samples = tuple([shown_content(message)[:_SAMPLE] for message in state.unsent])
     added = UserMessagesAdded(state.tally.turns + 1, samples)
-    return state.said(*state.unsent).but(unsent=()), (added,)
+    memory = with_task(state, state.unsent)
+    return state.said(*state.unsent).but(unsent=(), memory=memory), (added,)
 
 
 def request_of(state: State, *, tools: bool) -> Request:
     """The request of a state, computed from the state alone; a resumed run builds the same one."""
-    return Request(state.plan.model, state.messages, turn_options(state, tools=tools))
+    return Request(state.plan.model, messages_to_send(state), turn_options(state, tools=tools))
 
 
 def request_effect(state: State, phase: AwaitingReply) -> SendRequest:
@@ -171,7 +173,8 @@ def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -
 def _send(
     state: State, phase: AwaitingReply, tally: Tally, options: RequestOptions, notes: tuple[Note, ...]
 ) -> Step:
-    request, turn = Request(state.plan.model, state.messages, options), tally.turns
+    messages = messages_to_send(state)
+    request, turn = Request(state.plan.model, messages, options), tally.turns
     texts, quirks = request.messages.texts, request.messages.quirks
     sent = RequestSent(turn, texts.count, texts.size, request.digest, phase.attempt)
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)] if quirks else ()

@@ -13,6 +13,7 @@ from toolreel_core._protocol.notes import (
     CallAbandoned,
     CallEnded,
     CallRejected,
+    CallSkipped,
     ContentStripped,
     Note,
     ReplyRead,
@@ -75,8 +76,8 @@ class Evidence:
 
 
 _UNFINISHED: Final = Cancelled("the run has not ended")
-_RESULTS: Final = (CallEnded, CallRejected, CallAbandoned)
-_Result: TypeAlias = CallEnded | CallRejected | CallAbandoned
+_RESULTS: Final = (CallEnded, CallRejected, CallSkipped, CallAbandoned)
+_Result: TypeAlias = CallEnded | CallRejected | CallSkipped | CallAbandoned
 
 
 def evidence_of(
@@ -156,6 +157,8 @@ def _result_of(note: _Result) -> tuple[bool, tuple[str, ...]]:
             return note.ok, note.codes
         case CallRejected():
             return False, (note.code,)
+        case CallSkipped():
+            return True, ()
         case CallAbandoned():
             return False, ("TOOL_CANCELLED",)
         case _:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -34,9 +34,14 @@ def body(content: str = "", *names: str, finish: str = "stop") -> JsonText:
     return canonical({"choices": [{"message": message, "finish_reason": finish}]})
 
 
-def played(*answers: str | Event, outputs: Mapping[str, str] | None = None, **config: Json) -> Evidence:
+def played(
+    *answers: str | Event,
+    outputs: Mapping[str, str] | None = None,
+    tools: Sequence[ToolDefinition] = TOOLS,
+    **config: Json,
+) -> Evidence:
     """What is seen of a run in which the model answers with these bodies; tools answer by themselves."""
-    plan = Plan.of(model="m", messages="hi", tools=TOOLS, config=LoopConfig.of(config))
+    plan = Plan.of(model="m", messages="hi", tools=tools, config=LoopConfig.of(config))
     at, left = start(plan), list(answers)
     notes = [*at.notes]
     while at.effects and (left or isinstance(at.effects[0], RunTool)):
@@ -65,6 +70,15 @@ def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
     assert seen.calls == (looked, lost)
     assert (seen.outcome, seen.final, seen.tools_sent) == (Completed("Found."), "Found.", True)
     assert (seen.world, seen.begun) == (DESK, {"orders": []})
+
+
+def test_a_call_that_was_done_before_counts_as_one_that_succeeded() -> None:
+    tools = [ToolDefinition.of("list"), ToolDefinition.of("look.up")]
+    config: dict[str, Json] = {"repeated_effects": "refuse"}
+    outputs = {"list": "{}"}
+    seen = played(body("", "list"), body("", "list"), body("Done."), outputs=outputs, tools=tools, **config)
+    assert [(call.ok, call.codes) for call in seen.calls] == [(True, ()), (True, ())]
+    assert '"already_done":true' in seen.calls[1].result
 
 
 def test_errors_in_a_result_are_told_by_their_codes() -> None:
