@@ -149,7 +149,7 @@ def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Pat
     )
     head, *rows, _ = lines(listed)
     assert head.split() == ["model", "for", "tools", "tool", "runs", "p95"]
-    assert len(rows) == 18
+    assert len(rows) == 19
     assert max(map(len, rows)) <= 80
     assert "z-ai/glm-4.7-flash:nitro                no               12/20 (60%)   13.0 s" in rows
     note, *said = reversed(lines(one))

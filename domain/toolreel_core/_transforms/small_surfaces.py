@@ -24,7 +24,7 @@ _SENTENCE: Final = re.compile(r".+?[.!?](?=\s|\Z)", re.DOTALL)
 @register_transform(
     "tool",
     "tool_example_call",
-    about="Adds to each description an example of a call, made from the schema, for models that miss the form.",
+    about="Adds an example of a call to each description, from the schema, for models that miss the form.",
     evidence=(_MEASURED,),
 )
 def tool_example_call(tool: Tree) -> Tree:

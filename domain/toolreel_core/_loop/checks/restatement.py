@@ -44,8 +44,9 @@ def restatement(state: State) -> str:
 
 def next_step(state: State) -> str:
     """What the model is to do now."""
-    enough = f"If the results above are all that the task needs, {_answer(state)}"
-    return f"{enough} If a part of the task is still to be done, make the call for it now."
+    # Measured on a model of 1.5B: without the question, it repeats a call that reads, or stops after one.
+    missing = "Is a part of the task still to be done? If so, make the call for that part now."
+    return f"{missing} If no part is left, {_answer(state)}"
 
 
 def _answer(state: State) -> str:

@@ -71,13 +71,12 @@ ADDED_EGGS = tells("call_b", "add_item", {"value": 1})
 SKIPPED = ToolMessage("call_a", already_done("add_item").text())
 ADDS_MILK: tuple[Turn, ...] = (replies_calling(MILK), RUNS_MILK, returns(1))
 
-ENOUGH = "If the results above are all that the task needs, "
-MISSING = " If a part of the task is still to be done, make the call for it now."
+LEFT = "Is a part of the task still to be done? If so, make the call for that part now. If no part is left, "
 TASK = "The task is: Put milk on the list."
 NOTHING_DONE = f"{TASK}\nNo call has succeeded so far."
 DONE = f"{TASK}\nThese calls have succeeded, so do not make them again:"
 DONE_MILK = DONE + '\n- add_item {"list":"food","item":"milk"}'
-IN_WORDS = f"\n{ENOUGH}answer the user.{MISSING}"
+IN_WORDS = f"\n{LEFT}answer the user."
 CHECKED = (
     "Check this before it is final.\n{}\nIf all of it is done, give your answer to the user again, in full."
 )
@@ -339,7 +338,7 @@ def test_a_typed_answer_is_checked_as_a_call_and_as_text() -> None:
         model="m", messages="Put milk on the list.", tools=[ADD, LOOK, POLL], output={"type": "object"}
     )
     answer = ("call_z", "final_answer", "{}")
-    by_call = f"\n{ENOUGH}call final_answer with your answer.{MISSING}"
+    by_call = f"\n{LEFT}call final_answer with your answer."
     fault = output_too_early("final_answer", CHECKED.format(NOTHING_DONE + by_call))
     taken = Completed("{}", JsonText("{}"))
     book(typed, final_check=1).play(
@@ -349,7 +348,7 @@ def test_a_typed_answer_is_checked_as_a_call_and_as_text() -> None:
         replies_calling(answer),
         finishes(taken),
     )
-    in_json_text = f"\n{ENOUGH}answer with the JSON object that was asked for, and nothing else.{MISSING}"
+    in_json_text = f"\n{LEFT}answer with the JSON object that was asked for, and nothing else."
     book(typed, final_check=1, output_mode="text").play(
         asks(),
         replies("{}"),
@@ -514,7 +513,7 @@ def test_a_grammar_goes_out_without_tools_which_the_opening_describes() -> None:
 
 
 def test_the_reminder_names_the_final_answer() -> None:
-    reminder = f"\n{ENOUGH}call final_answer with your answer to the user.{MISSING}"
+    reminder = f"\n{LEFT}call final_answer with your answer to the user."
     book(constrained_calls="response_format", restate_task=True).play_up_to(
         asks(), *ADDS_MILK, asks(calling(MILK), ADDED, reminder=DONE_MILK + reminder)
     )
