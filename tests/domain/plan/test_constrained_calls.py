@@ -54,7 +54,7 @@ def test_a_request_holds_its_reply_to_one_call(form: Constraint) -> None:
         {"name": "ping", "arguments": {}},
         {"name": "final_answer", "arguments": {"answer": "Done."}},
     ):
-        assert violations(schema, canonical(fits)) == ()
+        assert violations(schema, canonical(cast("Json", fits))) == ()
     for unfit in (
         {"name": "pong", "arguments": {}},
         {"name": "lists_add", "arguments": {"name": 3}},
@@ -62,7 +62,7 @@ def test_a_request_holds_its_reply_to_one_call(form: Constraint) -> None:
         {"name": "ping"},
         {"name": "ping", "arguments": {}, "more": 1},
     ):
-        assert violations(schema, canonical(unfit))
+        assert violations(schema, canonical(cast("Json", unfit)))
 
 
 @pytest.mark.parametrize("form", ["response_format", "structured_outputs", "guided_json"])
