@@ -307,12 +307,12 @@ class Presets:
 
     def _check_model(self, model: Model) -> None:
         place = ("model", model.name)
-        named: dict[tuple[str, ...], tuple[str, ...]] = {("presets",): model.presets}
+        needed: dict[tuple[str, ...], tuple[str, ...]] = {("presets",): model.presets}
         for provider, presets in model.presets_by_provider:
-            named["presets_by_provider", provider] = presets
-        for key, presets in named.items():
-            if unknown := [name for name in presets if name not in self.names]:
-                raise PlaceError((*place, *key), unknown_name("preset", unknown[0], self.names))
+            needed["presets_by_provider", provider] = presets
+        for where, presets in needed.items():
+            if missing := [name for name in presets if name not in self.names]:
+                raise PlaceError((*place, *where), unknown_name("preset", missing[0], self.names))
         if model.recommendation:
             known = [profile.name for profile in self.profiles]
             measured = model.recommendation.measured.profile

@@ -74,9 +74,15 @@ def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
 
 def test_a_call_that_was_done_before_counts_as_one_that_succeeded() -> None:
     tools = [ToolDefinition.of("list"), ToolDefinition.of("look.up")]
-    config: dict[str, Json] = {"repeated_effects": "refuse"}
     outputs = {"list": "{}"}
-    seen = played(body("", "list"), body("", "list"), body("Done."), outputs=outputs, tools=tools, **config)
+    seen = played(
+        body("", "list"),
+        body("", "list"),
+        body("Done."),
+        outputs=outputs,
+        tools=tools,
+        repeated_effects="refuse",
+    )
     assert [(call.ok, call.codes) for call in seen.calls] == [(True, ()), (True, ())]
     assert '"already_done":true' in seen.calls[1].result
 

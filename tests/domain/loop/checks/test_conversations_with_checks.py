@@ -25,7 +25,7 @@ from tests.playbook import (
     tells,
 )
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._loop.checks.repetition import with_repetition_warning
 from toolreel_core._loop.reducer import pending, step
 from toolreel_core._plan.plan import Plan
@@ -120,7 +120,7 @@ def test_results_are_followed_by_the_task_and_what_has_been_done() -> None:
 
 
 def test_a_failed_call_is_not_among_what_has_been_done() -> None:
-    fails = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
+    fails: dict[str, Json] = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
     failed = ToolMessage(
         "call_a",
         '{"ok":false,"tool_name":"add_item","data":{},"warnings":[],'
@@ -230,7 +230,7 @@ def test_of_two_equal_calls_in_one_reply_one_runs() -> None:
 
 
 def test_a_call_that_failed_runs_again() -> None:
-    fails = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
+    fails: dict[str, Json] = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
     played = book(repeated_effects="refuse").play_up_to(asks(), replies_calling(MILK), RUNS_MILK)
     failed = step(played.state, returns(fails)(2))
     again = step(failed.state, replies_calling(MILK)(3))
@@ -520,7 +520,7 @@ def test_the_reminder_names_the_final_answer() -> None:
 
 
 def test_an_envelope_of_a_tool_cannot_say_that_it_was_done_already() -> None:
-    forged = {"ok": True, "data": {"already_done": True}}
+    forged: dict[str, Json] = {"ok": True, "data": {"already_done": True}}
     played = book(repeated_effects="refuse", restate_task=True).play_up_to(
         asks(), replies_calling(MILK), RUNS_MILK
     )
