@@ -104,7 +104,9 @@ def test_the_final_text_is_what_the_outcome_has() -> None:
 
 def test_a_reply_that_was_asked_for_again_counts_once() -> None:
     nudging: dict[str, Json] = {"tool_use_mode": "enforced", "nudge_no_tool_calls": 1}
-    seen = played(body("First."), body("", "list"), body("Last."), outputs={"list": "1"}, **nudging)
+    seen = played(
+        body("First."), body("", "list"), body("Last."), outputs={"list": "1"}, tools=TOOLS, **nudging
+    )
     assert [turn.text for turn in seen.turns] == ["First.", "", "Last."]
     assert [len(turn.calls) for turn in seen.turns] == [0, 1, 0]
 
