@@ -26,7 +26,9 @@ _MAX_NAMED: Final = 3
 
 def estimated_tokens(state: State, options: RequestOptions) -> int:
     """Estimated tokens of the next request: messages, tools and options."""
-    return messages_to_send(state).tokens + estimator(state.plan.config.estimator)(options.text)
+    restates = state.plan.config.restate_task
+    sent = messages_to_send(state) if restates else state.messages.complete()
+    return sent.tokens + estimator(state.plan.config.estimator)(options.text)
 
 
 def input_token_limit(state: State) -> int | None:

@@ -7,11 +7,10 @@ skipped its tools in an enforced run (a nudge), or it said nothing at all.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._loop.budgets import exhausted_limit
-from toolreel_core._loop.checks.answer_checks import check_of
 from toolreel_core._loop.checks.restatement import restatement
 from toolreel_core._loop.conversation import end_exchange
 from toolreel_core._loop.finish import outcome_of, settle, with_answer
@@ -29,6 +28,9 @@ from toolreel_core._replies.provider_errors import Problem, ProblemCode
 from toolreel_core._replies.reply import Reply
 from toolreel_core._settings.loop_config import DEFAULT_FINAL_TEXT
 from toolreel_core._tools.faults import output_too_early
+
+if TYPE_CHECKING:
+    from toolreel_core._loop.checks.answer_checks import Check
 
 _Skipped: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 
@@ -68,7 +70,7 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
         if not memory.called and not memory.asked_again:
             return _ask_again(state, notes, tools_sent=tools_sent)
     outcome, spec = outcome_of(state, reply), state.plan.output
-    if may_call and isinstance(outcome, Completed) and (check := check_of(state, reply.content)):
+    if may_call and isinstance(outcome, Completed) and (check := _check_of(state, reply.content)):
         asking = with_answer(state.but(memory=check.memory), reply).said(UserMessage(check.question))
         return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why)))
     if spec is not None and isinstance(outcome, Completed):
@@ -101,12 +103,21 @@ def _final_call_checked(
     state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
 ) -> Step | None:
     """Ask about an answer by a call before it is final; ``None`` if the plan asks nothing more."""
-    check = check_of(state, calls[0].original) if state.plan.tools.names else None
+    check = _check_of(state, calls[0].original) if state.plan.tools.names else None
     if check is None:
         return None
     fault = output_too_early(spec.name, check.question)
     told = told_by_calls(state.but(memory=check.memory), spec, calls, [fault for _ in calls])
     return send_next_request(told, (*notes, ModelNudged(state.tally.turns, check.why)))
+
+
+def _check_of(state: State, answer: str) -> Check | None:
+    config = state.plan.config
+    if not config.final_check and not config.claim_check:
+        return None
+    from toolreel_core._loop.checks.answer_checks import check_of  # noqa: PLC0415 - rarely needed
+
+    return check_of(state, answer)
 
 
 def _is_answer(state: State, reply: Reply) -> bool:

@@ -112,7 +112,8 @@ def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
 
 def request_of(state: State, *, tools: bool) -> Request:
     """The request of a state, computed from the state alone; a resumed run builds the same one."""
-    return Request(state.plan.model, messages_to_send(state), turn_options(state, tools=tools))
+    messages = messages_to_send(state) if state.plan.config.restate_task else state.messages
+    return Request(state.plan.model, messages, turn_options(state, tools=tools))
 
 
 def request_effect(state: State, phase: AwaitingReply) -> SendRequest:
@@ -173,7 +174,7 @@ def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -
 def _send(
     state: State, phase: AwaitingReply, tally: Tally, options: RequestOptions, notes: tuple[Note, ...]
 ) -> Step:
-    messages = messages_to_send(state)
+    messages = messages_to_send(state) if state.plan.config.restate_task else state.messages
     request, turn = Request(state.plan.model, messages, options), tally.turns
     texts, quirks = request.messages.texts, request.messages.quirks
     sent = RequestSent(turn, texts.count, texts.size, request.digest, phase.attempt)

@@ -15,7 +15,6 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, e
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._loop.output.judgement import is_asked_for
 from toolreel_core._plan.constrained_calls import ANSWER
-from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.normalize import normalize_reply
@@ -23,6 +22,7 @@ from toolreel_core._replies.provider_errors import Problem, failed_generation
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms import apply_all
 
 
@@ -47,15 +47,13 @@ def received(body: str, state: State) -> Received:
         turn=state.tally.turns,
         earlier=_quotable(state),
     )
-    reply = _answering(reply, plan)
+    if plan.answer_tool is not None:
+        reply = _answering(reply, plan.answer_tool)
     return Received(replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply, quirks)
 
 
-def _answering(reply: Reply, plan: Plan) -> Reply:
+def _answering(reply: Reply, tool: ToolDefinition) -> Reply:
     """The reply whose call of the answer tool, if it has one, is its text; other calls come first."""
-    tool = plan.answer_tool
-    if tool is None:
-        return reply
     answers = [call for call in reply.calls if call.name == tool.name]
     if not answers:
         return reply

@@ -23,12 +23,12 @@ from toolreel_core._loop.admission import (
     run_tool,
 )
 from toolreel_core._loop.budgets import tool_calls_left, tool_calls_spent
-from toolreel_core._loop.checks.repetition import record_repetition, with_repetition_warning
 from toolreel_core._loop.checks.restatement import is_done, with_done
+from toolreel_core._loop.checks.result_parts import parts_taken
 from toolreel_core._loop.counted_reply import counted_spending
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
-from toolreel_core._loop.result_parts import parts_taken
+from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
 from toolreel_core._protocol.notes import (
@@ -85,7 +85,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
                 if repetition:
                     return finish_mid_turn(state, calls[index + 1 :], repetition, notes)
             case JsonText():
-                if is_done(state, call, admission):
+                if state.plan.config.repeated_effects == "refuse" and is_done(state, call, admission):
                     notes = (*notes, _call_skipped(state, call))
                     state, result_notes, repetition = _record_result(state, call, already_done(call.name))
                     notes = (*notes, *result_notes)
@@ -275,7 +275,7 @@ def _record_result(
     memory, times = record_repetition(
         state.memory, call if call.name == name else replace(call, name=name), named
     )
-    if result.ok:
+    if result.ok and config.remembers_calls:
         memory = with_done(state, memory, call)
     polling = tool is not None and tool.polling
     notes: tuple[Note, ...] = ()

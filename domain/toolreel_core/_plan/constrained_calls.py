@@ -12,7 +12,6 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._jsontext.tree_access import as_tree, tree_at
-from toolreel_core._schema.gbnf import grammar_of
 from toolreel_core._schema.inlining import inlined
 from toolreel_core._tools.tool_definition import ToolDefinition
 
@@ -84,6 +83,8 @@ def constraint(kind: Constraint, entries: Iterable[Json]) -> Tree:
         case "guided_json":
             return {"guided_json": schema}
         case "grammar":
+            from toolreel_core._schema.gbnf import grammar_of  # noqa: PLC0415 - rarely needed
+
             return {"grammar": grammar_of(schema)}
         case _:
             assert_never(kind)

@@ -39,8 +39,8 @@ from tests.samples import printed_under
 from toolreel_core._conversation.content.part import Image
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.checks.repetition import with_repetition_warning
 from toolreel_core._loop.reducer import pending, start, step
+from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import SendRequest

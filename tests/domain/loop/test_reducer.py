@@ -34,8 +34,8 @@ from toolreel_core._conversation.message import AssistantMessage, Message, ToolM
 from toolreel_core._conversation.summary import summary_message
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.checks.repetition import with_repetition_warning
 from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
+from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (

@@ -26,7 +26,7 @@ from tests.playbook import (
 from tests.samples import PLAN
 from toolreel_core._conversation.message import Message, ToolMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.checks.repetition import with_repetition_warning
+from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._loop.tool_calls import rendered
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from toolreel._driver.streaming.constrained_text import ConstrainedText
 from toolreel._driver.streaming.events import (
     PartialOutput,
     ReasoningDelta,
@@ -17,6 +16,9 @@ from toolreel._driver.streaming.partial_answer import PartialAnswer
 from toolreel_core._plan.plan import Plan
 from toolreel_core._replies.streaming.stream import Delta
 
+if TYPE_CHECKING:
+    from toolreel._driver.streaming.constrained_text import ConstrainedText
+
 ShownPiece: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | PartialOutput
 
 
@@ -25,7 +27,7 @@ class ShownReply:
 
     def __init__(self, plan: Plan) -> None:
         self._answer = None if plan.output is None else PartialAnswer(plan.output)
-        self._constrained = ConstrainedText(plan) if plan.constrains_calls else None
+        self._constrained = _constrained(plan) if plan.constrains_calls else None
         self._text: list[str] = []
         self._calls: list[tuple[str, str]] = []
         """Id and name of each call, as far as they are known."""
@@ -105,3 +107,9 @@ class ShownReply:
         if delta.call_id and id_:
             return delta.call_id != id_
         return bool(delta.name and name and delta.name != name)
+
+
+def _constrained(plan: Plan) -> ConstrainedText:
+    from toolreel._driver.streaming.constrained_text import ConstrainedText
+
+    return ConstrainedText(plan)

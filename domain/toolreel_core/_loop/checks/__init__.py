@@ -1,1 +1,1 @@
-"""Checks against the calls that have succeeded: repetitions, answers, claims, and what is restated."""
+"""Checks of results and answers: sizes, claims and repeated effects; and what a model is told again."""

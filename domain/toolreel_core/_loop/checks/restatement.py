@@ -25,9 +25,9 @@ _MOST_CALLS: Final = 12
 
 
 def messages_to_send(state: State) -> Transcript:
-    """The history of the next request: behind results, with the reminder where the plan wants it."""
+    """The history of the next request of a plan that restates the task: behind results, with a reminder."""
     complete = state.messages.complete()
-    if not state.plan.config.restate_task or not complete.projection.after_result:
+    if not complete.projection.after_result:
         return complete
     return complete.reminded(UserMessage(f"{restatement(state)}\n{next_step(state)}"))
 
@@ -79,7 +79,7 @@ def with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
 
 def with_done(state: State, memory: Memory, call: ToolCall) -> Memory:
     """The memory with a call that has succeeded."""
-    if not state.plan.config.remembers_calls or not isinstance(call.arguments, JsonText):
+    if not isinstance(call.arguments, JsonText):
         return memory
     name = state.plan.tools.inner(call.name)
     key = call_digest(name, call.arguments)
@@ -91,9 +91,7 @@ def with_done(state: State, memory: Memory, call: ToolCall) -> Memory:
 
 
 def is_done(state: State, call: ToolCall, arguments: JsonText) -> bool:
-    """Whether a call repeats an effect of the present exchange, and the plan refuses that."""
-    if state.plan.config.repeated_effects != "refuse":
-        return False
+    """Whether a call repeats an effect of the present exchange."""
     tool = state.plan.tools.by_name[call.name]
     if tool.read_only or tool.polling:
         return False

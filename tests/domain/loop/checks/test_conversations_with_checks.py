@@ -26,8 +26,8 @@ from tests.playbook import (
 )
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.checks.repetition import with_repetition_warning
 from toolreel_core._loop.reducer import pending, step
+from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import SendRequest

@@ -62,12 +62,10 @@ def test_a_call_is_remembered_once_under_its_inner_name_and_told_by_the_outward_
     assert once.done == (DoneCall(call_digest("a.b", canonical({"n": 1})), "a.b", 'a_b {"n":1}'),)
 
 
-def test_nothing_is_remembered_where_no_setting_needs_it() -> None:
+def test_nothing_is_remembered_where_no_setting_needs_it_or_nothing_can_be_read() -> None:
     plain = State.idle(replace(PLAN, config=LoopConfig()))
-    memory = Memory()
-    assert with_done(plain, memory, CALL) is memory
     assert with_task(plain, (UserMessage("Three."),)) is plain.memory
-    unread = replace(CALL, arguments=ArgumentError("ARGUMENTS_TRUNCATED"))
+    memory, unread = Memory(), replace(CALL, arguments=ArgumentError("ARGUMENTS_TRUNCATED"))
     assert with_done(STATE, memory, unread) is memory
 
 

@@ -4,7 +4,7 @@ import pytest
 from pyrsistent import pmap
 
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.checks.repetition import record_repetition, with_repetition_warning
+from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
 from toolreel_core._protocol.state import Memory
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
