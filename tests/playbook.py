@@ -242,8 +242,7 @@ class Playbook:
             case Asks(news, _, _, kept, reminder):
                 said = self._said.append(*news)
                 self._said = said if kept is None else said.shortened(kept)
-                sent = self._said.reminded(UserMessage(reminder)) if reminder else self._said
-                request = Request(self.plan.model, sent, self._options(wanted))
+                request = Request(self.plan.model, self._said, self._options(wanted), reminder)
                 return SendRequest(self._next_ref(), request)
             case Summarizes(task, old, words):
                 text = request_text(as_task([Passage("", task)]), old, 10**9, words)

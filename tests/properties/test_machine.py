@@ -81,10 +81,17 @@ def with_traits(tool: ToolDefinition) -> st.SearchStrategy[ToolDefinition]:
     return TRAITS.map(lambda traits: replace(tool, **traits))
 
 
+WINDOW = {"context_window_tokens"}
+"""With the question of a final check, even a small window has turns that are worth a summary."""
+
 CONFIGS = st.builds(
     # A warning that would come after the end is a contradiction.
     lambda common, rare: LoopConfig.of(
-        {**common, **rare, **({"repetition_warn": None} if rare.get("repetition_stop") == 2 else {})}
+        {
+            **common,
+            **{key: value for key, value in rare.items() if key != "final_check" or not rare.keys() & WINDOW},
+            **({"repetition_warn": None} if rare.get("repetition_stop") == 2 else {}),
+        }
     ),
     st.fixed_dictionaries(
         {

@@ -13,8 +13,8 @@ from toolreel_core._conversation.history_policies import reduced
 from toolreel_core._conversation.provider_quirks import written
 from toolreel_core._conversation.transcript import tokens_of
 from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._loop.checks.restatement import messages_to_send
-from toolreel_core._plan.request import RequestOptions
+from toolreel_core._loop.checks.restatement import reminder_of
+from toolreel_core._plan.request import Request, RequestOptions
 from toolreel_core._protocol.notes import HistoryShortened
 from toolreel_core._protocol.outcome import ContextOverflow
 from toolreel_core._protocol.state import State
@@ -26,8 +26,8 @@ _MAX_NAMED: Final = 3
 
 def estimated_tokens(state: State, options: RequestOptions) -> int:
     """Estimated tokens of the next request: messages, tools and options."""
-    restates = state.plan.config.restate_task
-    sent = messages_to_send(state) if restates else state.messages.complete()
+    reminder = reminder_of(state) if state.plan.config.restate_task else ""
+    sent = Request(state.plan.model, state.messages, options, reminder).sent
     return sent.tokens + estimator(state.plan.config.estimator)(options.text)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
+from toolreel_core._conversation.message import UserMessage
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, quote
 from toolreel_core._jsontext.digest import digest, known_chain, known_digest, link
@@ -47,9 +48,16 @@ class Request:
     messages: Transcript
     """Complete: a call in it that has no result gets one that says so."""
     options: RequestOptions
+    reminder: str = ""
+    """A message of the user behind the others, which no history stores; see ``LoopConfig.restate_task``."""
+    sent: Transcript = field(init=False, repr=False, compare=False)
+    """The messages with the reminder."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "messages", self.messages.complete())
+        complete = self.messages.complete()
+        object.__setattr__(self, "messages", complete)
+        sent = complete.reminded(UserMessage(self.reminder)) if self.reminder else complete
+        object.__setattr__(self, "sent", sent)
 
     @property
     def body(self) -> str:
@@ -71,7 +79,7 @@ class Request:
         rest = self.options.text[1:]
         comma = "" if rest == "}" else ","
         head, foot = f'{{"model":{quote(self.model)},"messages":[', f"]{comma}{rest}"
-        return head.encode(), *self.messages.texts.pieces(), foot.encode()
+        return head.encode(), *self.sent.texts.pieces(), foot.encode()
 
     @property
     def streamed(self) -> bool:
@@ -81,7 +89,7 @@ class Request:
     @property
     def digest(self) -> str:
         """A SHA-256 chain over the digests of the parts; its cost does not grow with the history."""
-        before_options = link(known_chain("", self.model), digest(self.messages.chain))
+        before_options = link(known_chain("", self.model), digest(self.sent.chain))
         return link(before_options, known_digest(self.options.digest))
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._conversation.message import UserMessage
-from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._jsontext.digest import digest, known_chain, link
 from toolreel_core._plan.output.wording import request_for
@@ -24,12 +23,11 @@ _MOST_CALLS: Final = 12
 """How many calls the model is reminded of: the latest."""
 
 
-def messages_to_send(state: State) -> Transcript:
-    """The history of the next request of a plan that restates the task: behind results, with a reminder."""
-    complete = state.messages.complete()
-    if not complete.projection.after_result:
-        return complete
-    return complete.reminded(UserMessage(f"{restatement(state)}\n{next_step(state)}"))
+def reminder_of(state: State) -> str:
+    """What the next request reminds the model of, behind results; empty if they are not the latest."""
+    if not state.messages.complete().projection.after_result:
+        return ""
+    return f"{restatement(state)}\n{next_step(state)}"
 
 
 def restatement(state: State) -> str:

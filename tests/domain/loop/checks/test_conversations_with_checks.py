@@ -29,7 +29,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._loop.reducer import pending, step
 from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
+from toolreel_core._protocol.codec import dump, load_effect, load_state
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import UserSpoke
 from toolreel_core._protocol.notes import (
@@ -177,6 +177,12 @@ def test_a_stored_run_reminds_of_the_same() -> None:
         asks(), *ADDS_MILK, asks(calling(MILK), ADDED, reminder=DONE_MILK + IN_WORDS)
     )
     assert pending(load_state(dump(played.state))) == pending(played.state)
+    (effect,) = pending(played.state)
+    assert isinstance(effect, SendRequest)
+    read = load_effect(dump(effect))
+    assert isinstance(read, SendRequest)
+    assert read.request.body == effect.request.body
+    assert json.loads(read.request.body)["messages"][-1]["content"] == DONE_MILK + IN_WORDS
 
 
 def test_a_reminder_counts_in_the_window() -> None:
