@@ -111,6 +111,8 @@ class Asks:
     """Whether the request demands a call."""
     kept: tuple[Message, ...] | None
     """What of the conversation goes out from now on, if less than so far."""
+    reminder: str = ""
+    """What the model is reminded of in this request alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +239,10 @@ class Playbook:
 
     def _effect(self, wanted: Wanted) -> Effect:
         match wanted:
-            case Asks(news, _, _, kept):
+            case Asks(news, _, _, kept, reminder):
                 said = self._said.append(*news)
                 self._said = said if kept is None else said.shortened(kept)
-                request = Request(self.plan.model, self._said, self._options(wanted))
+                request = Request(self.plan.model, self._said, self._options(wanted), reminder)
                 return SendRequest(self._next_ref(), request)
             case Summarizes(task, old, words):
                 text = request_text(as_task([Passage("", task)]), old, 10**9, words)
@@ -273,10 +275,14 @@ class Playbook:
 
 
 def asks(
-    *news: Message, tools: bool = True, required: bool = False, kept: Iterable[Message] | None = None
+    *news: Message,
+    tools: bool = True,
+    required: bool = False,
+    kept: Iterable[Message] | None = None,
+    reminder: str = "",
 ) -> Asks:
     """The model is asked: the conversation so far, and these messages; or of all that, what is kept."""
-    return Asks(news, tools, required, None if kept is None else tuple(kept))
+    return Asks(news, tools, required, None if kept is None else tuple(kept), reminder)
 
 
 def asks_for_summary(*old: tuple[str, str], task: str = "hi", words: int = 500) -> Summarizes:

@@ -67,7 +67,7 @@ from toolreel_core._protocol.state import (
     Step,
     Waiting,
 )
-from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._settings.loop_config import LoopConfig, RepeatedEffects, ToolFailurePolicy, ToolUseMode
 from toolreel_core._settings.provider_support import (
     IdStyle,
     Provider,
@@ -279,6 +279,11 @@ configs: Final[st.SearchStrategy[LoopConfig]] = st.builds(
     history_policies=st.lists(st.sampled_from([*history_policies()]), max_size=3, unique=True),
     text_dialects=st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
     dialects_in_reasoning=st.booleans(),
+    constrained_calls=st.sampled_from(["off", "off", "response_format", "grammar"]),
+    restate_task=st.booleans(),
+    final_check=st.integers(0, 1),
+    claim_check=st.booleans(),
+    repeated_effects=st.sampled_from(get_args(RepeatedEffects)),
 )
 """Every setting, drawn so that most runs go on for a while."""
 

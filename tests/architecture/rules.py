@@ -1,5 +1,6 @@
 """The rules of a run, and the conversations that show each, in ``tests/domain/loop/test_contract.py``,
-``output/test_final_output.py`` and ``summary/test_conversations_with_summaries.py``.
+``output/test_final_output.py``, ``summary/test_conversations_with_summaries.py`` and
+``checks/test_conversations_with_checks.py``.
 
 ``tests.architecture.document`` writes the table into docs/loop-rules.md.
 """
@@ -299,6 +300,52 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_call_written_as_text_is_one_still",
         "test_an_answer_as_a_call_in_text_is_read_by_its_dialect",
         "test_the_outcome_of_a_text_that_breaks_off_is_not_the_value",
+    ),
+    "`restate_task`: behind results, a request restates the task and what succeeded; nothing is stored": (
+        "test_results_are_followed_by_the_task_and_what_has_been_done",
+        "test_a_failed_call_is_not_among_what_has_been_done",
+        "test_a_nudge_tells_the_task_too",
+        "test_the_task_is_what_the_user_said_last",
+        "test_a_message_of_the_user_behind_results_needs_no_reminder",
+        "test_a_stored_run_reminds_of_the_same",
+        "test_a_reminder_counts_in_the_window",
+        "test_the_reminder_names_the_final_answer",
+    ),
+    "`repeated_effects`: a call with an effect that has succeeded in the exchange is not run again": (
+        "test_a_call_with_an_effect_that_has_succeeded_is_not_run_again",
+        "test_the_order_of_arguments_makes_no_other_call",
+        "test_of_two_equal_calls_in_one_reply_one_runs",
+        "test_a_call_that_failed_runs_again",
+        "test_reading_and_polling_run_again",
+        "test_the_next_exchange_may_do_it_again",
+        "test_what_was_done_needs_no_approval_again",
+        "test_a_model_that_goes_on_repeating_is_stopped",
+        "test_an_envelope_of_a_tool_cannot_say_that_it_was_done_already",
+    ),
+    "`final_check`: before an answer is final, the model is asked what is still to be done": (
+        "test_before_an_answer_is_final_the_model_is_asked_what_is_still_to_be_done",
+        "test_after_a_check_the_model_may_go_on_and_is_asked_as_often_as_was_set",
+        "test_nothing_is_checked_where_no_tool_is_offered_or_no_turn_is_left",
+        "test_a_cut_answer_is_not_checked",
+        "test_a_typed_answer_is_checked_as_a_call_and_as_text",
+        "test_a_typed_answer_without_tools_or_turns_is_not_checked",
+    ),
+    "`claim_check`: an answer that claims what no call has done is asked about once": (
+        "test_an_answer_that_claims_what_no_call_has_done_is_asked_about_once",
+        "test_an_answer_that_a_call_supports_is_final",
+    ),
+    "`constrained_calls`: each reply to a request with tools is one call, and so is the answer": (
+        "test_each_reply_is_one_call_and_the_answer_is_one_too",
+        "test_a_structured_call_of_the_final_answer_is_the_answer_too",
+        "test_calls_run_before_an_answer_that_comes_with_them",
+        "test_an_answer_without_text_is_an_empty_one",
+        "test_a_cut_answer_by_a_call_is_cut",
+        "test_a_typed_answer_is_a_call_where_decoding_is_constrained",
+        "test_a_first_call_is_demanded_by_leaving_the_answer_out",
+        "test_where_the_tools_are_off_the_answer_is_a_text",
+        "test_a_server_that_refuses_the_constraint_is_told_of_with_what_to_write",
+        "test_other_errors_stay_what_they_are",
+        "test_a_grammar_goes_out_without_tools_which_the_opening_describes",
     ),
     "a run can be stored at any step and continue from its stored state": (
         "test_a_run_may_rest_anywhere_and_go_on_from_its_stored_state",

@@ -85,7 +85,7 @@ def test_an_import_stays_within_its_budget(
         (
             ["replay", "--help"],
             (EXTRAS - {"click", "rich"}) | SCHEMAS | DIALECTS | {"asyncio", "logging", "ssl"},
-            430,
+            435,
         ),
         (
             ["replay", str(companion(cassette("chat")))],
@@ -95,7 +95,7 @@ def test_an_import_stays_within_its_budget(
         (
             ["replay", str(companion(cassette("workspace")))],
             (EXTRAS - {"click", "rich"}) | SCHEMAS | {"asyncio", "importlib.metadata", "logging", "ssl"},
-            450,
+            455,
         ),
     ],
     ids=["help", "help of replay", "replay of a journal", "replay of a journal with plain tools"],

@@ -11,6 +11,7 @@ CONTRACT = (
     LOOP / "test_contract.py",
     LOOP / "output" / "test_final_output.py",
     LOOP / "summary" / "test_conversations_with_summaries.py",
+    LOOP / "checks" / "test_conversations_with_checks.py",
 )
 
 

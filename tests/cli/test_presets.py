@@ -138,18 +138,19 @@ def test_two_presets_are_compared_by_their_values(here: Path) -> None:
 
 
 def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Path) -> None:
-    listed, one, own, machine = said_by_each(
+    listed, one, own, local, machine = said_by_each(
         [
             ("presets", "models"),
             ("presets", "models", "DeepSeek/DeepSeek-v3.2"),
             ("presets", "models", "my/model", "--catalogue", "own.toml"),
+            ("presets", "models", "qwen2.5-coder-1.5b"),
             ("presets", "models", "--json", "--catalogue", "own.toml"),
         ],
         here,
     )
     head, *rows, _ = lines(listed)
     assert head.split() == ["model", "for", "tools", "tool", "runs", "p95"]
-    assert len(rows) == 18
+    assert len(rows) == 19
     assert max(map(len, rows)) <= 80
     assert "z-ai/glm-4.7-flash:nitro                no               12/20 (60%)   13.0 s" in rows
     note, *said = reversed(lines(one))
@@ -164,7 +165,8 @@ def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Pat
         "model       deepseek/deepseek-v3.2:nitro",
     ]
     assert lines(own) == ["model       my/model", "provider    any", "presets     mine"]
-    *_, kimi, _family, mine = machine.data["models"]
+    assert "            weak_local_models at llama_cpp" in lines(local)
+    *_, kimi, small, _family, mine = machine.data["models"]
     assert mine == {
         "name": "my/model",
         "patterns": ["my/model"],
@@ -172,6 +174,7 @@ def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Pat
         "presets": ["mine"],
         "tags": [],
     }
+    assert small["presets_by_provider"] == {"llama_cpp": ["weak_local_models"]}
     assert kimi["recommendation"]["verdict"] == "yes_for_tools"
     assert kimi["tags"] == ["moonshot", "kimi"]
 

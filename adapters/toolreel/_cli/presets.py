@@ -86,6 +86,8 @@ def _show_model(model: Model) -> None:
     labelled(out, "model", model.name)
     labelled(out, "provider", model.provider or "any")
     labelled(out, "presets", ", ".join(model.presets) or "none needed")
+    for provider, presets in model.presets_by_provider:
+        labelled(out, "", f"{', '.join(presets)} at {provider}")
     known = model.recommendation
     if known is None:
         return
@@ -115,6 +117,8 @@ def _model(model: Model) -> dict[str, Json]:
         "presets": [*model.presets],
         "tags": [*model.tags],
     }
+    if model.presets_by_provider:
+        tree["presets_by_provider"] = {key: [*presets] for key, presets in model.presets_by_provider}
     if known is None:
         return tree
     best = known.measured

@@ -152,7 +152,7 @@ def describe(effect: Wanted) -> str:
     """A short description of an effect, for messages."""
     match effect:
         case SendRequest():
-            return f"a request with {len(effect.request.messages.texts)} messages"
+            return f"a request with {len(effect.request.sent.texts)} messages"
         case RunTool():
             return f"{effect.name}({effect.arguments})"
         case AskApproval():

@@ -117,6 +117,14 @@ class Transcript:
             return self
         return self._with(self.projection.unanswered(), self.projection.answered(), None)
 
+    def reminded(self, reminder: UserMessage) -> Transcript:
+        """This transcript with a message at its end that is sent and not stored.
+
+        Unlike a message of the user, it begins no turn: reasoning that is sent back stays.
+        """
+        projection, sent = self.projection.of(reminder)
+        return self._with(sent, projection, None)
+
     def _changes_earlier(self, message: UserMessage | SystemMessage) -> bool:
         """Whether appending this message changes how earlier ones are sent."""
         provider = self.form.provider

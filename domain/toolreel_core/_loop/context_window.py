@@ -13,7 +13,8 @@ from toolreel_core._conversation.history_policies import reduced
 from toolreel_core._conversation.provider_quirks import written
 from toolreel_core._conversation.transcript import tokens_of
 from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._plan.request import RequestOptions
+from toolreel_core._loop.checks.restatement import reminder_of
+from toolreel_core._plan.request import Request, RequestOptions
 from toolreel_core._protocol.notes import HistoryShortened
 from toolreel_core._protocol.outcome import ContextOverflow
 from toolreel_core._protocol.state import State
@@ -25,7 +26,9 @@ _MAX_NAMED: Final = 3
 
 def estimated_tokens(state: State, options: RequestOptions) -> int:
     """Estimated tokens of the next request: messages, tools and options."""
-    return state.messages.complete().tokens + estimator(state.plan.config.estimator)(options.text)
+    reminder = reminder_of(state) if state.plan.config.restate_task else ""
+    sent = Request(state.plan.model, state.messages, options, reminder).sent
+    return sent.tokens + estimator(state.plan.config.estimator)(options.text)
 
 
 def input_token_limit(state: State) -> int | None:

@@ -7,10 +7,11 @@ skipped its tools in an enforced run (a nudge), or it said nothing at all.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._loop.budgets import exhausted_limit
+from toolreel_core._loop.checks.restatement import restatement
 from toolreel_core._loop.conversation import end_exchange
 from toolreel_core._loop.finish import outcome_of, settle, with_answer
 from toolreel_core._loop.next_request import send_next_request
@@ -19,7 +20,7 @@ from toolreel_core._loop.output.judgement import is_asked_for
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.output.wording import request_for
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, RecoveryTried
+from toolreel_core._protocol.notes import ModelNudged, Note, RecoveryTried
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.calls.tool_call import ToolCall
@@ -27,6 +28,11 @@ from toolreel_core._replies.provider_errors import Problem, ProblemCode
 from toolreel_core._replies.reply import Reply
 from toolreel_core._settings.loop_config import DEFAULT_FINAL_TEXT
 from toolreel_core._tools.faults import output_too_early
+
+if TYPE_CHECKING:
+    from toolreel_core._loop.checks.answer_checks import Check
+
+_Skipped: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 
 _TRUNCATED: Final = "TEXT_CALL_TRUNCATED"
 _MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"
@@ -64,6 +70,9 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
         if not memory.called and not memory.asked_again:
             return _ask_again(state, notes, tools_sent=tools_sent)
     outcome, spec = outcome_of(state, reply), state.plan.output
+    if may_call and isinstance(outcome, Completed) and (check := _check_of(state, reply.content)):
+        asking = with_answer(state.but(memory=check.memory), reply).said(UserMessage(check.question))
+        return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why)))
     if spec is not None and isinstance(outcome, Completed):
         return answer_in_text(state, spec, reply, notes, tools_sent=tools_sent)
     return end_exchange(with_answer(state, reply), outcome, notes)
@@ -74,18 +83,41 @@ def final_call_too_early(
 ) -> Step | None:
     """Nudge a model that gave its final answer by a call, and skipped the tools of an enforced run.
 
-    Leads to ``AwaitingReply``; ``None`` if the model is not to be nudged.
+    Or ask what a check asks. Leads to ``AwaitingReply``; ``None`` if the answer is to be judged.
     """
     memory = state.memory
-    may_nudge = exhausted_limit(state) is None and memory.nudges < state.plan.config.nudge_no_tool_calls
-    if not may_nudge or not _skipped_tools(state, Reply()):
+    if exhausted_limit(state) is not None:
         return None
+    may_nudge = memory.nudges < state.plan.config.nudge_no_tool_calls
+    if not may_nudge or not _skipped_tools(state, Reply()):
+        return _final_call_checked(state, spec, calls, notes)
     names = ", ".join(state.plan.tools.names)
     why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
     fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
     nudged = state.but(memory=replace(memory, nudges=memory.nudges + 1))
     told = told_by_calls(nudged, spec, calls, [fault for _ in calls])
     return send_next_request(told, (*notes, ModelNudged(state.tally.turns, "no_tool_calls")))
+
+
+def _final_call_checked(
+    state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
+) -> Step | None:
+    """Ask about an answer by a call before it is final; ``None`` if the plan asks nothing more."""
+    check = _check_of(state, calls[0].original) if state.plan.tools.names else None
+    if check is None:
+        return None
+    fault = output_too_early(spec.name, check.question)
+    told = told_by_calls(state.but(memory=check.memory), spec, calls, [fault for _ in calls])
+    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, check.why)))
+
+
+def _check_of(state: State, answer: str) -> Check | None:
+    config = state.plan.config
+    if not config.final_check and not config.claim_check:
+        return None
+    from toolreel_core._loop.checks.answer_checks import check_of  # noqa: PLC0415 - rarely needed
+
+    return check_of(state, answer)
 
 
 def _is_answer(state: State, reply: Reply) -> bool:
@@ -122,15 +154,17 @@ def _skipped_tools(state: State, reply: Reply) -> bool:
     return enforced and not state.memory.successes and (reply.problem is None or _is_empty(reply))
 
 
-def _nudge(state: State, reply: Reply, why: NudgeReason, notes: tuple[Note, ...]) -> Step:
+def _nudge(state: State, reply: Reply, why: _Skipped, notes: tuple[Note, ...]) -> Step:
     tools = state.plan.tools if why == "no_tool_calls" else state.plan.callable_tools
     names = ", ".join(tools.names)
     text = f"{_nudge_opening(state, reply, why)} The tools are: {names}. {_nudge_request(reply, why)}"
+    if state.plan.config.restate_task:
+        text = f"{text}\n{restatement(state)}"
     asking = with_answer(state, reply).said(UserMessage(text))
     return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why)))
 
 
-def _nudge_opening(state: State, reply: Reply, why: NudgeReason) -> str:
+def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
     match why:
         case "no_tool_calls":
             return (
@@ -144,7 +178,7 @@ def _nudge_opening(state: State, reply: Reply, why: NudgeReason) -> str:
             assert_never(why)
 
 
-def _nudge_request(reply: Reply, why: NudgeReason) -> str:
+def _nudge_request(reply: Reply, why: _Skipped) -> str:
     if why == "text_call_rejected" and _is_guess(reply):
         return (
             "If you need one, make a tool call; if this was your answer, put such markup into a code block."

@@ -12,6 +12,7 @@ from typing import Final, assert_never
 from toolreel_core._conversation.history_policies import SUMMARIZE
 from toolreel_core._conversation.message import shown_content
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
+from toolreel_core._loop.checks.restatement import reminder_of, with_task
 from toolreel_core._loop.context_window import fit_history, overflow
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.summary.request import draft_of, summary_request, wanted_summary
@@ -105,12 +106,14 @@ def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
         return state, ()
     samples = tuple([shown_content(message)[:_SAMPLE] for message in state.unsent])
     added = UserMessagesAdded(state.tally.turns + 1, samples)
-    return state.said(*state.unsent).but(unsent=()), (added,)
+    memory = with_task(state, state.unsent)
+    return state.said(*state.unsent).but(unsent=(), memory=memory), (added,)
 
 
 def request_of(state: State, *, tools: bool) -> Request:
     """The request of a state, computed from the state alone; a resumed run builds the same one."""
-    return Request(state.plan.model, state.messages, turn_options(state, tools=tools))
+    reminder = reminder_of(state) if state.plan.config.restate_task else ""
+    return Request(state.plan.model, state.messages, turn_options(state, tools=tools), reminder)
 
 
 def request_effect(state: State, phase: AwaitingReply) -> SendRequest:
@@ -171,8 +174,9 @@ def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -
 def _send(
     state: State, phase: AwaitingReply, tally: Tally, options: RequestOptions, notes: tuple[Note, ...]
 ) -> Step:
-    request, turn = Request(state.plan.model, state.messages, options), tally.turns
-    texts, quirks = request.messages.texts, request.messages.quirks
+    reminder = reminder_of(state) if state.plan.config.restate_task else ""
+    request, turn = Request(state.plan.model, state.messages, options, reminder), tally.turns
+    texts, quirks = request.sent.texts, request.sent.quirks
     sent = RequestSent(turn, texts.count, texts.size, request.digest, phase.attempt)
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)] if quirks else ()
     sent_state = state.but(phase=phase, tally=tally, next_ref=phase.ref + 1)

@@ -98,6 +98,28 @@ def refuses_tools(failure: RequestFailed) -> bool:
     return failure.status == 500 and any(refusal in text for refusal in _REFUSALS_AS_FAILURE)
 
 
+_CONSTRAINTS: Final = ("response_format", "json_schema", "structured_output", "guided_json", "grammar")
+"""Words in the messages with which servers reject a constraint of decoding, in lower case."""
+
+
+def refuses_constraint(failure: RequestFailed) -> bool:
+    """Whether the server rejected the request because of what constrains its decoding.
+
+    Searched in the message only: the body of a validation error repeats the whole request.
+    """
+    rejected = failure.failure == "status" and failure.status in {400, 422, 501}
+    return rejected and any(word in failure.message.lower() for word in _CONSTRAINTS)
+
+
+def _unconstrained(state: State, failure: RequestFailed) -> str:
+    """What the server said, and what to write instead."""
+    kind = state.plan.config.constrained_calls
+    return (
+        f"{failure.message} (the server does not take constrained_calls={kind!r}; write another form, or "
+        "constrained_calls='off')"
+    )
+
+
 def delay_ms(
     config: LoopConfig, *, seed: int, ref: int, attempt: int, retry_after_ms: int | None
 ) -> int | None:
@@ -159,6 +181,8 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     if reply := salvaged(event.body, state):
         counted = counted_reply(state, reply)
         return _continue_with(counted, phase, reply, (lost, *_notes(turn, Received(reply))))
+    if phase.tools_sent and state.plan.constrains_calls and refuses_constraint(event):
+        return settle(state, CapabilityRefused(_unconstrained(state, event)), (lost,))
     if phase.tools_sent and refuses_tools(event):
         return _tools_refused(state, event, (lost,))
     ms = retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None

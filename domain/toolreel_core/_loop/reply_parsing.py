@@ -11,15 +11,18 @@ from dataclasses import dataclass, replace
 
 from toolreel_core._conversation.history_policies import SUMMARIZE
 from toolreel_core._conversation.message_rope import Quotable
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, either, read
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._loop.output.judgement import is_asked_for
+from toolreel_core._plan.constrained_calls import ANSWER
 from toolreel_core._protocol.state import State
+from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import Problem, failed_generation
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms import apply_all
 
 
@@ -44,7 +47,31 @@ def received(body: str, state: State) -> Received:
         turn=state.tally.turns,
         earlier=_quotable(state),
     )
+    if plan.answer_tool is not None:
+        reply = _answering(reply, plan.answer_tool)
     return Received(replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply, quirks)
+
+
+def _answering(reply: Reply, tool: ToolDefinition) -> Reply:
+    """The reply whose call of the answer tool, if it has one, is its text; other calls come first."""
+    answers = [call for call in reply.calls if call.name == tool.name]
+    if not answers:
+        return reply
+    others = tuple(call for call in reply.calls if call.name != tool.name)
+    if others:
+        return replace(reply, calls=others, warnings=(*reply.warnings, "ANSWER_BESIDE_CALLS"))
+    text = _answer_in(answers[0])
+    problem = reply.problem or (None if text.strip() else Problem("EMPTY_RESPONSE"))
+    codes = [code for code in reply.warnings if code != "TEXT_CALL_READ"]
+    finish = "stop" if reply.finish == "tool_calls" else reply.finish
+    return replace(reply, calls=(), content=text, finish=finish, problem=problem, warnings=tuple(codes))
+
+
+def _answer_in(call: ToolCall) -> str:
+    """The text in a call of the answer tool; empty if it has none that can be read."""
+    arguments = as_tree(parse(call.arguments)) if isinstance(call.arguments, JsonText) else {}
+    text = arguments.get(ANSWER)
+    return text if isinstance(text, str) else ""
 
 
 def _asked_for(body: Json, state: State) -> Reply | None:
@@ -53,7 +80,7 @@ def _asked_for(body: Json, state: State) -> Reply | None:
     Its strings may hold the markup of calls, which are not searched for then.
     """
     plan = state.plan
-    if plan.output is None or not plan.config.text_dialects:
+    if plan.output is None or not plan.config.text_dialects or plan.constrains_calls:
         return None
     config = replace(plan.config, text_dialects=())
     reply = normalize_reply(body, tools=plan.callable_tools, config=config, turn=state.tally.turns)

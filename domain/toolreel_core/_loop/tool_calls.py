@@ -23,11 +23,12 @@ from toolreel_core._loop.admission import (
     run_tool,
 )
 from toolreel_core._loop.budgets import tool_calls_left, tool_calls_spent
+from toolreel_core._loop.checks.restatement import is_done, with_done
+from toolreel_core._loop.checks.result_parts import parts_taken
 from toolreel_core._loop.counted_reply import counted_spending
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
-from toolreel_core._loop.result_parts import parts_taken
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
 from toolreel_core._protocol.notes import (
@@ -36,6 +37,7 @@ from toolreel_core._protocol.notes import (
     CallEnded,
     CallRejected,
     CallRepeated,
+    CallSkipped,
     CallStarted,
     Note,
     QuirkApplied,
@@ -46,7 +48,7 @@ from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, InFli
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel_core._tools.names import matches, shown
-from toolreel_core._tools.result_envelope import Envelope, envelope_of, failed, plain_text
+from toolreel_core._tools.result_envelope import Envelope, already_done, envelope_of, failed, plain_text
 from toolreel_core._transforms import apply_all
 
 
@@ -83,6 +85,13 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
                 if repetition:
                     return finish_mid_turn(state, calls[index + 1 :], repetition, notes)
             case JsonText():
+                if state.plan.config.repeated_effects == "refuse" and is_done(state, call, admission):
+                    notes = (*notes, _call_skipped(state, call))
+                    state, result_notes, repetition = _record_result(state, call, already_done(call.name))
+                    notes = (*notes, *result_notes)
+                    if repetition:
+                        return finish_mid_turn(state, calls[index + 1 :], repetition, notes)
+                    continue
                 if limit := tool_calls_spent(state):
                     return finish_mid_turn(state, calls[index:], limit, notes)
                 if needs_approval(call, state.plan):
@@ -266,6 +275,8 @@ def _record_result(
     memory, times = record_repetition(
         state.memory, call if call.name == name else replace(call, name=name), named
     )
+    if result.ok and config.remembers_calls:
+        memory = with_done(state, memory, call)
     polling = tool is not None and tool.polling
     notes: tuple[Note, ...] = ()
     if config.repetition_warn is not None and times >= config.repetition_warn and not polling:
@@ -281,6 +292,10 @@ def _record_result(
 
 def _call_rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
     return CallRejected(state.tally.turns, call.id, shown(call.name), fault.code, fault.message)
+
+
+def _call_skipped(state: State, call: ToolCall) -> CallSkipped:
+    return CallSkipped(state.tally.turns, call.id, shown(call.name))
 
 
 def _repair_notes(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:

@@ -26,9 +26,16 @@ from toolreel_core._jsontext.canonical import (
 )
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._jsontext.tree_access import json_text
+from toolreel_core._plan.constrained_calls import ANSWER_TOOL, DIALECT, constrained, instruction
 from toolreel_core._plan.output.modes import AskedBy, mode_of
 from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.output.wording import final_tool, opening, response_format, schema_of
+from toolreel_core._plan.output.wording import (
+    final_tool,
+    opening,
+    response_format,
+    schema_of,
+    with_instruction,
+)
 from toolreel_core._plan.request import Bodies, OutputParts, bodies_of
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.price import Price
@@ -46,6 +53,14 @@ _INSTEAD: Final = {
     "stream": 'write config=LoopConfig(stream="always"), or stream="final" for requests without tools',
 }
 """What to write instead."""
+_CONSTRAINED_OUTPUT: Final = (
+    "output_mode: constrained_calls makes each reply a call, so the answer is one too; "
+    "write output_mode='tool', or constrained_calls='off'"
+)
+_ANSWER_TAKEN: Final = (
+    f"constrained_calls: the answer is a call of {ANSWER_TOOL.name!r}, and there is a tool of that name; "
+    "rename the tool"
+)
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
 _ANY: Final = Provider()
@@ -91,6 +106,8 @@ class Plan:
     """How the final answer is asked for; ``None`` without an output."""
     callable_tools: ToolSurface = field(init=False, repr=False, compare=False)
     """The tools, and the final tool, if the answer is asked for by one."""
+    answer_tool: ToolDefinition | None = field(init=False, repr=False, compare=False)
+    """The tool whose call is an answer in text, if decoding is constrained to calls."""
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -130,15 +147,27 @@ class Plan:
         if spec is not None and "response_format" in options:
             raise ConfigError("options: 'response_format' is set by the output; leave it out")
         mode = None if spec is None else mode_of(spec, tools, self.config, self.provider)
-        if spec is not None and mode == "tool":
-            tools = ToolSurface((*tools.definitions, final_tool(spec)), tools.masked)
+        by_call = self.constrains_calls
+        if by_call and mode in {"native", "text"}:
+            raise ConfigError(_CONSTRAINED_OUTPUT)
+        if by_call and spec is None and ANSWER_TOOL.name in tools.known:
+            raise ConfigError(_ANSWER_TAKEN)
+        answer = ANSWER_TOOL if by_call and spec is None else None
+        object.__setattr__(self, "answer_tool", answer)
+        last = final_tool(spec) if spec is not None and mode == "tool" else answer
+        if last is not None:
+            tools = ToolSurface((*tools.definitions, last), tools.masked)
         object.__setattr__(self, "asked_by", mode)
         object.__setattr__(self, "callable_tools", tools)
 
     @property
     def opening(self) -> tuple[Message, ...]:
         """The messages that the run begins with: its own, with the instruction for the output, if any."""
-        return opening(self.messages, self.output, self.asked_by)
+        told = opening(self.messages, self.output, self.asked_by)
+        if self.config.constrained_calls != "grammar" or not self.constrains_calls:
+            return told
+        entries, _ = self._transformed(cast("list[Tree]", parse(self.callable_tools.text)))
+        return with_instruction(told, instruction(entries))
 
     @property
     def cost_is_unknown(self) -> bool:
@@ -149,6 +178,11 @@ class Plan:
     def sends_tools(self) -> bool:
         """Whether requests may contain tools."""
         return self.config.tool_use_mode != "disabled" and self.provider.supports_tools != "no"
+
+    @property
+    def constrains_calls(self) -> bool:
+        """Whether requests with tools hold their replies to one call."""
+        return self.config.constrained_calls != "off" and self.sends_tools and bool(self.tools.names)
 
     @property
     def offers_tools(self) -> bool:
@@ -200,6 +234,8 @@ class Plan:
         trees = cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else []
         entries, changed = self._transformed(trees)
         output, output_changed = self._output_parts()
+        if (kind := self.config.constrained_calls) != "off" and self.constrains_calls:
+            output = replace(output, constrained=constrained(kind, entries, output.tool))
         bodies = bodies_of(options, overrides, entries, self.provider, self.config, output)
         names = tuple(dict.fromkeys((*changed, *output_changed)))
         return replace(bodies, quirks=(*names, *bodies.quirks))
@@ -210,6 +246,8 @@ class Plan:
         The schema of a ``response_format`` passes the transforms of tools too: a provider takes the same
         subset of JSON Schema in both.
         """
+        if self.answer_tool is not None:
+            return OutputParts(tool=self.answer_tool.tree(), optional_tool=True), ()
         if self.output is None or self.asked_by == "text":
             return OutputParts(), ()
         (entry,), changed = self._transformed([cast("Tree", final_tool(self.output).tree())])
@@ -230,6 +268,8 @@ class Plan:
 
     def _reading(self) -> LoopConfig:
         dialects = self.config.dialects(offered=self.offers_tools)
+        if self.constrains_calls and DIALECT not in dialects:
+            dialects = (*dialects, DIALECT)
         is_same = dialects == self.config.text_dialects
         return self.config if is_same else replace(self.config, text_dialects=dialects)
 

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
+from toolreel_core._conversation.message import UserMessage
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, quote
 from toolreel_core._jsontext.digest import digest, known_chain, known_digest, link
 from toolreel_core._jsontext.tree_access import merged
+from toolreel_core._plan.constrained_calls import Constrained
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 
@@ -46,9 +48,16 @@ class Request:
     messages: Transcript
     """Complete: a call in it that has no result gets one that says so."""
     options: RequestOptions
+    reminder: str = ""
+    """A message of the user behind the others, which no history stores; see ``LoopConfig.restate_task``."""
+    sent: Transcript = field(init=False, repr=False, compare=False)
+    """The messages with the reminder."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "messages", self.messages.complete())
+        complete = self.messages.complete()
+        object.__setattr__(self, "messages", complete)
+        sent = complete.reminded(UserMessage(self.reminder)) if self.reminder else complete
+        object.__setattr__(self, "sent", sent)
 
     @property
     def body(self) -> str:
@@ -70,7 +79,7 @@ class Request:
         rest = self.options.text[1:]
         comma = "" if rest == "}" else ","
         head, foot = f'{{"model":{quote(self.model)},"messages":[', f"]{comma}{rest}"
-        return head.encode(), *self.messages.texts.pieces(), foot.encode()
+        return head.encode(), *self.sent.texts.pieces(), foot.encode()
 
     @property
     def streamed(self) -> bool:
@@ -80,7 +89,7 @@ class Request:
     @property
     def digest(self) -> str:
         """A SHA-256 chain over the digests of the parts; its cost does not grow with the history."""
-        before_options = link(known_chain("", self.model), digest(self.messages.chain))
+        before_options = link(known_chain("", self.model), digest(self.sent.chain))
         return link(before_options, known_digest(self.options.digest))
 
 
@@ -117,7 +126,11 @@ class OutputParts:
 
     tool: Json = None
     """The final tool as an entry of ``tools``, if there is one."""
+    optional_tool: bool = False
+    """Whether an answer may be a text too, so that a request without tools does not need the final tool."""
     response_format: Json = None
+    constrained: Constrained | None = None
+    """What holds each reply to a request with tools to one call."""
 
 
 _NO_OUTPUT: Final = OutputParts()
@@ -187,12 +200,20 @@ def bodies_of(
     if output.tool is not None:
         callable_ = (*tools, output.tool)
         with_tools = {**demanded, **with_tools}
+    if output.tool is not None and not output.optional_tool:
         without_tools = {"tools": (output.tool,), **demanded, **unstreamed}
     sent: Tree = {"tools": callable_, **with_tools} if callable_ else without_tools
+    requiring: Tree = {**sent, "tool_choice": "required"} if callable_ else sent
+    with_call, requiring_call = sent, requiring
+    if (held := output.constrained) is not None:
+        # A choice of tools would bring a grammar of the server's own.
+        dropped = ("tools", *_TOOL_OPTIONS) if held.tools_in_text else ("tool_choice",)
+        rest = {key: value for key, value in sent.items() if key not in dropped}
+        with_call, requiring_call = {**rest, **held.turn}, {**rest, **held.requiring}
     unfit: IgnoredWhy = "with_tools" if callable_ else "without_tools"
     return Bodies(
-        RequestOptions(canonical(sent)),
-        RequestOptions(canonical({**sent, "tool_choice": "required"} if callable_ else sent)),
+        RequestOptions(canonical(with_call)),
+        RequestOptions(canonical(requiring_call)),
         RequestOptions(canonical(without_tools)),
         RequestOptions(canonical(plain)),
         _cap(accepted),

@@ -12,7 +12,7 @@ from toolreel_core._plan.request import IgnoredWhy
 from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._replies.classification import Finish
 
-NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
+NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected", "final_check", "unsupported_claim"]
 IgnoreReason: TypeAlias = Literal["calls_per_turn", "tools_off"]
 
 
@@ -184,6 +184,15 @@ class ContentStripped:
 
 
 @dataclass(frozen=True, slots=True)
+class CallSkipped:
+    """A call was not run, because the same call has succeeded and ``repeated_effects`` is ``refuse``."""
+
+    turn: int
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallRejected:
     """A call was rejected before it reached its tool; the fault is returned to the model."""
 
@@ -283,7 +292,7 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class ModelNudged:
-    """The model was asked again: it skipped its tools, or what is or looks like a call was not read."""
+    """The model was asked again: it skipped its tools, or its call was not read, or its answer is checked."""
 
     turn: int
     why: NudgeReason
@@ -383,6 +392,7 @@ Note: TypeAlias = (
     | RepairApplied
     | ContentStripped
     | CallRejected
+    | CallSkipped
     | CallStarted
     | CallEnded
     | PartsLeftOut

@@ -256,6 +256,18 @@ class Streak:
     times: int
 
 
+@dataclass(frozen=True, slots=True)
+class DoneCall:
+    """A call that has succeeded in the present exchange."""
+
+    key: str
+    """Digest of the tool's name and of the arguments, whatever the order of their keys."""
+    name: str
+    """The tool's inner name."""
+    shown: str
+    """The call as the model is reminded of it, shortened."""
+
+
 _NOTHING_COUNTED: Final = Tally()
 _NO_RESULTS: Final[PMap[str, bool]] = pmap()
 _NO_STREAKS: Final[PMap[str, Streak]] = pmap()
@@ -287,6 +299,14 @@ class Memory:
     """Whether the model was already asked again after an empty first reply."""
     outputs_rejected: int = 0
     """How many final answers did not fit the plan's output."""
+    done: tuple[DoneCall, ...] = ()
+    """The calls that have succeeded, each once, in order; only where ``LoopConfig.remembers_calls``."""
+    task: str = ""
+    """What the user asks for in this exchange, shortened; empty in the first one, where the plan has it."""
+    final_checks: int = 0
+    """How many times the model was asked what is still to be done."""
+    claims_checked: bool = False
+    """Whether the model was already asked about a claim that no call supports."""
 
     def of_next_exchange(self) -> Memory:
         """What stays when the user speaks again: what was learned about the server."""

@@ -30,7 +30,7 @@ WarningCode: TypeAlias = Literal[
     "TEXT_CALL_TOO_LARGE", "TEXT_CALL_QUOTED", "TEXT_CALL_WITH_RESULT", "TEXT_CALL_BUILTIN",
     "FINISH_MISMATCH", "FINISH_UNKNOWN", "STREAM_FRAME_LOST", "FAILED_GENERATION_READ",
     # the final answer
-    "OUTPUT_IN_TEXT", "OUTPUT_BARE",
+    "OUTPUT_IN_TEXT", "OUTPUT_BARE", "ANSWER_BESIDE_CALLS",
 ]
 UNREPAIRED: Final[frozenset[WarningCode]] = frozenset({
     "CALL_ENTRY_INVALID", "CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE", "NAME_UNKNOWN",
@@ -109,4 +109,5 @@ WORDS: Final[Mapping[WarningCode, str]] = {
     "FAILED_GENERATION_READ": "The server rejected the call that the model wrote; its text was read anyway.",
     "OUTPUT_IN_TEXT": "There was other text around the JSON of the final answer; the JSON was taken.",
     "OUTPUT_BARE": "The value of the final answer was not in the object that was asked for; it was taken.",
+    "ANSWER_BESIDE_CALLS": "The final answer came with calls of tools; they run first, and it was dropped.",
 }

@@ -50,6 +50,17 @@ OutputMode: TypeAlias = Literal["auto", "native", "tool", "text"]
 arguments of a final tool; ``text``: as JSON in the text, by an instruction; ``auto``: by what is known of the
 provider."""
 
+ConstrainedCalls: TypeAlias = Literal[
+    "off", "response_format", "structured_outputs", "guided_json", "grammar"
+]
+"""The key of the request that holds the server's decoding to one call of an offered tool, or to the final
+answer. ``response_format``: llama.cpp and others; ``structured_outputs``: vLLM from 0.12, ``guided_json``:
+vLLM before it; ``grammar``: llama.cpp and its kin, as GBNF."""
+
+RepeatedEffects: TypeAlias = Literal["run", "refuse"]
+"""A call with an effect that equals one that succeeded in the same exchange. ``refuse``: it is not run again,
+and its result says that it has already been done."""
+
 DEFAULT_FINAL_TEXT: Final = "Now answer in words: what is the result?"
 
 
@@ -169,6 +180,19 @@ class LoopConfig:
     """Names of the transforms of each call entry of a response."""
     tool_result_transforms: tuple[str, ...] = ()
     """Names of the transforms of each result, before it joins the history."""
+    constrained_calls: ConstrainedCalls = "off"
+    """Where the server can constrain decoding: the parameter that makes each reply to a request with tools
+    one valid call, or the final answer."""
+    restate_task: bool = False
+    """Tell the model after each result what the task is and which calls have succeeded. The reminder is sent
+    as a message of the user and not stored."""
+    final_check: int = 0
+    """How often the model is asked, before an answer becomes final, what of the task is still to be done."""
+    claim_check: bool = False
+    """Ask once more if the answer says that something was done, and no call of a tool that does it has
+    succeeded."""
+    repeated_effects: RepeatedEffects = "run"
+    """What a call does that repeats one that succeeded; tools that are read-only or polling always run."""
 
     def __post_init__(self) -> None:
         check_settings(self, _MINIMA)
@@ -282,6 +306,12 @@ class LoopConfig:
         return kept if self.unknown_cost == "allow" else {**kept, "unknown_cost": self.unknown_cost}
 
     @property
+    def remembers_calls(self) -> bool:
+        """Whether a run has to know which calls have succeeded."""
+        checks = self.restate_task or self.claim_check or self.final_check > 0
+        return checks or self.repeated_effects == "refuse"
+
+    @property
     def limits_cost(self) -> bool:
         """Whether it limits what a run or a conversation costs."""
         return any(getattr(self, key) is not None for key in _COSTS)
@@ -304,6 +334,7 @@ _MINIMA: Final = {
     "repetition_warn": 2,
     "repetition_stop": 2,
     "nudge_no_tool_calls": 0,
+    "final_check": 0,
     "output_retries": 0,
     "retry_base_ms": 0,
     "retry_cap_ms": 0,

@@ -121,6 +121,19 @@ def failed(tool_name: str, fault: Fault) -> Envelope:
     return Envelope(False, shown(tool_name), fault.data, errors=(ToolFailure(fault.code, fault.message),))
 
 
+_ALREADY_DONE: Final = (
+    "This call has succeeded before, so it was not run again. Do what is still missing, or give your answer."
+)
+
+
+def already_done(tool_name: str) -> Envelope:
+    """The result of a call that repeats one that succeeded.
+
+    No failure, since what the model wants has been done.
+    """
+    return Envelope(True, shown(tool_name), JsonText('{"already_done":true}'), warnings=(_ALREADY_DONE,))
+
+
 def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = False) -> Envelope:
     """The envelope for what a tool's host handed over.
 

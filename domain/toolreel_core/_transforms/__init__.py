@@ -4,7 +4,7 @@ Configuration names them; :func:`register_transform` adds a user's own.
 """
 
 # Importing these registers the transforms in them.
-from toolreel_core._transforms import messages, response_tool_calls, tools
+from toolreel_core._transforms import messages, response_tool_calls, small_surfaces, tools
 from toolreel_core._transforms.registry import (
     KINDS,
     Transform,
@@ -24,6 +24,7 @@ __all__ = [
     "names",
     "register_transform",
     "response_tool_calls",
+    "small_surfaces",
     "tools",
     "transform",
 ]

@@ -181,7 +181,14 @@ def test_the_models_stand_in_the_order_of_evaluations_with_the_tags_of_their_fil
 )
 def test_a_model_that_writes_its_calls_as_text_has_its_workaround_wherever_it_runs(model: str) -> None:
     for provider in ("llama_cpp", "ollama"):
-        assert SHIPPED.workaround(provider, model).names == ("qwen2_5_coder",)
+        assert SHIPPED.workaround(provider, model).names[0] == "qwen2_5_coder"
+
+
+def test_the_smallest_model_is_held_to_calls_where_its_server_can() -> None:
+    small, larger = "Qwen2.5-Coder-1.5B-Instruct-Q4_K_M.gguf", "Qwen/Qwen2.5-Coder-7B-Instruct"
+    assert "weak_local_models" in SHIPPED.workaround("llama.cpp", small).names
+    assert SHIPPED.workaround("ollama", small).names == ("qwen2_5_coder",)
+    assert SHIPPED.workaround("llama.cpp", larger).names == ("qwen2_5_coder",)
 
 
 def test_there_are_17_models_with_what_the_case_study_found() -> None:

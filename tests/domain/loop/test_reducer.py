@@ -96,7 +96,7 @@ from toolreel_core._tools.faults import (
     call_denied,
     tool_not_found,
 )
-from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._tools.result_envelope import Envelope, already_done
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
 from toolreel_core._transforms import registry
@@ -467,6 +467,12 @@ def endings_by_policy() -> Iterable[Playbook]:
     run = (replies_calling(PING, A), runs("call_b", "ping", {}), returns(1))
     yield ending(*run, finishes(BudgetSpent("tool_calls", 1, 1)), max_tool_calls=1)
     once = (replies_calling(PING), runs("call_b", "ping", {}), returns(1))
+    pinged, skipped = (
+        tells("call_b", "ping", {"value": 1}),
+        ToolMessage("call_b", already_done("ping").text()),
+    )
+    twice = (*once, asks(calling(PING), pinged), replies_calling(PING), asks(calling(PING), skipped))
+    yield ending(*twice, CANCEL, GONE, repeated_effects="refuse")
     yield ending(*once, finishes(CostUnknown(1, 0.5)), max_cost=0.5)
     told = asks(calling(PING), tells("call_b", "ping", {"value": 1}))
     again = (*run, told, *run, finishes(RepeatedCall("ping", 2)))

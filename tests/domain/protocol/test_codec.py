@@ -71,6 +71,7 @@ from toolreel_core._protocol.notes import (
     CallRejected,
     CallRepeated,
     CallsIgnored,
+    CallSkipped,
     CallStarted,
     ContentStripped,
     ExchangeBegan,
@@ -127,6 +128,7 @@ from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
+    DoneCall,
     Idle,
     InFlight,
     Memory,
@@ -275,6 +277,7 @@ GOLDEN: list[tuple[object, str]] = [
         CallRejected(1, "a", "echo", "X", "why"),
         '{"type":"call_rejected","turn":1,"call_id":"a","name":"echo","code":"X","message":"why"}',
     ),
+    (CallSkipped(1, "a", "echo"), '{"type":"call_skipped","turn":1,"call_id":"a","name":"echo"}'),
     (
         CallStarted(1, "a", "echo", "legacy"),
         '{"type":"call_started","turn":1,"call_id":"a","name":"echo","provenance":"legacy"}',
@@ -383,6 +386,11 @@ GOLDEN: list[tuple[object, str]] = [
         '{"type":"memory","nudges":1,"finalizing":true,"tools_dropped":true,"successes":2,'
         '"called":["echo"],"last_ok":{"echo":true},'
         '"streaks":{"ab":{"type":"streak","result":"cd","times":2}}}',
+    ),
+    (
+        Memory(done=(DoneCall("ab", "echo", "echo {}"),), task="Echo.", final_checks=1, claims_checked=True),
+        '{"type":"memory","done":[{"type":"done_call","key":"ab","name":"echo","shown":"echo {}"}],'
+        '"task":"Echo.","final_checks":1,"claims_checked":true}',
     ),
     (Settled(Completed("x")), '{"type":"settled","outcome":{"type":"completed","content":"x"}}'),
     (

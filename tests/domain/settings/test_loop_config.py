@@ -23,6 +23,7 @@ COUNTS: dict[str, int] = {
     "max_tries": 1,
     "retry_base_ms": 0,
     "retry_cap_ms": 0,
+    "final_check": 0,
     "reserved_response_tokens": 0,
     "max_tool_definitions_count": 1,
     "max_tool_definitions_bytes": 1,
@@ -40,6 +41,8 @@ OPTIONAL: dict[str, int] = {
     "context_window_tokens": 1,
 }
 SWITCHES = [
+    "restate_task",
+    "claim_check",
     "require_first_call",
     "dialects_in_reasoning",
     "accept_suspected_calls",
@@ -61,6 +64,8 @@ NAMES = [
     "tool_result_transforms",
 ]
 OTHERS = [
+    "constrained_calls",
+    "repeated_effects",
     "argument_repairs",
     "stream",
     "result_format",
@@ -138,6 +143,11 @@ def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() ->
         "max_tool_definitions_bytes": 200_000,
         "null_for_optional_is_absent": False,
         "accept_suspected_calls": False,
+        "constrained_calls": "off",
+        "restate_task": False,
+        "final_check": 0,
+        "claim_check": False,
+        "repeated_effects": "run",
     }
 
 
@@ -430,3 +440,33 @@ def test_without_a_limited_cost_the_setting_is_recorded_where_it_is_changed(choi
     assert config.recorded().get("unknown_cost") == {"stop": None, "allow": "allow"}[choice]
     assert LoopConfig.of_record(config.recorded()) == config
     assert not config.needs_costs
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        (
+            {"constrained_calls": "json"},
+            "constrained_calls: expected one of off, response_format, structured_outputs, guided_json, "
+            "grammar, got 'json'",
+        ),
+        ({"repeated_effects": "skip"}, "repeated_effects: expected one of run, refuse, got 'skip'"),
+    ],
+)
+def test_a_form_that_nobody_knows_is_refused(settings: dict[str, str], wrong: str) -> None:
+    assert complaint(ConfigError, partial(LoopConfig.of, settings)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("settings", "remembers"),
+    [
+        ({}, False),
+        ({"constrained_calls": "grammar"}, False),
+        ({"restate_task": True}, True),
+        ({"final_check": 1}, True),
+        ({"claim_check": True}, True),
+        ({"repeated_effects": "refuse"}, True),
+    ],
+)
+def test_calls_are_remembered_where_a_setting_needs_them(settings: dict[str, Any], remembers: bool) -> None:
+    assert LoopConfig.of(settings).remembers_calls is remembers

@@ -115,5 +115,7 @@ def _words(note: notes.Note) -> str:
             return f"turn {note.turn}: {note.name} failed: {', '.join(note.codes)}"
         case notes.CallRejected():
             return f"turn {note.turn}: {note.name} not run: {note.code}"
+        case notes.CallSkipped():
+            return f"turn {note.turn}: {note.name} not run: it has succeeded before"
         case _:
             return ""

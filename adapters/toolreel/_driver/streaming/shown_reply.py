@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from toolreel._driver.streaming.events import (
     PartialOutput,
@@ -13,15 +13,21 @@ from toolreel._driver.streaming.events import (
     ToolCallDelta,
 )
 from toolreel._driver.streaming.partial_answer import PartialAnswer
-from toolreel_core._plan.output.spec import OutputSpec
+from toolreel_core._plan.plan import Plan
 from toolreel_core._replies.streaming.stream import Delta
+
+if TYPE_CHECKING:
+    from toolreel._driver.streaming.constrained_text import ConstrainedText
+
+ShownPiece: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | PartialOutput
 
 
 class ShownReply:
     """The pieces of one reply that were shown."""
 
-    def __init__(self, output: OutputSpec | None) -> None:
-        self._answer = None if output is None else PartialAnswer(output)
+    def __init__(self, plan: Plan) -> None:
+        self._answer = None if plan.output is None else PartialAnswer(plan.output)
+        self._constrained = _constrained(plan) if plan.constrains_calls else None
         self._text: list[str] = []
         self._calls: list[tuple[str, str]] = []
         """Id and name of each call, as far as they are known."""
@@ -30,12 +36,13 @@ class ShownReply:
         self.anything = False
         """Whether there was any piece at all."""
 
-    def pieces(
-        self, delta: Delta, turn: int
-    ) -> Iterator[TextDelta | ReasoningDelta | ToolCallDelta | PartialOutput]:
+    def pieces(self, delta: Delta, turn: int) -> Iterator[ShownPiece]:
         """The events for the next piece."""
         piece = self._piece(delta, turn)
-        yield piece
+        if self._constrained is not None and isinstance(piece, TextDelta):
+            yield from map(self._kept, self._constrained.after(piece))
+            return
+        yield self._kept(piece)
         if self._answer is not None and not isinstance(piece, ReasoningDelta):
             yield from self._answer.after(piece)
 
@@ -43,7 +50,6 @@ class ShownReply:
         self.anything = True
         match delta.kind:
             case "content":
-                self._text.append(delta.text)
                 return TextDelta(turn, delta.text)
             case "reasoning":
                 return ReasoningDelta(turn, delta.text)
@@ -52,6 +58,26 @@ class ShownReply:
                 return ToolCallDelta(turn, place, id_, name, "" if delta.name else delta.text)
             case _:
                 assert_never(delta.kind)
+
+    def _kept(self, piece: ShownPiece) -> ShownPiece:
+        if isinstance(piece, TextDelta):
+            self._text.append(piece.text)
+        return piece
+
+    def rest(self, turn: int, whole: Callable[[], str]) -> tuple[TextDelta, ...]:
+        """The end of an answer by a constrained call that was not shown yet.
+
+        :param whole: the text of the reply
+        """
+        if self._constrained is None or not self.anything:
+            return ()
+        text, shown = whole(), "".join(self._text)
+        rest = text[len(shown) :] if text.startswith(shown) else ""
+        return (TextDelta(turn, self._kept_text(rest)),) if rest else ()
+
+    def _kept_text(self, text: str) -> str:
+        self._text.append(text)
+        return text
 
     def withdrawn(self, turn: int, remains: Callable[[], str]) -> tuple[TextWithdrawn, ...]:
         """What to say at the end of the reply if the text that was shown is not its text.
@@ -81,3 +107,9 @@ class ShownReply:
         if delta.call_id and id_:
             return delta.call_id != id_
         return bool(delta.name and name and delta.name != name)
+
+
+def _constrained(plan: Plan) -> ConstrainedText:
+    from toolreel._driver.streaming.constrained_text import ConstrainedText
+
+    return ConstrainedText(plan)

@@ -69,7 +69,7 @@ class ShownRun:
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
 
     def _awaited(self) -> ShownReply:
-        return ShownReply(self._at.state.plan.output)
+        return ShownReply(self._at.state.plan)
 
     def _answered(self, effect: Wanted | None, event: Event, before: State) -> list[ShownEvent]:
         turn = before.tally.turns
@@ -117,4 +117,4 @@ def _ended(
         asked_again = isinstance(after.phase, Waiting)
         return "" if asked_again else received(event.body, before).reply.content
 
-    return [*rest, *reply.withdrawn(turn, text)]
+    return [*rest, *reply.rest(turn, text), *reply.withdrawn(turn, text)]

@@ -53,7 +53,7 @@ def effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
     if old.before.plan != new.before.plan:
         return _message_changes(_since(old, was.request.messages), _since(new, now.request.messages))
     rest = changes(parse(was.request.options.text), parse(now.request.options.text))
-    return (*_message_changes([*was.request.messages.texts], [*now.request.messages.texts]), *rest)
+    return (*_message_changes([*was.request.sent.texts], [*now.request.sent.texts]), *rest)
 
 
 def event_changes(old: Traced, new: Traced) -> tuple[Change, ...]:

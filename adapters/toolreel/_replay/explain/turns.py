@@ -159,7 +159,11 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
                 f"{note.name} has had the same result {note.times} times; the model was warned"
             )
         case notes.ModelNudged():
-            return turn.remarked(f"the model is asked to call a tool ({note.why})")
+            return turn.remarked(_asked(note.why))
+        case notes.CallSkipped():
+            return turn.remarked(
+                f"{note.name} has succeeded before with these arguments; it was not run again"
+            )
         case notes.OutputRejected():
             then = "the model is asked again" if note.asked_again else "the run ends"
             return turn.remarked(f"the answer does not fit the output; {then}: {note.error}")
@@ -183,10 +187,23 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             assert_never(note)
 
 
+def _asked(why: notes.NudgeReason) -> str:
+    match why:
+        case "no_tool_calls" | "text_call_rejected":
+            return f"the model is asked to call a tool ({why})"
+        case "final_check":
+            return "before its answer is final, the model is asked what is still to be done"
+        case "unsupported_claim":
+            return "the answer claims what no call has done; the model is asked again"
+        case _:
+            assert_never(why)
+
+
 def _calling(recorded: Iterable[notes.Note]) -> tuple[int, ...]:
     """The turns whose reply had calls that were not ignored, in order."""
     kinds = (
         notes.CallRejected,
+        notes.CallSkipped,
         notes.CallStarted,
         notes.CallAbandoned,
         notes.ApprovalAsked,

@@ -25,7 +25,10 @@ def mode_of(spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: 
         name of the final tool
     """
     may_call = config.tool_use_mode != "disabled" and provider.supports_tools != "no"
-    mode = _chosen(config, provider, offers=may_call and bool(tools.names), may_call=may_call)
+    constrained = config.constrained_calls != "off" and may_call and bool(tools.names)
+    by_call = config.output_mode == "auto" and constrained
+    offers = may_call and bool(tools.names)
+    mode = "tool" if by_call else _chosen(config, provider, offers=offers, may_call=may_call)
     if mode == "tool" and spec.name in tools.known:
         raise ConfigError(f"output: there is a tool {spec.name!r} already; give the output another name")
     return mode

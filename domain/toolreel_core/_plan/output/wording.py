@@ -75,20 +75,23 @@ def instruction(spec: OutputSpec) -> str:
 def opening(
     messages: tuple[Message, ...], spec: OutputSpec | None, mode: AskedBy | None
 ) -> tuple[Message, ...]:
-    """The messages that a run begins with: those of the plan, with the instruction where there is one.
+    """The messages that a run begins with: those of the plan, with the instruction where there is one."""
+    return messages if spec is None or mode != "text" else with_instruction(messages, instruction(spec))
+
+
+def with_instruction(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
+    """Messages with an instruction.
 
     It joins the last of the system messages at the beginning, since many templates take only one; without
     any, it becomes the first message.
     """
-    if spec is None or mode != "text":
-        return messages
     leading = 0
     while leading < len(messages) and isinstance(messages[leading], SystemMessage):
         leading += 1
     if not leading:
-        return (SystemMessage(instruction(spec)), *messages)
+        return (SystemMessage(text), *messages)
     last = cast("SystemMessage", messages[leading - 1])
-    joined = replace(last, content=f"{last.content}\n\n{instruction(spec)}")
+    joined = replace(last, content=f"{last.content}\n\n{text}")
     return (*messages[: leading - 1], joined, *messages[leading:])
 
 

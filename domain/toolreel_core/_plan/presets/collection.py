@@ -77,6 +77,8 @@ class Model:
     recommendation: Recommendation | None = None
     tags: tuple[str, ...] = ()
     """Words for filters, such as ``stable``."""
+    presets_by_provider: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Names of further presets, for a provider each: what a model needs can depend on its server."""
 
     @classmethod
     def of(cls, name: str, tree: object) -> Model:
@@ -85,7 +87,8 @@ class Model:
         :raises PlaceError: at the first error, such as ``model.mine.presets``
         """
         table = Table.of(tree, "model", name)
-        table.only("patterns", "provider", "presets", "recommendation", "tags")
+        table.only("patterns", "provider", "presets", "presets_by_provider", "recommendation", "tags")
+        by_provider = table.table("presets_by_provider")
         return cls(
             name,
             table.names("patterns", (name,)),
@@ -93,6 +96,7 @@ class Model:
             table.names("presets"),
             _recommendation(table.table("recommendation")) if "recommendation" in table.values else None,
             table.names("tags"),
+            tuple((provider, by_provider.names(provider)) for provider in by_provider.values),
         )
 
     @property
@@ -291,8 +295,11 @@ class Presets:
         known = self.model(model)
         if known is None:
             return Preset()
-        elsewhere = known.provider and self._known_as(known.provider) != self._known_as(provider)
-        return Preset() if elsewhere else self.merged(known.presets)
+        here = self._known_as(provider)
+        if known.provider and self._known_as(known.provider) != here:
+            return Preset()
+        local = [names for other, names in known.presets_by_provider if self._known_as(other) == here]
+        return self.merged((*known.presets, *(name for names in local for name in names)))
 
     def _known_as(self, provider: str) -> str:
         """One name for all names of a provider."""
@@ -300,9 +307,12 @@ class Presets:
 
     def _check_model(self, model: Model) -> None:
         place = ("model", model.name)
-        for name in model.presets:
-            if name not in self.names:
-                raise PlaceError((*place, "presets"), unknown_name("preset", name, self.names))
+        needed: dict[tuple[str, ...], tuple[str, ...]] = {("presets",): model.presets}
+        for provider, presets in model.presets_by_provider:
+            needed["presets_by_provider", provider] = presets
+        for where, presets in needed.items():
+            if missing := [name for name in presets if name not in self.names]:
+                raise PlaceError((*place, *where), unknown_name("preset", missing[0], self.names))
         if model.recommendation:
             known = [profile.name for profile in self.profiles]
             measured = model.recommendation.measured.profile

@@ -13,6 +13,7 @@ from toolreel_core._protocol.notes import (
     CallAbandoned,
     CallEnded,
     CallRejected,
+    CallSkipped,
     ContentStripped,
     Note,
     ReplyRead,
@@ -77,8 +78,8 @@ class Evidence:
 
 
 _UNFINISHED: Final = Cancelled("the run has not ended")
-_RESULTS: Final = (CallEnded, CallRejected, CallAbandoned)
-_Result: TypeAlias = CallEnded | CallRejected | CallAbandoned
+_RESULTS: Final = (CallEnded, CallRejected, CallSkipped, CallAbandoned)
+_Result: TypeAlias = CallEnded | CallRejected | CallSkipped | CallAbandoned
 
 
 def evidence_of(
@@ -162,6 +163,8 @@ def _result_of(note: _Result) -> tuple[bool, tuple[str, ...]]:
             return note.ok, note.codes
         case CallRejected():
             return False, (note.code,)
+        case CallSkipped():
+            return True, ()
         case CallAbandoned():
             return False, ("TOOL_CANCELLED",)
         case _:

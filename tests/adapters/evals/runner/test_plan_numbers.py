@@ -109,6 +109,8 @@ def test_a_local_model_that_writes_calls_as_text_is_understood_in_production_alo
     assert [bool(each.config.text_dialects) for each in found.values()] == [False, False, True]
     assert "json_fenced" in found["production"].config.text_dialects
     assert "qwen2_5_coder" in found["production"].presets
+    assert [each.config.constrained_calls for each in found.values()] == ["off", "off", "response_format"]
+    assert "weak_local_models" in found["production"].presets
 
 
 @pytest.mark.parametrize(

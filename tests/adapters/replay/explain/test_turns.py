@@ -111,6 +111,18 @@ def test_what_else_the_loop_decided_is_told() -> None:
     assert second.remarks == ("ignored (calls_per_turn): add",)
 
 
+def test_checks_of_an_answer_and_calls_that_were_done_are_told() -> None:
+    config = LoopConfig(final_check=1, claim_check=True, repeated_effects="refuse")
+    plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
+    adds = calling(("add", {"a": 1, "b": 1}))
+    first, second, third, _ = told(adds, adds, saying("2"), saying("2."), plan=plan)
+    assert [call.name for turn in (first, second) for call in turn.calls] == ["add", "add"]
+    assert second.remarks == ("add has succeeded before with these arguments; it was not run again",)
+    assert third.remarks == ("before its answer is final, the model is asked what is still to be done",)
+    claims, _, _ = told(saying("I have added them."), saying("No."), saying("No."), plan=plan)
+    assert claims.remarks == ("the answer claims what no call has done; the model is asked again",)
+
+
 def test_a_model_that_goes_in_circles_is_told() -> None:
     *_, last = told(*[calling(("add", {"a": 1, "b": 1}))] * 3, saying("2"))[:3]
     assert last.remarks == ("add has had the same result 3 times; the model was warned",)

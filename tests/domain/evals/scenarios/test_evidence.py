@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,9 +36,14 @@ def body(content: str = "", *names: str, finish: str = "stop") -> JsonText:
     return canonical({"choices": [{"message": message, "finish_reason": finish}]})
 
 
-def played(*answers: str | Event, outputs: Mapping[str, str] | None = None, **config: Json) -> Evidence:
+def played(
+    *answers: str | Event,
+    outputs: Mapping[str, str] | None = None,
+    tools: Sequence[ToolDefinition] = TOOLS,
+    **config: Json,
+) -> Evidence:
     """What is seen of a run in which the model answers with these bodies; tools answer by themselves."""
-    plan = Plan.of(model="m", messages="hi", tools=TOOLS, config=LoopConfig.of(config))
+    plan = Plan.of(model="m", messages="hi", tools=tools, config=LoopConfig.of(config))
     at, left = start(plan), list(answers)
     notes = [*at.notes]
     while at.effects and (left or isinstance(at.effects[0], RunTool)):
@@ -69,6 +74,21 @@ def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
     assert (seen.world, seen.begun) == (DESK, {"orders": []})
 
 
+def test_a_call_that_was_done_before_counts_as_one_that_succeeded() -> None:
+    tools = [ToolDefinition.of("list"), ToolDefinition.of("look.up")]
+    outputs = {"list": "{}"}
+    seen = played(
+        body("", "list"),
+        body("", "list"),
+        body("Done."),
+        outputs=outputs,
+        tools=tools,
+        repeated_effects="refuse",
+    )
+    assert [(call.ok, call.codes) for call in seen.calls] == [(True, ()), (True, ())]
+    assert '"already_done":true' in seen.calls[1].result
+
+
 def test_errors_in_a_result_are_told_by_their_codes() -> None:
     failed = '{"ok":false,"errors":[{"code":"NO","message":"no"}]}'
     seen = played(body("", "list"), body("No."), outputs={"list": failed})
@@ -86,7 +106,9 @@ def test_the_final_text_is_what_the_outcome_has() -> None:
 
 def test_a_reply_that_was_asked_for_again_counts_once() -> None:
     nudging: dict[str, Json] = {"tool_use_mode": "enforced", "nudge_no_tool_calls": 1}
-    seen = played(body("First."), body("", "list"), body("Last."), outputs={"list": "1"}, **nudging)
+    seen = played(
+        body("First."), body("", "list"), body("Last."), outputs={"list": "1"}, tools=TOOLS, **nudging
+    )
     assert [turn.text for turn in seen.turns] == ["First.", "", "Last."]
     assert [len(turn.calls) for turn in seen.turns] == [0, 1, 0]
 

@@ -120,6 +120,21 @@ def test_a_workaround_for_one_provider_is_not_used_elsewhere() -> None:
     assert dialects(PRESETS.for_("", "cloudy")) == []
 
 
+def test_a_model_may_need_more_at_one_provider() -> None:
+    needs = {"presets": ["tags"], "presets_by_provider": {"llama.cpp": ["local"], "cloud": []}}
+    tree = {"preset": {"local": {"config": {"max_turns": 3}}}, "model": {"small": needs}}
+    own = PRESETS.extended(Presets.of(tree))
+    assert own.workaround("llama-server", "small").names == ("tags", "local")
+    assert own.workaround("cloud", "small").names == ("tags",)
+    assert own.workaround("", "small").names == ("tags",)
+
+
+def test_a_preset_for_a_model_at_a_provider_has_to_be_there() -> None:
+    tree = {"model": {"small": {"presets_by_provider": {"cloud": ["tag"]}}}}
+    told = complaint(PlaceError, lambda: PRESETS.extended(Presets.of(tree)))
+    assert told == "model.small.presets_by_provider.cloud: there is no preset 'tag'; did you mean 'tags'?"
+
+
 def test_a_recommendation_is_that_of_the_model_that_is_meant() -> None:
     known = PRESETS.recommendation("A/model-1:floor")
     assert known is not None

@@ -1,0 +1,125 @@
+"""What a weak model is told again: the task, the calls that have succeeded, and what to do next.
+
+It stands in a message of the user, never in a result, so that no tool can pretend to say it; and it has
+nothing in it but what the user asked for and what the model has called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel_core._jsontext.digest import digest, known_chain, link
+from toolreel_core._plan.output.wording import request_for
+from toolreel_core._protocol.state import DoneCall, Memory, State
+from toolreel_core._replies.calls.tool_call import ToolCall
+
+_LONGEST_TASK: Final = 1_000
+_LONGEST_CALL: Final = 200
+_MOST_CALLS: Final = 12
+"""How many calls the model is reminded of: the latest."""
+
+
+def reminder_of(state: State) -> str:
+    """What the next request reminds the model of, behind results; empty if they are not the latest."""
+    if not state.messages.complete().projection.after_result:
+        return ""
+    return f"{restatement(state)}\n{next_step(state)}"
+
+
+def restatement(state: State) -> str:
+    """The task, and the calls that have succeeded."""
+    task = task_of(state)
+    known = [f"The task is: {task}"] if task else []
+    done = [f"- {call.shown}" for call in state.memory.done[-_MOST_CALLS:]]
+    heading = "These calls have succeeded, so do not make them again:"
+    calls = [heading, *done] if done else ["No call has succeeded so far."]
+    return "\n".join([*known, *calls])
+
+
+def next_step(state: State) -> str:
+    """What the model is to do now."""
+    # Measured on a model of 1.5B: without the question, it repeats a call that reads, or stops after one.
+    missing = "Is a part of the task still to be done? If so, make the call for that part now."
+    return f"{missing} If no part is left, {_answer(state)}"
+
+
+def _answer(state: State) -> str:
+    plan = state.plan
+    if plan.output is not None:
+        request = request_for(plan.output, plan.asked_by or "text")
+        return f"{request[0].lower()}{request[1:]}"
+    if plan.answer_tool is not None:
+        return f"call {plan.answer_tool.name} with your answer to the user."
+    return "answer the user."
+
+
+def task_of(state: State) -> str:
+    """What the user asks for in the present exchange, shortened."""
+    if state.memory.task:
+        return state.memory.task
+    asked = [message for message in state.plan.messages if isinstance(message, UserMessage)]
+    return shortened(asked[-1].content, _LONGEST_TASK) if asked else ""
+
+
+def with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
+    """The memory after the user has spoken: at the head of an exchange the task, later a part of it."""
+    if not state.plan.config.remembers_calls:
+        return state.memory
+    began = state.tally.turns == state.exchange_began.turns
+    earlier = () if began and state.tally.turns else (task_of(state),)
+    words = "\n".join([text for text in (*earlier, *(message.content for message in said)) if text])
+    return replace(state.memory, task=shortened(words, _LONGEST_TASK))
+
+
+def with_done(state: State, memory: Memory, call: ToolCall) -> Memory:
+    """The memory with a call that has succeeded."""
+    if not isinstance(call.arguments, JsonText):
+        return memory
+    name = state.plan.tools.inner(call.name)
+    key = call_digest(name, call.arguments)
+    if any(done.key == key for done in memory.done):
+        return memory
+    outward = state.plan.tools.by_name[call.name].outward
+    shown = shortened(f"{outward} {call.arguments}", _LONGEST_CALL)
+    return replace(memory, done=(*memory.done, DoneCall(key, name, shown)))
+
+
+def is_done(state: State, call: ToolCall, arguments: JsonText) -> bool:
+    """Whether a call repeats an effect of the present exchange."""
+    tool = state.plan.tools.by_name[call.name]
+    if tool.read_only or tool.polling:
+        return False
+    key = call_digest(tool.name, arguments)
+    return any(done.key == key for done in state.memory.done)
+
+
+def call_digest(name: str, arguments: JsonText) -> str:
+    """The digest of a call, whatever the order of the keys in its arguments."""
+    return link(known_chain("", name), digest(canonical(_in_order(parse(arguments)))))
+
+
+def _in_order(value: Json) -> Json:
+    match value:
+        case Mapping():
+            return {key: _in_order(value[key]) for key in sorted(value)}
+        case list():
+            return [_in_order(item) for item in value]
+        case _:
+            return value
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters: its head and its end, if it is longer.
+
+    >>> shortened("abcdefghij", 7)
+    'abc … j'
+    """
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    end = (most - 3) // 4
+    return f"{text[: most - 3 - end]} … {text[-end:]}"
