@@ -81,7 +81,7 @@ def test_one_in_between_is_undecided_and_it_says_what_would_decide(stored: Path)
     assert (few["verdict"], few["whole"]["runs"], few["recorded_pairs"]) == ("undecided", 3, 3)
     assert few["whole"]["needed"] > 3
     assert f"about {few['whole']['needed']} pairs would decide" in shown
-    half: tuple[Kind, ...] = (*GOOD * 11, "bad")
+    half: tuple[Kind, ...] = (*GOOD * 8, "bad")
     with provider(kinds=half) as far:
         tree = told(drift(stored, far, "--margin", "0.2", "--json"), 3)
     assert (tree["verdict"], tree["scenarios"]) == ("undecided", [])

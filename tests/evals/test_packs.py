@@ -100,7 +100,7 @@ def test_an_evaluation_goes_on_in_the_form_that_it_has(run: Path, tmp_path: Path
         plan = plan_of(far.url, eval={"trials": 3})
         with pytest.raises(ResultsError, match="eval unpack"):
             evaluated(plan, folder, packed=False, accept_changes=True)
-        evaluated(plan, folder, accept_changes=True)
+        evaluated(plan, folder, accept_changes=True, accept_endpoint_change=True)
     assert not (folder / "cassettes").exists()
     assert all(recording_of(folder, each.cassette).exchanges for each in Results.open(folder).records())
 

@@ -19,14 +19,13 @@ from tempfile import TemporaryDirectory
 from toolreel._driver.run_result import Run
 from toolreel._internal.errors import CassetteError, ResultsError
 from toolreel.evals._runner.connection import replay_context
-from toolreel.evals._runner.evaluation import job_of, jobs_of, recorded_job
+from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.exchanges import converse
 from toolreel.evals._runner.trial import Job, RunContext, run_job
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.recordings import copy_recordings
 from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record, record_line
 from toolreel_core.evals._scenarios.evidence import Evidence
@@ -112,8 +111,7 @@ class Rerun:
 def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     """The last attempt of a run: out of its cassette, or by the script that spoke in it.
 
-    :raises CassetteError: if it was not recorded, its cassette cannot be read or trusted, or the plan would
-        run it otherwise now
+    :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
     job = _job(record, plan)
@@ -124,14 +122,13 @@ def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
 
 
 def _job(record: Record, plan: EvalPlan) -> Job:
-    """What the run was."""
-    sample = Sample(record.cell, record.trial, record.version, record.digest)
-    job = job_of(plan, sample)
+    """What the run was: under the configuration of its record, whatever presets say today."""
+    job = recorded_job(plan, record)
     if job.scenario.version != record.version:
         now = job.scenario.version
         raise CassetteError(f"its scenario was at version {record.version}, and is at version {now} now")
     if job.configuration.digest != record.digest:
-        raise CassetteError("it was run under another configuration than the plan has now")
+        raise CassetteError("its configuration is not the one that its digest names; restore the journal")
     return job
 
 

@@ -205,16 +205,20 @@ def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
     return _course(plan, ended)
 
 
-def required_trials(plan: EvalPlan, records: Iterable[Record]) -> dict[Cell, int]:
-    """How many trials each cell needs for an evaluation to be complete, in the order of the plan.
+def required_trials(plan: EvalPlan, records: Iterable[Record]) -> dict[Cell, range]:
+    """Which trials each cell needs for an evaluation to be complete, in the order of the plan.
 
     What its rule spares is not missing.
 
     :param records: of its journal; they are read only where the plan has a rule
     """
     stops = course_of(plan, records).stops if rule_of(plan) else {}
-    cells = (task.cell(each.name) for task in plan.tasks() for each in plan.scenarios)
-    return {cell: stops[cell].trials if cell in stops else plan.trials for cell in cells}
+    return {cell: trials_of(cell, plan, stops) for cell in plan.cells()}
+
+
+def trials_of(cell: Cell, plan: EvalPlan, stops: Mapping[Cell, Stopped]) -> range:
+    """The trials of a cell that there have to be, where some cells have stopped early."""
+    return range(1, stops[cell].trials + 1) if cell in stops else plan.trials_of(cell)
 
 
 def stops_of(summary: Summary, plan: EvalPlan) -> dict[Cell, Stopped]:

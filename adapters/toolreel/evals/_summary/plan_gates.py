@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import permutations, product
 from typing import TypeVar
 
-from toolreel.evals._runner.adaptive import rule_of, stops_of
+from toolreel.evals._runner.adaptive import rule_of, stops_of, trials_of
 from toolreel.evals._statistics.multiple_comparisons import adjusted
 from toolreel.evals._statistics.scenario_differences import compare_scenarios
 from toolreel.evals._statistics.trial_differences import compare_trials
@@ -120,17 +120,17 @@ def _lacks(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
         cell.cell: sum(
             entry.result != "void" or summary.accepts(entry)
             for entry in cell.entries
-            if entry.trial <= wanted(cell.cell)
+            if entry.trial in wanted(cell.cell)
         )
         for cell in summary.cells
     }
-    return lambda cell: wanted(cell) - there.get(cell, 0)
+    return lambda cell: len(wanted(cell)) - there.get(cell, 0)
 
 
-def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
-    """How many trials of a cell there have to be."""
+def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], range]:
+    """Which trials of a cell there have to be."""
     stops = stops_of(summary, plan)
-    return lambda cell: stops[cell].trials if cell in stops else plan.trials
+    return lambda cell: trials_of(cell, plan, stops)
 
 
 def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[StrategyComparison]:
@@ -180,7 +180,8 @@ def _compared(summary: Summary, plan: EvalPlan, strategy: str, against: str) -> 
     there = Counter(
         match.second.cell
         for match in matches.both
-        if match.second.trial <= min(wanted(match.first.cell), wanted(match.second.cell))
+        if match.second.trial in wanted(match.first.cell)
+        and match.second.trial in wanted(match.second.cell)
         and all(run.result != "void" or summary.accepts(run) for run in (match.first, match.second))
     )
     cells = paired_cells(matches.both, "strategy")
@@ -190,7 +191,7 @@ def _compared(summary: Summary, plan: EvalPlan, strategy: str, against: str) -> 
         compare_scenarios(cells),
         compare_trials(cells),
         sum(
-            max(0, min(map(wanted, sides)) - there[sides[0]])
+            max(0, len({*wanted(sides[0])} & {*wanted(sides[1])}) - there[sides[0]])
             for sides in _tool_cells(plan, (strategy, against))
         ),
     )

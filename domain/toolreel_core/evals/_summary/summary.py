@@ -71,13 +71,13 @@ class CellSummary:
     """Who answered, as ``model`` or ``model at provider``, in the order of their names."""
     servers: tuple[str, ...] = ()
     """Where its runs were made, as base URLs; none of scripts and of records of older versions."""
-    planned: int = 0
-    """Trials that the plan asks for, from the first on; later ones are in the figures, and fill no gap."""
+    planned: range = range(0)
+    """Trials that the plan asks for; others are in the figures, and fill no gap."""
 
     @property
     def asked(self) -> tuple[RunEntry, ...]:
         """The runs that the plan asks for."""
-        return tuple(entry for entry in self.entries if entry.trial <= self.planned)
+        return tuple(entry for entry in self.entries if entry.trial in self.planned)
 
     @property
     def counts(self) -> ResultCounts:
@@ -217,7 +217,7 @@ _NONE: Final = AcceptedVoids()
 
 def summarise(
     records: Iterable[Record],
-    planned: Mapping[Cell, int],
+    planned: Mapping[Cell, range],
     controls: Iterable[str],
     accepted_voids: AcceptedVoids = _NONE,
 ) -> Summary:
@@ -226,8 +226,8 @@ def summarise(
     A run is missing if no record is of its cell and trial: what another cell has too much fills no gap.
 
     :param records: one of each run, in any order
-    :param planned: the cells of the plan, in its order, each with the number of trials that it needs; what it
-        does not ask for comes after, by name
+    :param planned: the cells of the plan, in its order, each with the trials that it needs; what it does
+        not ask for comes after, by name
     """
     places = {cell: place for place, cell in enumerate(planned)}
     gathered: dict[Cell, _Gathered] = {}
@@ -238,11 +238,11 @@ def summarise(
     names = sorted(gathered, key=lambda cell: (places.get(cell, last), *cell.task, cell.scenario))
     tasks: dict[tuple[str, ...], list[CellSummary]] = {}
     for cell in names:
-        summed = gathered[cell].summed(cell, planned.get(cell, 0), control=cell.scenario in plain)
+        summed = gathered[cell].summed(cell, planned.get(cell, range(0)), control=cell.scenario in plain)
         tasks.setdefault(cell.task, []).append(summed)
     rows = tuple(TaskSummary(tuple(cells)) for cells in tasks.values())
     there = sum(len(cell.asked) for row in rows for cell in row.cells)
-    return Summary(rows, sum(planned.values()) - there, accepted_voids)
+    return Summary(rows, sum(map(len, planned.values())) - there, accepted_voids)
 
 
 class _Gathered:
@@ -264,7 +264,7 @@ class _Gathered:
                 if asked.model:
                     self.served.add(f"{asked.model} at {asked.provider}" if asked.provider else asked.model)
 
-    def summed(self, cell: Cell, planned: int, *, control: bool) -> CellSummary:
+    def summed(self, cell: Cell, planned: range, *, control: bool) -> CellSummary:
         entries = sorted(self.entries, key=lambda entry: (entry.trial, entry.key))
         served, servers = tuple(sorted(self.served)), tuple(sorted(self.servers))
         return CellSummary(cell, control, tuple(entries), self.usage, served, servers, planned)

@@ -222,7 +222,7 @@ def test_a_run_that_cannot_be_made_again_says_why(tmp_path: Path) -> None:
     ("changes", "problem"),
     [
         ({"version": 99}, "its scenario was at version 99, and is at version 2 now"),
-        ({"digest": "other"}, "it was run under another configuration than the plan has now"),
+        ({"digest": "other"}, "its configuration is not the one that its digest names"),
         ({"cassette": ""}, "was not recorded"),
     ],
 )

@@ -134,8 +134,8 @@ def test_an_evaluation_stops_where_its_rule_says_so(tmp_path: Path, jobs: int) -
     assert told["rule"].startswith("Stop a cell after 2 or 8 runs")
     course = course_of(plan, Results.open(tmp_path).records())
     assert [stopped.tree() for stopped in course.stopped] == told["stopped"]
-    assert sum(required_trials(plan, Results.open(tmp_path).records()).values()) == 16
+    assert sum(map(len, required_trials(plan, Results.open(tmp_path).records()).values())) == 16
 
 
 def test_without_a_rule_all_runs_are_asked_for() -> None:
-    assert [*required_trials(planned("http://127.0.0.1:1", eval={"trials": 3}), ()).values()] == [3]
+    assert [*required_trials(planned("http://127.0.0.1:1", eval={"trials": 3}), ()).values()] == [range(1, 4)]

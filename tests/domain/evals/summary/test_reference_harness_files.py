@@ -36,7 +36,7 @@ RECORDS = (
 def files(records: tuple[Record, ...] = RECORDS) -> dict[str, Any]:
     return cast(
         "dict[str, Any]",
-        summary_files(summarise(records, dict.fromkeys(ORDER, 3), ["chat_only"]), {"ts": "now"}),
+        summary_files(summarise(records, dict.fromkeys(ORDER, range(1, 4)), ["chat_only"]), {"ts": "now"}),
     )
 
 
@@ -123,5 +123,5 @@ def test_languages_are_counted_where_one_was_asked_for() -> None:
     ],
 )
 def test_a_label_names_what_an_evaluation_varies(cells: list[Any], labels: list[str]) -> None:
-    summary = summarise([record("pass", each) for each in cells], dict.fromkeys(cells, 1), [])
+    summary = summarise([record("pass", each) for each in cells], dict.fromkeys(cells, range(1, 2)), [])
     assert [label(task, Axes.of(summary)) for task in summary.tasks] == labels

@@ -18,7 +18,14 @@ from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 CHAT = cell(scenario="chat_only")
 OTHER = cell(strategy="production")
-PLANNED = {CELL: 2, CHAT: 1, OTHER: 3}
+
+
+def first(trials: int) -> range:
+    """So many trials, from the first on."""
+    return range(1, trials + 1)
+
+
+PLANNED = {CELL: first(2), CHAT: first(1), OTHER: first(3)}
 RECORDS = (
     record("pass", trial=1),
     record("fail", trial=2, ms=(100, 40), hint="p: no"),
@@ -72,43 +79,47 @@ def test_a_run_is_missing_until_it_has_ended_and_void_runs_leave_it_incomplete()
     assert summary.missing == 1
     assert not summary.complete
     assert summary.incompleteness.startswith("Incomplete (runs not made: 1, void: ")
-    whole = summarise(RECORDS[:2], {CELL: 2}, [])
+    whole = summarise(RECORDS[:2], {CELL: first(2)}, [])
     assert (whole.complete, whole.incompleteness, whole.acceptance) == (True, "", "")
-    assert not summarise(RECORDS[3:4], {OTHER: 1}, []).complete
+    assert not summarise(RECORDS[3:4], {OTHER: first(1)}, []).complete
 
 
 def test_void_runs_that_are_accepted_leave_it_complete_as_long_as_enough_others_are_there() -> None:
     (void,) = (each for each in RECORDS if each.verdict.result == "void")
     runs, name = (*RECORDS[:2], void), void.verdict.category
     for share, covered in ((0.6, True), (0.7, False)):
-        summary = summarise(runs, {CELL: 2, OTHER: 1}, [], AcceptedVoids((name,), share))
+        summary = summarise(runs, {CELL: first(2), OTHER: first(1)}, [], AcceptedVoids((name,), share))
         assert (summary.void, summary.accepted, summary.required_runs) == (1, 1, 3)
         assert (summary.covered, summary.complete) == (covered, covered)
         assert ("too many runs are void" in summary.incompleteness) is not covered
         assert summary.acceptance.startswith("1 of 3 runs void and accepted")
         whole = cast("dict[str, Any]", summary_files(summary, {})["summary.json"])
         assert whole["accepted_void"]["runs"] == 1
-    another = summarise(runs, {CELL: 2, OTHER: 1}, [], AcceptedVoids(("loop.cancelled",), 0.1))
+    another = summarise(runs, {CELL: first(2), OTHER: first(1)}, [], AcceptedVoids(("loop.cancelled",), 0.1))
     assert (another.accepted, another.covered, another.complete) == (0, True, False)
 
 
 def test_what_the_plan_does_not_ask_for_comes_last_and_fills_no_gap() -> None:
-    summary = summarise(RECORDS, {OTHER: 2}, [])
+    summary = summarise(RECORDS, {OTHER: first(2)}, [])
     assert [task.cell.strategy for task in summary.tasks] == ["production", "raw"]
-    assert summarise(RECORDS[:1], {OTHER: 2}, []).missing == 2
+    assert summarise(RECORDS[:1], {OTHER: first(2)}, []).missing == 2
 
 
 @given(
-    st.dictionaries(st.sampled_from([*PLANNED]), st.integers(0, 4), min_size=1),
+    st.dictionaries(
+        st.sampled_from([*PLANNED]),
+        st.builds(range, st.integers(1, 3), st.integers(1, 5), st.integers(1, 2)),
+        min_size=1,
+    ),
     st.dictionaries(
         st.tuples(st.sampled_from([*PLANNED]), st.integers(1, 6)), st.sampled_from(["pass", "fail", "void"])
     ),
 )
 def test_surplus_trials_of_a_cell_hide_no_missing_ones_of_another_and_void_ones_delay_nothing(
-    planned: dict[Cell, int], ran: dict[tuple[Cell, int], Result]
+    planned: dict[Cell, range], ran: dict[tuple[Cell, int], Result]
 ) -> None:
     summary = summarise([record(what, at, trial) for (at, trial), what in ran.items()], planned, [])
-    asked = {(at, trial) for at, trials in planned.items() for trial in range(1, trials + 1)}
+    asked = {(at, trial) for at, trials in planned.items() for trial in trials}
     void = sum(ran.get(each) == "void" for each in asked)
     assert (summary.missing, summary.required_runs) == (len(asked - {*ran}), len(asked))
     assert summary.complete == (asked <= {*ran} and not void)
@@ -130,7 +141,7 @@ def test_usage_is_of_all_runs_of_a_task() -> None:
 def test_it_warns_where_another_model_answered_or_another_configuration_was_run() -> None:
     asked = [SentRequest(1, 1, 200, model="served", provider="A")]
     records = (record(trial=1), record(trial=2, asked=asked, digest="e"))
-    summary = summarise(records, {CELL: 2}, [])
+    summary = summarise(records, {CELL: first(2)}, [])
     assert summary.cells[0].served == ("served", "served at A")
     assert summary.cells[0].digests == ("d", "e")
     assert summary.warnings == (
@@ -138,7 +149,7 @@ def test_it_warns_where_another_model_answered_or_another_configuration_was_run(
         "vendor/model, raw, happy_path: its runs were made under 2 configurations; make them anew",
     )
     assert summed().warnings == ()
-    unnamed = summarise([record(asked=[SentRequest(1, 1, 200)])], {CELL: 1}, [])
+    unnamed = summarise([record(asked=[SentRequest(1, 1, 200)])], {CELL: first(1)}, [])
     assert unnamed.cells[0].served == ()
 
 
@@ -149,7 +160,7 @@ def test_it_warns_where_runs_of_a_cell_were_made_at_several_servers() -> None:
         replace(run, attempts=(replace(run.attempts[0], base_url=url),))
         for run, url in zip(runs, urls, strict=True)
     ]
-    summary = summarise(placed, {CELL: 3}, [])
+    summary = summarise(placed, {CELL: first(3)}, [])
     assert summary.cells[0].servers == ("http://a.test", "http://b.test")
     assert summary.warnings == (
         "vendor/model, raw, happy_path: its runs were made at 2 servers: http://a.test, http://b.test",
@@ -158,7 +169,7 @@ def test_it_warns_where_runs_of_a_cell_were_made_at_several_servers() -> None:
 
 def test_endpoints_are_rows_of_their_own() -> None:
     cells = [cell(endpoint=name) for name in ("one", "two")]
-    summary = summarise([record(at=each) for each in cells], dict.fromkeys(cells, 1), [])
+    summary = summarise([record(at=each) for each in cells], dict.fromkeys(cells, first(1)), [])
     whole = cast("dict[str, Any]", summary_files(summary, {})["summary.json"])
     assert [(row["model"], row["endpoint"]) for row in whole["models"]] == [
         ("vendor/model:one", "one"),
@@ -172,9 +183,9 @@ def test_passes_that_took_a_second_attempt_after_silence_are_counted() -> None:
     runs = [record(result, CELL, trial) for trial, result in enumerate(results, 1)]
     firsts = (silent, lost, silent)
     tried = [
-        replace(run, attempts=(replace(run.attempts[0], verdict=first), *run.attempts))
-        for run, first in zip(runs, firsts, strict=False)
+        replace(run, attempts=(replace(run.attempts[0], verdict=tried_first), *run.attempts))
+        for run, tried_first in zip(runs, firsts, strict=False)
     ]
-    [cell_summary] = summarise([*tried, runs[3]], {CELL: 4}, []).cells
+    [cell_summary] = summarise([*tried, runs[3]], {CELL: first(4)}, []).cells
     assert [entry.after_silence for entry in cell_summary.entries] == [True, False, True, False]
     assert cell_summary.ok_after_silence == 1
