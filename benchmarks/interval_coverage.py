@@ -183,7 +183,7 @@ def _base(setting: TwoWay) -> float:
     def excess(base: float) -> float:
         return float((special.expit(base + shift) * weights).sum() / weights.sum()) - setting.mean
 
-    return float(optimize.brentq(excess, -30.0, 30.0))
+    return float(optimize.root_scalar(excess, method="brentq", bracket=(-30.0, 30.0)).root)
 
 
 def _two_way(setting: TwoWay, base: float, draws: Draws) -> Drawn:

@@ -70,7 +70,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
     trials = seeds or (_REAL_SEEDS if scenario.begin("").outside else SEEDS)
     cases = [str(seed) for seed in range(1, trials + 1)]
     scripts = _scripts(scenario, cases[0])
-    kinds = [kind for kind in KINDS if kind != "skipping" or scripts.skipping is not None]
+    kinds: list[Kind] = [kind for kind in KINDS if kind != "skipping" or scripts.skipping is not None]
     failed = set[str]()
     found = list[ScriptProof]()
     for kind in kinds:

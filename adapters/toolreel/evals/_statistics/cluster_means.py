@@ -26,7 +26,7 @@ from toolreel.evals._statistics.interval_bounds import Bounds
 
 try:
     import numpy as np
-    from scipy.optimize import brentq
+    from scipy.optimize import root_scalar
     from scipy.stats import qmc
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
@@ -173,5 +173,6 @@ def _quantile(share: _Share, highest: float, level: float) -> float:
     """Where the share is the level; nothing is above the highest."""
     if highest <= 2 * _EDGE:
         return 0.0
-    found = brentq(lambda mean: share(mean) - level, _EDGE, highest - _EDGE, xtol=_EDGE)
-    return round(float(found), _DIGITS)
+    inside = _EDGE, highest - _EDGE
+    found = root_scalar(lambda mean: share(mean) - level, method="brentq", bracket=inside, xtol=_EDGE)
+    return round(float(found.root), _DIGITS)

@@ -16,7 +16,7 @@ from toolreel_core.evals._statistics.checked_numbers import inside
 
 try:
     from scipy import stats
-    from scipy.optimize import brentq
+    from scipy.optimize import root_scalar
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
@@ -72,4 +72,9 @@ def detectable(clusters: int, deviation: float, level: float = 0.05, power: floa
     largest = min(1.0, _CERTAIN * deviation / sqrt(clusters))
     if flips_power(largest, clusters, deviation, level) < power:
         return None
-    return float(brentq(lambda size: flips_power(size, clusters, deviation, level) - power, 0.0, largest))
+    found = root_scalar(
+        lambda size: flips_power(size, clusters, deviation, level) - power,
+        method="brentq",
+        bracket=(0.0, largest),
+    )
+    return float(found.root)

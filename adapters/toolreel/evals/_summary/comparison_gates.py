@@ -154,7 +154,7 @@ def check_gate_options(
     asked = tuple(words)
     beside = {_group(row): row for row in comparison.rows}
     compared = {(row.axis, row.value): _compared(comparison, row) for row in comparison.rows}
-    tested = {(each.row, each.about) for each in asked if each.tests}
+    tested: set[tuple[tuple[str, str], About]] = {(each.row, each.about) for each in asked if each.tests}
     measured = Measurements(
         tuple(
             Figures({**one.values, **_beside(beside[one.about])}, *one.about, one.missing)

@@ -137,7 +137,10 @@ def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Ite
     """Each strategy beside each other; Holm's adjustment is for as many tests as the gates ask for."""
     names = [strategy.name for strategy in plan.strategies]
     found = {pair: _compared(summary, plan, *pair) for pair in permutations(names, 2)}
-    asked = {((gate.strategy, gate.against), gate.about) for gate in gates if isinstance(gate, NoRegression)}
+    tests = [gate for gate in gates if isinstance(gate, NoRegression)]
+    asked: set[tuple[tuple[str, str], About]] = {
+        ((gate.strategy, gate.against), gate.about) for gate in tests
+    }
     return adjusted_comparisons(found, asked).values()
 
 
