@@ -57,6 +57,8 @@ class _Flag:
         return self.name.removeprefix("--").replace("-", "_")
 
 
+_WORDS: Final = "WORDS"
+"""The metavar of words in a list, divided by commas."""
 _SWITCH: Final = click.BOOL
 _OBJECT: Final = "JSON"
 
@@ -67,7 +69,7 @@ _FLAGS: Final = (
         "--models",
         "Which models of the catalogue: names, vendors, tags such as `stable`, patterns with *; "
         "!WORD excludes.",
-        "WORDS",
+        _WORDS,
     ),
     _Flag(
         "eval",
@@ -80,15 +82,15 @@ _FLAGS: Final = (
         "eval",
         "--profiles",
         "Which sampling profiles: names, tags, patterns; `auto` is the recommended one of each model.",
-        "WORDS",
+        _WORDS,
     ),
-    _Flag("eval", "--strategies", "Which strategies: raw, baseline, production, or your own.", "WORDS"),
+    _Flag("eval", "--strategies", "Which strategies: raw, baseline, production, or your own.", _WORDS),
     _Flag(
         *("eval", "--scenarios"),
         "Which scenarios: names, groups such as production, and files of your own (FILE.toml).",
-        "WORDS",
+        _WORDS,
     ),
-    _Flag("eval", "--languages", "Language policies: off, tags such as ja-JP.", "WORDS"),
+    _Flag("eval", "--languages", "Language policies: off, tags such as ja-JP.", _WORDS),
     _Flag("eval", "--language-strict", "Fail answers in another language.", _SWITCH),
     _Flag("eval", "--trials", "Runs of each cell.", int),
     _Flag("eval", "--jobs", "Maximum number of concurrent runs.", int),
@@ -113,7 +115,7 @@ _FLAGS: Final = (
         int,
     ),
     _Flag("eval", "--fix-empty-final", "Ask once more when the final text is empty.", _SWITCH),
-    _Flag("eval", "--tool-allowlist", "Tools that may be called.", "WORDS"),
+    _Flag("eval", "--tool-allowlist", "Tools that may be called.", _WORDS),
     _Flag("eval", "--content-tag-fallback", "Read calls from text under every strategy but raw.", _SWITCH),
     _Flag("eval", "--fallback-matrix", "Run everything without and with reading calls from text.", _SWITCH),
     _Flag("eval", "--empty-response-retries", "Retries after an empty response.", int),
@@ -130,7 +132,7 @@ _FLAGS: Final = (
         "eval", "--min-coverage", "Minimum share of runs that are not void and accepted; 1 by default.", float
     ),
     _Flag("eval", "--seeds", "Send a different seed with each trial.", _SWITCH),
-    _Flag("eval", "--endpoints", "Which of the plan's [endpoints.NAME]: names, patterns.", "WORDS"),
+    _Flag("eval", "--endpoints", "Which of the plan's [endpoints.NAME]: names, patterns.", _WORDS),
     _Flag("endpoint", "--base-url", "An OpenAI-compatible server.", "URL"),
     _Flag("endpoint", "--api-prefix", "Appended to a URL without a version; empty for none.", "PATH"),
     _Flag("endpoint", "--api-key-env", "The variable that holds the API key.", "VAR"),
@@ -145,9 +147,9 @@ _FLAGS: Final = (
     _Flag("sampling", "--top-k", "The same.", int),
     _Flag("sampling", "--min-p", "The same.", float),
     _Flag("request_overrides", "--route", "OpenRouter: the route."),
-    _Flag("request_overrides", "--transforms", "OpenRouter: none, or a list.", "WORDS"),
+    _Flag("request_overrides", "--transforms", "OpenRouter: none, or a list.", _WORDS),
     *(
-        _Flag("request_overrides", f"--provider-{key}", f"OpenRouter: {what}.", "WORDS", ("provider", key))
+        _Flag("request_overrides", f"--provider-{key}", f"OpenRouter: {what}.", _WORDS, ("provider", key))
         for key, what in (
             ("only", "only these providers"),
             ("order", "providers in this order"),
@@ -222,7 +224,9 @@ def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Re
         switch = f"{flag.name}/--no-{flag.name.removeprefix('--')}"
         return click.option(switch, flag.key, default=None, help=flag.help)
     typed: dict[str, Any] = {"metavar": flag.kind} if isinstance(flag.kind, str) else {"type": flag.kind}
-    return click.option(*(flag.name, flag.key), default=None, help=flag.help, multiple=flag.multiple, **typed)
+    # Words may come in one option or in several: otherwise all but the last would be lost.
+    several = flag.multiple or flag.kind == _WORDS
+    return click.option(*(flag.name, flag.key), default=None, help=flag.help, multiple=several, **typed)
 
 
 def _of_flags(given: Mapping[str, Any]) -> Tree:
@@ -232,7 +236,7 @@ def _of_flags(given: Mapping[str, Any]) -> Tree:
         value = given[flag.key]
         if value is None or value == ():
             continue
-        placed = _plain(flag, value)
+        placed = _plain(flag, ",".join(value) if flag.kind == _WORDS else value)
         for key in reversed(flag.place):
             placed = {key: placed}
         tree = merged(tree, cast("Tree", placed))
@@ -247,7 +251,7 @@ def _plain(flag: _Flag, value: Any) -> Json:  # noqa: ANN401 - what click hands 
         if not isinstance(tree, Mapping):
             raise EvalPlanError(f"{flag.name}: expected a JSON object, got {value!r}")
         return tree
-    if flag.section == "request_overrides" and flag.kind == "WORDS":
+    if flag.section == "request_overrides" and flag.kind == _WORDS:
         words = comma_separated(str(value))
         return [] if flag.name == "--transforms" and words == ("none",) else [*words]
     plain: Json = value

@@ -65,7 +65,7 @@ def from_command(
     )
     draft = draft_of(session, name)
     file = path or Path(f"{draft.name}.toml")
-    write_new(file, draft.text(str(recording)))
+    write_new(file, draft.text(recording.name))
     if as_machine:
         return say(
             {
