@@ -228,3 +228,11 @@ def test_an_id_that_was_dropped_may_go_out_again() -> None:
     twice = Transcript.of([HI, CALLING, RESULT, CALLING, RESULT])
     assert twice.texts[3] == wire(AssistantMessage("", (replace(CALL, id="a_2"),)))
     assert twice.shortened([HI, CALLING, RESULT]).texts[1] == wire(CALLING)
+
+
+def test_a_reminder_goes_out_at_the_end_and_is_not_stored() -> None:
+    whole = Transcript.of([HI, CALLING, RESULT])
+    reminded = whole.reminded(UserMessage("What is left?"))
+    assert [*reminded.texts] == [*whole.texts, wire(UserMessage("What is left?"))]
+    assert list(reminded.messages) == list(whole.messages)
+    assert [*whole.append(BYE).texts] == [*whole.texts, wire(BYE)]

@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._tools.faults import Fault
-from toolreel_core._tools.result_envelope import Envelope, ToolFailure, envelope_of, failed, plain_text
+from toolreel_core._tools.result_envelope import (
+    Envelope,
+    ToolFailure,
+    already_done,
+    envelope_of,
+    failed,
+    plain_text,
+)
 
 
 def enveloped(output: str, limit: int = 1000) -> Envelope:
@@ -207,3 +214,9 @@ def test_a_plain_result_never_reads_as_another_outcome(data: Mapping[str, Json])
     text = plain_text(Envelope(True, "add", canonical(data)).tree())
     again = envelope_of("add", canonical(text) if not text.startswith(("{", "[")) else text, limit=10**6)
     assert again.ok
+
+
+def test_a_call_that_has_succeeded_before_is_no_failure() -> None:
+    done = already_done("pay")
+    assert (done.ok, done.tool_name, parse(done.data)) == (True, "pay", {"already_done": True})
+    assert "was not run again" in done.warnings[0]

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from toolreel._driver.run_result import Run
 from toolreel._internal.errors import CassetteError, ResultsError
-from toolreel.evals._runner.connection import replay_context
+from toolreel.evals._runner.connection import catalogue_of, replay_context
 from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.exchanges import converse
 from toolreel.evals._runner.trial import Job, RunContext, run_job
@@ -47,11 +47,13 @@ class Replayed:
 def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
     """Replay the runs of an evaluation that were recorded, one after the other, in the journal's order.
 
+    Where the catalogue of presets has changed since, they are replayed under the configuration that they had.
+
     :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
     :raises ResultsError: if the journal cannot be read
     """
     samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    job_for = jobs_of(plan)
+    job_for, same_catalogue = jobs_of(plan), results.header.catalogue == catalogue_of(plan)
     for record in results.records():
         if keys and not record.key.startswith(tuple(keys)):
             continue
@@ -61,8 +63,11 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
             continue
         job = job_for(sample)
         if changed := configuration_differences(record.configuration, job.configuration.text):
-            yield Replayed(record, drift="another configuration: " + "; ".join(changed))
-            continue
+            # Presets of another version of toolreel are no matter of this run; another plan is.
+            if same_catalogue:
+                yield Replayed(record, drift="another configuration: " + "; ".join(changed))
+                continue
+            job = recorded_job(plan, record)
         try:
             now = replay_record(job, record, results.path, plan.endpoint_at(record.cell.endpoint).chat_url)
         except (ReplayMismatch, CassetteError) as error:

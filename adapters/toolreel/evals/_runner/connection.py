@@ -193,16 +193,21 @@ _PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")
 
 def new_header(plan: EvalPlan, now: datetime) -> Header:
     """The header of an evaluation that begins now."""
-    presets = plan.presets
-    catalogue = (*presets.presets, *presets.models, *presets.profiles)
     return Header(
         plan=plan.tree(),
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
-        catalogue=chain("catalogue", catalogue_digest(), *map(repr, catalogue)),
+        catalogue=catalogue_of(plan),
         taxonomy=TAXONOMY,
         shard=str(plan.shard or ""),
     )
+
+
+def catalogue_of(plan: EvalPlan) -> str:
+    """The digest of all scenarios, presets, models and profiles that a plan could choose from."""
+    presets = plan.presets
+    catalogue = (*presets.presets, *presets.models, *presets.profiles)
+    return chain("catalogue", catalogue_digest(), *map(repr, catalogue))
 
 
 def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connection:

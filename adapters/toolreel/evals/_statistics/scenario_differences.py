@@ -39,7 +39,7 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
     >>> seen = [PairedCell(str(at), "", pairs) for at, pairs in enumerate([*[better] * 6, *[same] * 6])]
     >>> compared = compare_scenarios(seen)
     >>> print(f"{compared.difference:.2f} {compared.p_value} {compared.interval}")
-    0.40 0.03125 -3.2 to 75.7 %
+    0.40 0.03125 -1.3 to 65.7 %
     """
     inside("confidence", confidence)
     given = [cell for cell in cells if cell.pairs.runs]

@@ -27,6 +27,7 @@ from toolreel.evals._tables.summary_tables import summary_tables
 from toolreel.evals._tables.table import as_markdown, interval_text
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ConfigError
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
@@ -413,7 +414,8 @@ def test_each_run_has_a_file_with_its_conversation(tmp_path: Path) -> None:
 def test_the_file_of_a_run_without_a_recording_says_why_it_has_no_conversation(tmp_path: Path) -> None:
     plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"])
     lost = record("fail", hint="Acme: no", status=500, digest=plan.configuration(CELL).digest)
-    results = Results.open(recorded(tmp_path, plan, [replace(lost, version=2)]))
+    lost = replace(lost, version=2, digest=Configuration.of(lost.configuration).digest)
+    results = Results.open(recorded(tmp_path, plan, [lost]))
     write_run_files(results, plan, write_summaries(results, plan))
     (path,) = (tmp_path / "runs").iterdir()
     one = read(path)
