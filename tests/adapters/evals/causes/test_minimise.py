@@ -170,6 +170,15 @@ def test_ctrl_c_keeps_the_best_so_far(failed: Path, tmp_path: Path) -> None:
     assert found.removed
 
 
+@pytest.fixture
+def interruptible() -> Generator[None]:
+    """Started in the background of a shell, Python ignores Ctrl-C, and so would what it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_real_ctrl_c_while_the_model_thinks_writes_the_test_so_far(failed: Path, tmp_path: Path) -> None:
     """The server itself presses Ctrl-C, and does not answer before the command has ended."""
     started, ended, asked = Event(), Event(), list[int]()
