@@ -42,8 +42,9 @@ gate
 """
 
 from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.cost_estimate import AssumedRun, Estimate, estimate_cost
 from toolreel_core.evals._plan.endpoint import Endpoint
-from toolreel_core.evals._plan.eval_plan import AssumedRun, Estimate, EvalPlan, Task, estimate_cost
+from toolreel_core.evals._plan.eval_plan import EvalPlan, Task
 from toolreel_core.evals._plan.options import Budget, Options, Price
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import STRATEGIES, Strategy

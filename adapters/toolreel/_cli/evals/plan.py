@@ -20,7 +20,8 @@ from toolreel.evals._store.configuration_differences import (
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.preset import Change
-from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost
+from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimate_cost
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from, rule_sentence
 

@@ -52,8 +52,3 @@ def newcombe_bounds(first: tuple[int, int], second: tuple[int, int], alpha: floa
     below = sqrt((p - p_low) ** 2 + (q_high - q) ** 2)
     above = sqrt((q - q_low) ** 2 + (p_high - p) ** 2)
     return p - q - below, p - q + above
-
-
-def t_quantile(share: float, freedom: int) -> float:
-    """Where Student's distribution has so much below it."""
-    return float(stats.t.ppf(share, freedom))

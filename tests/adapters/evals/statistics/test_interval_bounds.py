@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.evals._statistics.interval_bounds import t_quantile, wilson_bounds
+from toolreel.evals._statistics.interval_bounds import wilson_bounds
 
 # Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls that stand beside
 # them. It is no dependency of the tests, because it would bring pandas: 150 MB to compare a few numbers.
@@ -28,7 +28,3 @@ def test_wilsons_interval(passed: int, runs: int, alpha: float, bounds: tuple[fl
 def test_wilsons_interval_ends_exactly_where_rates_do(runs: int) -> None:
     assert wilson_bounds(0, runs, 0.05)[0] == 0
     assert wilson_bounds(runs, runs, 0.05)[1] == 1
-
-
-def test_quantiles_are_those_of_the_tables() -> None:
-    assert t_quantile(0.975, 4) == pytest.approx(2.7764451, rel=1e-7)

@@ -14,7 +14,8 @@ from toolreel_core._jsontext.canonical import parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, AssumedRun, EvalPlan, estimate_cost
+from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, AssumedRun, estimate_cost
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
 
 HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}

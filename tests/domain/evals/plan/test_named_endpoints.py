@@ -12,7 +12,8 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._jsontext.canonical import Tree, parse
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import EvalPlan, estimate_cost
+from toolreel_core.evals._plan.cost_estimate import estimate_cost
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
 
 TABLES: Final[dict[str, Any]] = {

@@ -1,0 +1,72 @@
+"""What the runs of a plan would take and cost, by an assumption about one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedRun:
+    """Assumed size of one run."""
+
+    requests: float
+    prompt_tokens: float
+    """Of all its requests together."""
+    completion_tokens: float
+    seconds: float
+
+    def __str__(self) -> str:
+        """The assumption in words."""
+        tokens = f"{self.prompt_tokens:,.0f} tokens in and {self.completion_tokens:,.0f} out"
+        return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
+
+
+TOOL_RUN: Final = AssumedRun(4, 4_000, 300, 8.2)
+"""A run of a tool scenario: read, write, correct, answer; the time is the median of the case study."""
+CONTROL_RUN: Final = AssumedRun(1, 60, 10, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Estimated requests, tokens, time and cost of a plan."""
+
+    runs: int
+    requests: float
+    prompt_tokens: float
+    completion_tokens: float
+    minutes: float
+    """With as many jobs as the plan has."""
+    cost: float | None
+    """Of the models that have a price, in its currency; ``None`` if none has."""
+    unpriced: tuple[str, ...]
+    """Models without a price; they are unknown, not free."""
+
+    @property
+    def tokens(self) -> float:
+        """Prompts and completions together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+def estimate_cost(plan: EvalPlan) -> Estimate:
+    """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
+    controls = sum(scenario.control for scenario in plan.scenarios)
+    kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
+    shares = plan.task_count // len(plan.pairs) * plan.trials
+    requests, prompt, completion, seconds = (
+        sum(getattr(assumed, what) * scenarios for assumed, scenarios in kinds) * shares
+        for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
+    )
+    pairs, prices = len(plan.pairs), dict(plan.options.prices)
+    costs = [prices[model].cost(prompt, completion) for model, _ in plan.pairs if model in prices]
+    return Estimate(
+        plan.count,
+        requests * pairs,
+        prompt * pairs,
+        completion * pairs,
+        seconds * pairs / 60 / plan.jobs,
+        sum(costs) if costs else None,
+        tuple(model for model in plan.models if model not in prices),
+    )
