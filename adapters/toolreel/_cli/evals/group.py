@@ -40,15 +40,21 @@ _COMMANDS: Final = (
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
-    LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
+    LazyCommand(
+        "promote", "evals.recorded.promote:promote_command", "Make a regression test of a recorded run."
+    ),
     LazyCommand(
         "recommend", "evals.analysis.recommend:recommend_command", "Say which models to use for tools."
     ),
-    LazyCommand("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
+    LazyCommand(
+        "replay", "evals.recorded.replay:replay_command", "Replay recorded runs, and judge them again."
+    ),
     LazyCommand(
         "report", "evals.report:report_command", "Show the results as one HTML page, and as pictures."
     ),
-    LazyCommand("rescore", "evals.rescore:rescore_command", "Judge recorded runs again, without a network."),
+    LazyCommand(
+        "rescore", "evals.recorded.rescore:rescore_command", "Judge recorded runs again, without a network."
+    ),
     LazyCommand("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
     LazyCommand(
         "scenario",
@@ -62,7 +68,9 @@ _COMMANDS: Final = (
     LazyCommand(
         "verify", "evals.transfer.bundle:verify_command", "Replay and judge a bundle again, offline."
     ),
-    LazyCommand("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
+    LazyCommand(
+        "what-if", "evals.recorded.whatif:whatif_command", "Put recorded replies through another strategy."
+    ),
 )
 
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."

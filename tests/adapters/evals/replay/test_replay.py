@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests.evals.provided import evaluated, planned, verdicts
 from tests.evals.provider import provider
-from toolreel._cli.evals.rescore import rescore_command
+from toolreel._cli.evals.recorded.rescore import rescore_command
 from toolreel.evals._replay.replay import BEFORE
 
 

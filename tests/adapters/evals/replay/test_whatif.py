@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from tests.evals.provided import evaluated, planned, quoting, verdicts, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
-from toolreel._cli.evals.whatif import whatif_command
+from toolreel._cli.evals.recorded.whatif import whatif_command
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._replay.whatif import what_ifs

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.evals.replay import folder_argument, run_label, verdict_words
+from toolreel._cli.evals.recorded.replay import folder_argument, run_label, verdict_words
 from toolreel._cli.output.console import counted, err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.evals.replay import folder_argument, verdict_words
+from toolreel._cli.evals.recorded.replay import folder_argument, verdict_words
 from toolreel._cli.output.console import out, printable
 from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel.evals._replay.regression_test import find_run, promote

@@ -1,0 +1,1 @@
+"""``toolreel eval replay``, ``rescore``, ``promote`` and ``what-if``: commands on recorded runs."""
