@@ -8,6 +8,7 @@ Nothing of a run is kept in the process between two requests. A client that leav
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import uuid
@@ -17,7 +18,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Body, Depends, FastAPI, HTTPException
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
 
 from toolreel import Agent, Run, RunEnded, StreamEvent, TextDelta, TextWithdrawn, ToolResult, astream_on, tool
 from toolreel_core import ApprovalGiven, AskApproval, Event, State, dump, load_state, pending, start, step
@@ -105,25 +107,35 @@ async def look(run_id: str) -> dict[str, Any]:
     raise HTTPException(404, "there is no such run")
 
 
-@app.get("/runs/{run_id}/events", response_class=EventSourceResponse)
-async def follow(
-    run_and_events: Annotated[tuple[StoredRun, AsyncGenerator[StreamEvent, None]], Depends(followed)],
-) -> AsyncIterator[ServerSentEvent]:
-    """Run until the end or an approval, and tell what happens."""
-    run, events = run_and_events
+def sent(event: str, data: object) -> bytes:
+    """A server-sent event with JSON as its data."""
+    return format_sse_event(event=event, data_str=json.dumps(data))
+
+
+async def told(run: StoredRun, events: AsyncGenerator[StreamEvent, None]) -> AsyncIterator[bytes]:
+    """What happens, as a client sees it."""
     async for event in events:
         match event:
             case TextDelta(text=text):
-                yield ServerSentEvent(event="text", data=text)
+                yield sent("text", text)
             case TextWithdrawn(text=text):
-                yield ServerSentEvent(event="instead", data=text)
+                yield sent("instead", text)
             case ToolResult(name=name, output=output):
-                yield ServerSentEvent(event="result", data={"tool": name, "output": output})
+                yield sent("result", {"tool": name, "output": output})
             case RunEnded():
                 run.release()  # before the client knows, who may decide at once
-                yield ServerSentEvent(event="end", data=shown(run.state))
+                yield sent("end", shown(run.state))
             case _:
                 pass
+
+
+@app.get("/runs/{run_id}/events")
+async def follow(
+    run_and_events: Annotated[tuple[StoredRun, AsyncGenerator[StreamEvent, None]], Depends(followed)],
+) -> StreamingResponse:
+    """Run until the end or an approval, and tell what happens."""
+    # FastAPI's EventSourceResponse logs an error where a client leaves while an event is on its way.
+    return StreamingResponse(told(*run_and_events), media_type="text/event-stream")
 
 
 @app.post("/runs/{run_id}/approval", status_code=204)
