@@ -126,13 +126,13 @@ def coerced_arguments(tool: ToolDefinition, arguments: JsonText, config: LoopCon
 
 def run_tool(state: State, ref: int, call: ToolCall, arguments: JsonText) -> RunTool:
     """The effect that runs a call of the current turn."""
-    name = state.plan.tools.inner(call.name)
+    name = state.present.tools.inner(call.name)
     return RunTool(ref, call.id, name, arguments, call_key(state, call), state.tally.turns)
 
 
 def ask_approval(state: State, ref: int, call: ToolCall, arguments: JsonText) -> AskApproval:
     """The effect that asks for approval of a call of the current turn."""
-    return AskApproval(ref, call.id, state.plan.tools.inner(call.name), arguments)
+    return AskApproval(ref, call.id, state.present.tools.inner(call.name), arguments)
 
 
 def call_key(state: State, call: ToolCall) -> str:

@@ -16,7 +16,7 @@ Limit: TypeAlias = MaxTurns | BudgetSpent | ConversationSpent | CostUnknown
 
 def exhausted_limit(state: State) -> Limit | None:
     """The limit that allows no further turn: ``max_turns`` or a budget; ``None`` if one is allowed."""
-    limit = state.plan.config.max_turns
+    limit = state.present.config.max_turns
     # What another exchange could not change comes first: it says that speaking again is of no use.
     if spent := _spent_conversation(state):
         return spent
@@ -25,7 +25,7 @@ def exhausted_limit(state: State) -> Limit | None:
 
 def spent_budget(state: State) -> BudgetSpent | CostUnknown | None:
     """The first budget of this exchange that is used up, or cannot be kept; else ``None``."""
-    config, tally = state.plan.config, state.exchange_tally
+    config, tally = state.present.config, state.exchange_tally
     if unknown := _unknown_cost(state):
         return unknown
     tokens = tally.prompt_tokens + tally.completion_tokens
@@ -40,13 +40,13 @@ def spent_budget(state: State) -> BudgetSpent | CostUnknown | None:
 
 def _unknown_cost(state: State) -> CostUnknown | None:
     """A limited cost that nobody can count. It counts over all exchanges: none of them can spend on."""
-    config, replies = state.plan.config, state.tally.unpriced
+    config, replies = state.present.config, state.tally.unpriced
     limit = config.max_conversation_cost if config.max_cost is None else config.max_cost
     return None if not replies or limit is None or not config.needs_costs else CostUnknown(replies, limit)
 
 
 def _spent_conversation(state: State) -> ConversationSpent | CostUnknown | None:
-    config, tally = state.plan.config, state.tally
+    config, tally = state.present.config, state.tally
     if unknown := _unknown_cost(state):
         return unknown
     tokens = tally.prompt_tokens + tally.completion_tokens
@@ -61,11 +61,11 @@ def _spent_conversation(state: State) -> ConversationSpent | CostUnknown | None:
 
 def tool_calls_left(state: State) -> int | None:
     """How many calls may still reach a tool in this exchange; ``None`` without a limit."""
-    limit = state.plan.config.max_tool_calls
+    limit = state.present.config.max_tool_calls
     return None if limit is None else limit - state.exchange_tally.tool_calls
 
 
 def tool_calls_spent(state: State) -> BudgetSpent | None:
     """The budget of tool calls if it is used up, else ``None``."""
-    limit, used = state.plan.config.max_tool_calls, state.exchange_tally.tool_calls
+    limit, used = state.present.config.max_tool_calls, state.exchange_tally.tool_calls
     return BudgetSpent("tool_calls", used, limit) if limit is not None and used >= limit else None

@@ -26,15 +26,15 @@ _MAX_NAMED: Final = 3
 
 def estimated_tokens(state: State, options: RequestOptions) -> int:
     """Estimated tokens of the next request: messages, tools and options."""
-    reminder = reminder_of(state) if state.plan.config.restate_task else ""
-    sent = Request(state.plan.model, state.messages, options, reminder).sent
-    return sent.tokens + estimator(state.plan.config.estimator)(options.text)
+    reminder = reminder_of(state) if state.present.config.restate_task else ""
+    sent = Request(state.present.model, state.messages, options, reminder).sent
+    return sent.tokens + estimator(state.present.config.estimator)(options.text)
 
 
 def input_token_limit(state: State) -> int | None:
     """The maximum tokens of a request; ``None`` without ``context_window_tokens``."""
-    window = state.plan.config.context_window_tokens
-    return None if window is None else window - state.plan.config.reserved_response_tokens
+    window = state.present.config.context_window_tokens
+    return None if window is None else window - state.present.config.reserved_response_tokens
 
 
 def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
@@ -67,7 +67,7 @@ def fit_history(
     :param policies: their names; by default, those of the plan
     """
     limit, before, applied = input_token_limit(state), state.messages, dict[str, None]()
-    names = state.plan.config.history_policies if policies is None else policies
+    names = state.present.config.history_policies if policies is None else policies
     # Policies measure stored messages. The message that is sent can be smaller (for example without its old
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
     while limit is not None and estimated_tokens(state, options) > limit:
@@ -84,7 +84,7 @@ def fit_history(
 
 
 def _shortened(state: State, policies: tuple[str, ...], excess: int) -> tuple[State, tuple[str, ...]]:
-    form, tokens = state.messages.form, estimator(state.plan.config.estimator)
+    form, tokens = state.messages.form, estimator(state.present.config.estimator)
     kept, applied = reduced(
         tuple(state.messages.outgoing),
         policies,

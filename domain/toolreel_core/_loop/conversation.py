@@ -40,9 +40,9 @@ def next_exchange(state: State, notes: tuple[Note, ...] = ()) -> Step:
     began = state.but(memory=state.memory.of_next_exchange(), exchange_began=state.tally)
     if not state.messages.stored.count:
         # A run whose first messages no transform could take has none of them in its history.
-        began = began.but(messages=Transcript.of(state.plan.opening, state.plan.form))
+        began = began.but(messages=Transcript.of(state.present.opening, state.present.form))
     # A run that was cancelled before its first request has not said yet what it leaves out of its requests.
-    opening = () if state.tally.turns else opening_notes(state.plan)
+    opening = () if state.tally.turns else opening_notes(state.present)
     return send_next_request(began, (*notes, ExchangeBegan(state.tally.turns + 1), *opening))
 
 

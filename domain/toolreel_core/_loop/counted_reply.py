@@ -19,7 +19,7 @@ def counted_reply(state: State, reply: Reply) -> State:
     An error without any tokens, such as an overload with status 200, is no reply of the model: nobody bills
     it, so it does not make the cost unknown.
     """
-    usage, price = reply.usage, state.plan.price
+    usage, price = reply.usage, state.present.price
     if reply.problem is not None and usage == _NOTHING and not reply.content:
         return state
     # What the provider reports is what it bills: it takes precedence over any list.
@@ -32,7 +32,7 @@ def counted_spending(state: State, spent: Spent | None) -> State:
     """The state with what a tool took of models in its tally."""
     if spent is None:
         return state
-    price = state.plan.price
+    price = state.present.price
     known = spent if price is None else spent.in_currency(price.currency)
     return state.but(tally=state.tally.spend(known))
 

@@ -53,23 +53,23 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     # The order matters: an unparsed call must never count as an answer, and an enforced run asks for tools
     # before it asks for a text.
     may_ask = exhausted_limit(state) is None
-    may_call = may_ask and tools_sent and bool(state.plan.callable_tools.names)
+    may_call = may_ask and tools_sent and bool(state.present.callable_tools.names)
     # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
     offered = tools_sent or state.memory.finalizing
-    if offered and _has_unread_call(reply, state.plan) and not _is_answer(state, reply):
+    if offered and _has_unread_call(reply, state.present) and not _is_answer(state, reply):
         corrects = may_call and _may_correct(state)
         return _correct(state, reply, notes) if corrects else _finish_unread_call(state, reply, notes)
-    may_nudge = may_call and state.memory.nudges < state.plan.config.nudge_no_tool_calls
+    may_nudge = may_call and state.memory.nudges < state.present.config.nudge_no_tool_calls
     if may_nudge and _skipped_tools(state, reply):
         memory = replace(state.memory, nudges=state.memory.nudges + 1)
         return _nudge(replace(state, memory=memory), reply, "no_tool_calls", notes)
-    if may_ask and _is_empty(reply) and state.plan.config.fix_empty_final:
+    if may_ask and _is_empty(reply) and state.present.config.fix_empty_final:
         memory = state.memory
         if memory.called and not memory.finalizing:
             return _ask_for_text(state, notes)
         if not memory.called and not memory.asked_again:
             return _ask_again(state, notes, tools_sent=tools_sent)
-    outcome, spec = outcome_of(state, reply), state.plan.output
+    outcome, spec = outcome_of(state, reply), state.present.output
     if may_call and isinstance(outcome, Completed) and (check := _check_of(state, reply.content)):
         asking = with_answer(state.but(memory=check.memory), reply).said(UserMessage(check.question))
         return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why)))
@@ -88,10 +88,10 @@ def final_call_too_early(
     memory = state.memory
     if exhausted_limit(state) is not None:
         return None
-    may_nudge = memory.nudges < state.plan.config.nudge_no_tool_calls
+    may_nudge = memory.nudges < state.present.config.nudge_no_tool_calls
     if not may_nudge or not _skipped_tools(state, Reply()):
         return _final_call_checked(state, spec, calls, notes)
-    names = ", ".join(state.plan.tools.names)
+    names = ", ".join(state.present.tools.names)
     why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
     fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
     nudged = state.but(memory=replace(memory, nudges=memory.nudges + 1))
@@ -103,7 +103,7 @@ def _final_call_checked(
     state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
 ) -> Step | None:
     """Ask about an answer by a call before it is final; ``None`` if the plan asks nothing more."""
-    check = _check_of(state, calls[0].original) if state.plan.tools.names else None
+    check = _check_of(state, calls[0].original) if state.present.tools.names else None
     if check is None:
         return None
     fault = output_too_early(spec.name, check.question)
@@ -112,7 +112,7 @@ def _final_call_checked(
 
 
 def _check_of(state: State, answer: str) -> Check | None:
-    config = state.plan.config
+    config = state.present.config
     if not config.final_check and not config.claim_check:
         return None
     from toolreel_core._loop.checks.answer_checks import check_of  # noqa: PLC0415 - rarely needed
@@ -122,7 +122,7 @@ def _check_of(state: State, answer: str) -> Check | None:
 
 def _is_answer(state: State, reply: Reply) -> bool:
     """Whether a text that resembles a call is the JSON that was asked for."""
-    return reply.problem is None and is_asked_for(state.plan, reply.content)
+    return reply.problem is None and is_asked_for(state.present, reply.content)
 
 
 def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
@@ -138,7 +138,7 @@ def _finish_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> 
 
 def _may_correct(state: State) -> bool:
     """At least one correction is allowed, even without nudges: the error is new information for the model."""
-    return state.memory.corrections < max(1, state.plan.config.nudge_no_tool_calls)
+    return state.memory.corrections < max(1, state.present.config.nudge_no_tool_calls)
 
 
 def _has_unread_call(reply: Reply, plan: Plan) -> bool:
@@ -150,15 +150,15 @@ def _has_unread_call(reply: Reply, plan: Plan) -> bool:
 
 
 def _skipped_tools(state: State, reply: Reply) -> bool:
-    enforced = state.plan.config.tool_use_mode == "enforced"
+    enforced = state.present.config.tool_use_mode == "enforced"
     return enforced and not state.memory.successes and (reply.problem is None or _is_empty(reply))
 
 
 def _nudge(state: State, reply: Reply, why: _Skipped, notes: tuple[Note, ...]) -> Step:
-    tools = state.plan.tools if why == "no_tool_calls" else state.plan.callable_tools
+    tools = state.present.tools if why == "no_tool_calls" else state.present.callable_tools
     names = ", ".join(tools.names)
     text = f"{_nudge_opening(state, reply, why)} The tools are: {names}. {_nudge_request(reply, why)}"
-    if state.plan.config.restate_task:
+    if state.present.config.restate_task:
         text = f"{text}\n{restatement(state)}"
     asking = with_answer(state, reply).said(UserMessage(text))
     return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why)))
@@ -205,7 +205,7 @@ def _is_empty(reply: Reply) -> bool:
 
 
 def _ask_for_text(state: State, notes: tuple[Note, ...]) -> Step:
-    config = state.plan.config
+    config = state.present.config
     memory = replace(state.memory, finalizing=True)
     asking = replace(state, memory=memory).said(UserMessage(_final_request(state)))
     tools = not config.fix_empty_final_disable_tools
@@ -214,7 +214,7 @@ def _ask_for_text(state: State, notes: tuple[Note, ...]) -> Step:
 
 def _final_request(state: State) -> str:
     """The sentence after an empty reply; a plan's output has its own, unless the configuration sets one."""
-    config, spec = state.plan.config, state.plan.output
+    config, spec = state.present.config, state.present.output
     if spec is None or config.fix_empty_final_text != DEFAULT_FINAL_TEXT:
         return config.fix_empty_final_text
     return f"Give your final answer now. {request_for(spec, asked_by(state))}"
@@ -222,7 +222,7 @@ def _final_request(state: State) -> str:
 
 def _ask_again(state: State, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
     """After an empty first reply: the model has not used its tools yet, so it keeps them."""
-    spec = state.plan.output
+    spec = state.present.output
     answer = "answer in words." if spec is None else _lowered(request_for(spec, asked_by(state)))
     wanted = f"Call the tool that you need, or {answer}" if tools_sent else f"{answer[0].upper()}{answer[1:]}"
     memory = replace(state.memory, asked_again=True)

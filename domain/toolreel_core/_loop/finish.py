@@ -48,7 +48,7 @@ def outcome_of(state: State, reply: Reply) -> Outcome:
 
 def _outcome_of_answer(state: State, content: str) -> Outcome:
     """``Completed``, unless an enforced run called no tool or its tools failed."""
-    config, memory = state.plan.config, state.memory
+    config, memory = state.present.config, state.memory
     match config.tool_use_mode:
         case "relaxed" | "disabled":
             return Completed(content)

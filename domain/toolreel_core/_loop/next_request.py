@@ -67,12 +67,12 @@ def send_next_request(
     :param summarize: whether a summary may be asked for first; once a turn is enough, unless the user speaks
     """
     # Shorten before judging the overflow: a history policy may make the request fit.
-    tools = tools and not state.memory.tools_dropped and state.plan.sends_tools
+    tools = tools and not state.memory.tools_dropped and state.present.sends_tools
     if limit := exhausted_limit(state):
         return settle(state, limit, notes)
     state, added = _with_unsent(state)
     notes, options = (*notes, *added), turn_options(state, tools=tools)
-    if state.plan.config.context_window_tokens is not None:
+    if state.present.config.context_window_tokens is not None:
         fitted = _fitted(state, options, notes, tools=tools, summarize=summarize or bool(added))
         if isinstance(fitted, Step):
             return fitted
@@ -85,7 +85,7 @@ def _fitted(
     state: State, options: RequestOptions, notes: tuple[Note, ...], *, tools: bool, summarize: bool
 ) -> Step | tuple[State, tuple[Note, ...]]:
     """The state whose request fits the window; or the step that asks for a summary, or that ends the run."""
-    policies = state.plan.config.history_policies
+    policies = state.present.config.history_policies
     if SUMMARIZE in policies:
         # A summary costs a request, so it is asked for only where the policies before it do not suffice.
         at = policies.index(SUMMARIZE)
@@ -112,20 +112,21 @@ def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
 
 def request_of(state: State, *, tools: bool) -> Request:
     """The request of a state, computed from the state alone; a resumed run builds the same one."""
-    reminder = reminder_of(state) if state.plan.config.restate_task else ""
-    return Request(state.plan.model, state.messages, turn_options(state, tools=tools), reminder)
+    reminder = reminder_of(state) if state.present.config.restate_task else ""
+    return Request(state.present.model, state.messages, turn_options(state, tools=tools), reminder)
 
 
 def request_effect(state: State, phase: AwaitingReply) -> SendRequest:
     """The effect whose answer a phase waits for."""
     match phase.purpose:
         case "turn":
-            return SendRequest(phase.ref, request_of(state, tools=phase.tools_sent))
+            request = request_of(state, tools=phase.tools_sent)
         case "summary":
             options = turn_options(state, tools=phase.tools_sent)
-            return SendRequest(phase.ref, summary_request(state, draft_of(state, options)), phase.purpose)
+            request = summary_request(state, draft_of(state, options))
         case _:
             assert_never(phase.purpose)
+    return SendRequest(phase.ref, request, phase.purpose, state.endpoint_name)
 
 
 def turn_of(state: State, phase: AwaitingReply) -> int:
@@ -135,12 +136,12 @@ def turn_of(state: State, phase: AwaitingReply) -> int:
 
 def turn_options(state: State, *, tools: bool) -> RequestOptions:
     """The options of a turn's request."""
-    bodies = state.plan.bodies
+    plan, bodies = state.present, state.present.bodies
     if state.memory.tools_dropped:
         chosen = bodies.dropped
     elif not tools:
         chosen = bodies.without_tools
-    elif _requires_call(state.plan) and state.plan.provider.requires_calls() and not state.memory.successes:
+    elif _requires_call(plan) and plan.provider.requires_calls() and not state.memory.successes:
         chosen = bodies.requiring
     else:
         chosen = bodies.with_tools
@@ -174,13 +175,14 @@ def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -
 def _send(
     state: State, phase: AwaitingReply, tally: Tally, options: RequestOptions, notes: tuple[Note, ...]
 ) -> Step:
-    reminder = reminder_of(state) if state.plan.config.restate_task else ""
-    request, turn = Request(state.plan.model, state.messages, options, reminder), tally.turns
+    reminder = reminder_of(state) if state.present.config.restate_task else ""
+    request, turn = Request(state.present.model, state.messages, options, reminder), tally.turns
     texts, quirks = request.sent.texts, request.sent.quirks
     sent = RequestSent(turn, texts.count, texts.size, request.digest, phase.attempt)
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)] if quirks else ()
     sent_state = state.but(phase=phase, tally=tally, next_ref=phase.ref + 1)
-    return Step(sent_state, (SendRequest(phase.ref, request),), (*notes, *applied, sent))
+    effect = SendRequest(phase.ref, request, phase.purpose, state.endpoint_name)
+    return Step(sent_state, (effect,), (*notes, *applied, sent))
 
 
 def _ask_for_summary(state: State, phase: AwaitingReply, request: Request, notes: tuple[Note, ...]) -> Step:
@@ -190,4 +192,5 @@ def _ask_for_summary(state: State, phase: AwaitingReply, request: Request, notes
     asked = SummaryRequested(turn, len(draft.messages), texts.size, request.digest, phase.attempt)
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)]
     asking = state.but(phase=phase, next_ref=phase.ref + 1)
-    return Step(asking, (SendRequest(phase.ref, request, phase.purpose),), (*notes, *applied, asked))
+    effect = SendRequest(phase.ref, request, phase.purpose, state.endpoint_name)
+    return Step(asking, (effect,), (*notes, *applied, asked))

@@ -14,6 +14,7 @@ from toolreel_core._jsontext.canonical import JsonText, read
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._loop.admission import is_final
 from toolreel_core._loop.counted_reply import counted_reply
+from toolreel_core._loop.endpoints.next_endpoint import goes_on
 from toolreel_core._loop.final_answer import final_call_too_early, final_reply
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request, wait
@@ -113,7 +114,7 @@ def refuses_constraint(failure: RequestFailed) -> bool:
 
 def _unconstrained(state: State, failure: RequestFailed) -> str:
     """What the server said, and what to write instead."""
-    kind = state.plan.config.constrained_calls
+    kind = state.present.config.constrained_calls
     return (
         f"{failure.message} (the server does not take constrained_calls={kind!r}; write another form, or "
         "constrained_calls='off')"
@@ -181,7 +182,7 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     if reply := salvaged(event.body, state):
         counted = counted_reply(state, reply)
         return _continue_with(counted, phase, reply, (lost, *_notes(turn, Received(reply))))
-    if phase.tools_sent and state.plan.constrains_calls and refuses_constraint(event):
+    if phase.tools_sent and state.present.constrains_calls and refuses_constraint(event):
         return settle(state, CapabilityRefused(_unconstrained(state, event)), (lost,))
     if phase.tools_sent and refuses_tools(event):
         return _tools_refused(state, event, (lost,))
@@ -206,7 +207,7 @@ def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ..
     Thought signatures are valid at one upstream only: "Corrupted thought signature" (mastra-ai/mastra#23433).
     """
     upstream = reply.served.provider
-    if not state.plan.provider.pin_upstream or state.memory.upstream or not upstream or reply.problem:
+    if not state.present.provider.pin_upstream or state.memory.upstream or not upstream or reply.problem:
         return state, ()
     memory = replace(state.memory, upstream=upstream)
     return replace(state, memory=memory), (UpstreamPinned(state.tally.turns, upstream),)
@@ -214,31 +215,33 @@ def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ..
 
 def _tools_refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
     """The server rejects tools: leads to ``AwaitingReply`` without tools, or to ``Settled``."""
-    config = state.plan.config
-    if not config.fallback_without_tools or config.tool_use_mode != "relaxed":
+    config = state.present.config
+    dropping = config.fallback_without_tools and config.tool_use_mode == "relaxed"
+    # An endpoint that takes tools serves better than a run without them.
+    if not dropping or goes_on(state, "capability"):
         return settle(state, CapabilityRefused(event.message), notes)
     turn = state.tally.turns
     memory = replace(state.memory, tools_dropped=True)
     # The model never saw the request, so the request without tools belongs to the same turn.
     dropped = replace(state, memory=memory, tally=replace(state.tally, turns=turn - 1))
-    if state.plan.output is not None and state.plan.asked_by == "tool":
-        dropped = dropped.said(UserMessage(instruction(state.plan.output)))
+    if state.present.output is not None and state.present.asked_by == "tool":
+        dropped = dropped.said(UserMessage(instruction(state.present.output)))
     return send_next_request(dropped, (*notes, ToolsDropped(turn, event.message)))
 
 
 def retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
     """Milliseconds before the next attempt, or ``None`` if there is none."""
-    config = state.plan.config
+    config = state.present.config
     if phase.attempt >= config.max_tries:
         return None
     return delay_ms(
-        config, seed=state.plan.seed, ref=phase.ref, attempt=phase.attempt, retry_after_ms=retry_after_ms
+        config, seed=state.present.seed, ref=phase.ref, attempt=phase.attempt, retry_after_ms=retry_after_ms
     )
 
 
 def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     """Drop the calls of a reply to a request without tools, except those of the final tool."""
-    finals = tuple(call for call in reply.calls if is_final(call, state.plan))
+    finals = tuple(call for call in reply.calls if is_final(call, state.present))
     others = tuple(call for call in reply.calls if call not in finals)
     if finals:
         state, ignored = _ignored(state, others, "tools_off")
@@ -251,7 +254,7 @@ def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
 
 def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
     """Store the assistant message with its calls, and run them; one of the final tool alone is the answer."""
-    calls, limit = _usable_calls(state, reply), state.plan.calls_per_turn
+    calls, limit = _usable_calls(state, reply), state.present.calls_per_turn
     if reply.content:
         notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
     if limit is not None and len(calls) > limit:
@@ -261,8 +264,8 @@ def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, too
     used_ids = state.messages.projection.used_ids
     repeated = [call for call in calls if call.id in used_ids]
     notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
-    state, spec = state.said(_assistant_message(calls, reply.carry)), state.plan.output
-    if spec is None or not all(is_final(call, state.plan) for call in calls):
+    state, spec = state.said(_assistant_message(calls, reply.carry)), state.present.output
+    if spec is None or not all(is_final(call, state.present) for call in calls):
         return run_calls(state, calls, notes)
     notes = (*notes, OutputCalled(state.tally.turns, len(calls)))
     nudge = final_call_too_early(state, spec, calls, notes) if tools_sent else None
@@ -293,7 +296,7 @@ def _usable_calls(state: State, reply: Reply) -> tuple[ToolCall, ...]:
     Even arguments that parse may be incomplete. Some servers report ``stop`` for a truncated reply, so one
     that used exactly the allowed output tokens counts as truncated (localharness#77, qwen-code#2021).
     """
-    cap = state.plan.bodies.output_cap
+    cap = state.present.bodies.output_cap
     if reply.finish != "length" and (cap is None or reply.usage.completion_tokens < cap):
         return reply.calls
     return tuple(replace(call, arguments=_TRUNCATED) for call in reply.calls)

@@ -18,6 +18,7 @@ from toolreel_core._errors import ProtocolError, TransformError
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.admission import ask_approval, run_tool
 from toolreel_core._loop.conversation import keep, kept, next_exchange
+from toolreel_core._loop.endpoints.next_endpoint import or_next_endpoint
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import (
     opening_notes,
@@ -122,7 +123,7 @@ def _run_started(state: State, event: RunStarted) -> Step:
     """``Idle`` leads to ``AwaitingReply``."""
     match state.phase:
         case Idle():
-            return send_next_request(state, opening_notes(state.plan))
+            return send_next_request(state, opening_notes(state.present))
         case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
             raise _unexpected(state, event)
         case _:
@@ -136,7 +137,7 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
             _check_ref(state, event, phase.ref)
             match phase.purpose:
                 case "turn":
-                    return reply_received(state, phase, event)
+                    return or_next_endpoint(state, reply_received(state, phase, event))
                 case "summary":
                     return summary_received(state, phase, event)
                 case _:
@@ -157,7 +158,7 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
             _check_ref(state, event, phase.ref)
             match phase.purpose:
                 case "turn":
-                    return request_failed(state, phase, event)
+                    return or_next_endpoint(state, request_failed(state, phase, event))
                 case "summary":
                     return summary_failed(state, phase, event)
                 case _:
@@ -331,7 +332,7 @@ def uncertain(state: State) -> tuple[RunTool, ...]:
     tools; the calls returned here belong to other tools and may already have had effects, so you may want
     to confirm before resuming.
     """
-    tools = state.plan.tools.by_name
+    tools = state.present.tools.by_name
     runs = [effect for effect in pending(state) if isinstance(effect, RunTool)]
     return tuple(run for run in runs if not (tools[run.name].read_only or tools[run.name].idempotent))
 

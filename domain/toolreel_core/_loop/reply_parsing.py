@@ -37,7 +37,7 @@ class Received:
 
 def received(body: str, state: State) -> Received:
     """Parse a response body with the settings and the history of a run."""
-    plan = state.plan
+    plan = state.present
     joined, repairs = unstreamed(body)
     changed, quirks = _transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(
@@ -79,7 +79,7 @@ def _asked_for(body: Json, state: State) -> Reply | None:
 
     Its strings may hold the markup of calls, which are not searched for then.
     """
-    plan = state.plan
+    plan = state.present
     if plan.output is None or not plan.config.text_dialects or plan.constrains_calls:
         return None
     config = replace(plan.config, text_dialects=())
@@ -110,9 +110,9 @@ def _quotable(state: State) -> Sequence[str]:
     A page that a tool fetched may contain a call in text. If the model quotes it, it must not run, not even
     from a summary.
     """
-    if not state.plan.reading.text_dialects:
+    if not state.present.reading.text_dialects:
         return ()
-    has_summary = SUMMARIZE in state.plan.config.history_policies
+    has_summary = SUMMARIZE in state.present.config.history_policies
     return Quotable(state.messages.messages, state.messages.kept if has_summary else None)
 
 

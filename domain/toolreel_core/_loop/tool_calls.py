@@ -54,7 +54,7 @@ from toolreel_core._transforms import apply_all
 
 def rendered(state: State, result: Envelope) -> tuple[str, tuple[QuirkApplied, ...]]:
     """The text of a result after the plan's transforms, and a note for each that changed it."""
-    config = state.plan.config
+    config = state.present.config
     labelled = ("untrusted_tools",) if result.untrusted else ()
     plain = config.result_format == "plain"
     if not config.tool_result_transforms:
@@ -76,7 +76,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
     ``Settled`` when the budget of tool calls is used up or a call was repeated too often.
     """
     for index, call in enumerate(calls):
-        admission = admit(call, state.plan)
+        admission = admit(call, state.present)
         match admission:
             case Fault():
                 notes = (*notes, _call_rejected(state, call, admission))
@@ -85,7 +85,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
                 if repetition:
                     return finish_mid_turn(state, calls[index + 1 :], repetition, notes)
             case JsonText():
-                if state.plan.config.repeated_effects == "refuse" and is_done(state, call, admission):
+                if state.present.config.repeated_effects == "refuse" and is_done(state, call, admission):
                     notes = (*notes, _call_skipped(state, call))
                     state, result_notes, repetition = _record_result(state, call, already_done(call.name))
                     notes = (*notes, *result_notes)
@@ -94,7 +94,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
                     continue
                 if limit := tool_calls_spent(state):
                     return finish_mid_turn(state, calls[index:], limit, notes)
-                if needs_approval(call, state.plan):
+                if needs_approval(call, state.present):
                     return _ask_for_approval(state, call, admission, calls[index + 1 :], notes)
                 return _start_calls(state, calls[index:], admission, notes)
             case _:
@@ -130,8 +130,8 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     """
     (returned,) = [flight for flight in phase.running if flight.ref == event.ref]
     state = counted_spending(state, event.spent)
-    own_limit = state.plan.tools.by_name[returned.call.name].max_output_bytes
-    limit = state.plan.config.max_tool_output_bytes if own_limit is None else own_limit
+    own_limit = state.present.tools.by_name[returned.call.name].max_output_bytes
+    limit = state.present.config.max_tool_output_bytes if own_limit is None else own_limit
     untrusted = _untrusted(state, returned.call)
     result = envelope_of(returned.call.name, event.output, limit=limit, untrusted=untrusted)
     parts: tuple[Media, ...] = ()
@@ -151,8 +151,8 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
 
 
 def _untrusted(state: State, call: ToolCall) -> bool:
-    inner = state.plan.tools.inner(call.name)
-    return any(matches(pattern, inner) for pattern in state.plan.config.untrusted_tools)
+    inner = state.present.tools.inner(call.name)
+    return any(matches(pattern, inner) for pattern in state.present.config.untrusted_tools)
 
 
 def finish_mid_turn(
@@ -209,7 +209,7 @@ def _record_results(
 def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: tuple[Note, ...]) -> Step:
     """Start the first call, and with ``parallel_tools`` the read-only calls right after it."""
     concurrent = calls[: _concurrent_count(state, calls)]
-    admissions = (first, *(admit(call, state.plan) for call in concurrent[1:]))
+    admissions = (first, *(admit(call, state.present) for call in concurrent[1:]))
     flights: list[InFlight] = []
     effects: list[RunTool] = []
     for call, admission in zip(concurrent, admissions, strict=True):
@@ -231,9 +231,9 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText, not
 
 def _concurrent_count(state: State, calls: tuple[ToolCall, ...]) -> int:
     """How many of the next calls run at the same time; at least 1."""
-    if not state.plan.config.parallel_tools:
+    if not state.present.config.parallel_tools:
         return 1
-    tools, left, count = state.plan.tools.by_name, tool_calls_left(state), 0
+    tools, left, count = state.present.tools.by_name, tool_calls_left(state), 0
     for call in calls:
         tool = tools.get(call.name)
         if tool is None or not tool.read_only or tool.needs_approval:
@@ -264,10 +264,10 @@ def _record_result(
     state: State, call: ToolCall, result: Envelope, parts: tuple[Media, ...] = ()
 ) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
     """The state with a result in its history, the notes, and the outcome if it was repeated too often."""
-    if is_final(call, state.plan):
+    if is_final(call, state.present):
         # No tool: it counts neither as a failed call nor for the modes and policies of tools.
         return state.said(ToolMessage(call.id, result.text())), (), None
-    config, tool = state.plan.config, state.plan.tools.by_name.get(call.name)
+    config, tool = state.present.config, state.present.tools.by_name.get(call.name)
     name = shown(call.name) if tool is None else tool.name
     named = result if result.tool_name == name else replace(result, tool_name=name)
     # The streak is counted under the inner name and without the warning: else the warning, which contains
@@ -302,7 +302,7 @@ def _repair_notes(state: State, call: ToolCall, arguments: JsonText) -> tuple[No
     """A note for each repair of an admitted call's arguments."""
     if arguments == call.arguments or not isinstance(call.arguments, JsonText):
         return ()
-    plan = state.plan
+    plan = state.present
     codes = coerced_arguments(plan.tools.by_name[call.name], call.arguments, plan.config).codes
     return tuple(RepairApplied(state.tally.turns, code) for code in codes)
 

@@ -27,6 +27,7 @@ from toolreel_core._jsontext.canonical import (
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._jsontext.tree_access import json_text
 from toolreel_core._plan.constrained_calls import ANSWER_TOOL, DIALECT, constrained, instruction
+from toolreel_core._plan.fallback import FallbackPlan, check_fallbacks
 from toolreel_core._plan.output.modes import AskedBy, mode_of
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.output.wording import (
@@ -94,6 +95,8 @@ class Plan:
     """What the final answer has to be; ``None`` for any text."""
     price: Price | None = None
     """What a reply costs whose cost the provider does not report; ``None`` if nobody knows."""
+    fallbacks: tuple[FallbackPlan, ...] = ()
+    """Further endpoints in order, where the run goes on when the one before fails."""
     digest: str = field(init=False, repr=False, compare=False)
     """SHA-256 over all of the above but the presets' names; names the run."""
     bodies: Bodies = field(init=False, repr=False, compare=False)
@@ -108,6 +111,8 @@ class Plan:
     """The tools, and the final tool, if the answer is asked for by one."""
     answer_tool: ToolDefinition | None = field(init=False, repr=False, compare=False)
     """The tool whose call is an answer in text, if decoding is constrained to calls."""
+    at_fallbacks: tuple[Plan, ...] = field(init=False, repr=False, compare=False)
+    """The plan as it is at each fallback."""
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -129,6 +134,7 @@ class Plan:
             raise ConfigError(refusal_of_unknown_cost(self.config, self.model))
         check_registered("history_policies", self.config.history_policies, history_policy)
         self._choose_output_mode(options)
+        check_fallbacks(self.fallbacks, self.price)
         try:
             check_surface(self.tools, self.config)
             object.__setattr__(self, "bodies", self._bodies(options, overrides))
@@ -141,6 +147,7 @@ class Plan:
         single = {**options, **overrides}.get("parallel_tool_calls") is False
         limit = self.config.max_tool_calls_per_turn
         object.__setattr__(self, "calls_per_turn", 1 if single and limit is None else limit)
+        object.__setattr__(self, "at_fallbacks", self._at_fallbacks())
 
     def _choose_output_mode(self, options: Tree) -> None:
         spec, tools = self.output, self.tools
@@ -210,6 +217,7 @@ class Plan:
         presets: Iterable[str] = (),
         output: SchemaLike | OutputSpec | None = None,
         price: Price | None = None,
+        fallbacks: Iterable[FallbackPlan] = (),
     ) -> Plan:
         """A plan from everyday values.
 
@@ -228,6 +236,29 @@ class Plan:
             tuple(presets),
             None if output is None else OutputSpec.of(output),
             price,
+            tuple(fallbacks),
+        )
+
+    def _at_fallbacks(self) -> tuple[Plan, ...]:
+        plans = list[Plan]()
+        for number, there in enumerate(self.fallbacks):
+            try:
+                plans.append(self._at(there))
+            except ConfigError as error:
+                raise ConfigError(f"fallbacks[{number}]: {error}") from error
+        return tuple(plans)
+
+    def _at(self, there: FallbackPlan) -> Plan:
+        return replace(
+            self,
+            model=there.model,
+            options=there.options,
+            config=there.config_in(self.config),
+            provider=there.provider,
+            overrides=there.overrides,
+            presets=there.presets,
+            price=there.price,
+            fallbacks=(),
         )
 
     def _bodies(self, options: Tree, overrides: Tree) -> Bodies:
@@ -285,6 +316,9 @@ class Plan:
         # Without a limit, a price decides nothing: a new price list must not make recordings stale.
         if (price := self.price) is not None and self.config.limits_cost:
             later["price"] = canonical([price.input, price.output, price.cached_input])
+        if self.fallbacks:
+            counts = self.config.limits_cost
+            later["fallbacks"] = canonical([there.covered(price=counts) for there in self.fallbacks])
         parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
         return chain(digest, *parts)
 

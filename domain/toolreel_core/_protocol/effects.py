@@ -36,6 +36,8 @@ class SendRequest:
     ref: int
     request: Request
     purpose: RequestPurpose = "turn"
+    endpoint: str = ""
+    """The plan's fallback that it goes to, by name; empty for the plan's own endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,9 @@ def fingerprint(effect: Effect) -> str:
     # hashing the part again.
     match effect:
         case SendRequest():
-            return chain(_of("send_request", effect.ref), effect.request.digest)
+            sent = chain(_of("send_request", effect.ref), effect.request.digest)
+            # Effects of plans without fallbacks keep the fingerprints that they had before there were any.
+            return chain(sent, effect.endpoint) if effect.endpoint else sent
         case RunTool():
             called = chain(_of("run_tool", effect.ref), effect.call_id)
             return link(link(called, known_digest(effect.name)), digest(effect.arguments))

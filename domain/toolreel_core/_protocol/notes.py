@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from toolreel_core._plan.fallback import FallbackReason
 from toolreel_core._plan.request import IgnoredWhy
 from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._replies.classification import Finish
@@ -335,6 +336,38 @@ class ToolsDropped:
 
 
 @dataclass(frozen=True, slots=True)
+class EndpointChanged:
+    """The run goes on at another endpoint, which also gets what follows in the conversation."""
+
+    turn: int
+    """The turn that the endpoint before could not give."""
+    before: str
+    """The name of that endpoint; empty for the plan's own."""
+    after: str
+    why: FallbackReason
+    dropped: int
+    """Messages that are sent without their signatures and reasoning, which no other endpoint gets."""
+    prompt_tokens: int
+    """Those of the whole run so far."""
+    completion_tokens: int
+    cost: float | None
+    """What the run has cost so far; ``None`` if that of a reply is unknown, or there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointPinned:
+    """The run does not go on at another endpoint: the history has what must come back to the present one."""
+
+    turn: int
+    endpoint: str
+    """The name of the present endpoint; empty for the plan's own."""
+    why: FallbackReason
+    """The reason to go on."""
+    bound: int
+    """Messages with a signature, or with reasoning that the provider demands back."""
+
+
+@dataclass(frozen=True, slots=True)
 class LateAnswer:
     """An answer that arrived after the end of the run was dropped."""
 
@@ -406,6 +439,8 @@ Note: TypeAlias = (
     | OutputRejected
     | RecoveryTried
     | ToolsDropped
+    | EndpointChanged
+    | EndpointPinned
     | LateAnswer
     | UserMessageKept
     | UserMessagesAdded

@@ -31,10 +31,12 @@ from toolreel_core._settings.loop_config import LoopConfig
 def check_phase(state: State) -> None:
     """Check that every call that runs, or waits for approval, is one that the plan lets run.
 
-    And that a summary is awaited only where the plan has one made.
+    And that a summary is awaited only where the plan has one made, and the endpoint is one of the plan's.
 
     :raises CodecError: names the place and the tool
     """
+    if not 0 <= state.endpoint <= (known := len(state.plan.fallbacks)):
+        raise CodecError(f"value.endpoint: the plan has {known} fallbacks, got {state.endpoint}")
     match state.phase:
         case AwaitingTools() as phase:
             _check_running(state.plan, phase)
@@ -43,9 +45,9 @@ def check_phase(state: State) -> None:
                 raise CodecError("value.phase: the arguments to approve are not those of the call")
             _check_call(state.plan, phase.call, "value.phase.call")
         case AwaitingReply() as phase:
-            _check_purpose(state.plan.config, phase, "value.phase")
+            _check_purpose(state.present.config, phase, "value.phase")
         case Waiting() as phase:
-            _check_purpose(state.plan.config, phase.failed, "value.phase.failed")
+            _check_purpose(state.present.config, phase.failed, "value.phase.failed")
         case Idle() | Settled():
             pass
         case _:

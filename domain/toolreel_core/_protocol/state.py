@@ -329,6 +329,18 @@ class State:
     """The tally when the present exchange began; limits of one exchange count from here."""
     unsent: tuple[UserMessage, ...] = ()
     """What the user has said and no request has sent yet, in order; it joins the next request."""
+    endpoint: int = 0
+    """The endpoint that requests go to: 0 for the plan's own, else the number of the fallback, from 1."""
+
+    @property
+    def present(self) -> Plan:
+        """The plan as it is at the present endpoint."""
+        return self.plan.at_fallbacks[self.endpoint - 1] if self.endpoint else self.plan
+
+    @property
+    def endpoint_name(self) -> str:
+        """The name of the fallback that requests go to; empty for the plan's own endpoint."""
+        return self.plan.fallbacks[self.endpoint - 1].name if self.endpoint else ""
 
     @property
     def exchange_tally(self) -> Tally:
@@ -361,9 +373,11 @@ class State:
         next_ref: int | None = None,
         exchange_began: Tally | None = None,
         unsent: tuple[UserMessage, ...] | None = None,
+        endpoint: int | None = None,
     ) -> State:
         """This state with some parts replaced; several times faster than ``dataclasses.replace``."""
-        # "or" is safe: dataclasses without __len__ are never false, and next_ref begins at 1.
+        # "or" is safe: dataclasses without __len__ are never false, next_ref begins at 1, and no run goes
+        # back to the endpoint 0.
         return _state(
             self.plan,
             phase or self.phase,
@@ -373,6 +387,7 @@ class State:
             next_ref or self.next_ref,
             exchange_began or self.exchange_began,
             self.unsent if unsent is None else unsent,
+            endpoint or self.endpoint,
         )
 
 

@@ -74,6 +74,8 @@ from toolreel_core._protocol.notes import (
     CallSkipped,
     CallStarted,
     ContentStripped,
+    EndpointChanged,
+    EndpointPinned,
     ExchangeBegan,
     HistoryShortened,
     HistorySummarized,
@@ -255,6 +257,15 @@ GOLDEN: list[tuple[object, str]] = [
         '"tokens_after":40,"prompt_tokens":70,"completion_tokens":7,"sample":"x"}',
     ),
     (SummaryRejected(1, "too_long"), '{"type":"summary_rejected","turn":1,"why":"too_long"}'),
+    (
+        EndpointChanged(2, "", "backup", "timeout", 1, 9, 3, 0.5),
+        '{"type":"endpoint_changed","turn":2,"before":"","after":"backup","why":"timeout","dropped":1,'
+        '"prompt_tokens":9,"completion_tokens":3,"cost":0.5}',
+    ),
+    (
+        EndpointPinned(2, "", "empty", 1),
+        '{"type":"endpoint_pinned","turn":2,"endpoint":"","why":"empty","bound":1}',
+    ),
     (UpstreamPinned(1, "x"), '{"type":"upstream_pinned","turn":1,"upstream":"x"}'),
     (
         RequestSent(1, 2, 30, "ab"),

@@ -127,3 +127,9 @@ def test_the_fingerprint_is_the_same_in_every_process() -> None:
     effects: tuple[Effect, ...] = (SEND, RUN, ASK, WAIT, FAILED)
     expected = " ".join(map(fingerprint, effects))
     assert {printed_under(seed, program) for seed in range(3)} == {expected}
+
+
+def test_a_request_to_a_fallback_has_a_fingerprint_of_its_own() -> None:
+    there = replace(SEND, endpoint="backup")
+    assert fingerprint(there) != fingerprint(SEND)
+    assert fingerprint(replace(SEND, endpoint="")) == fingerprint(SEND)

@@ -13,6 +13,7 @@ from tests.samples import complaint
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import JsonText, canonical, parse
 from toolreel_core._loop.reducer import pending, uncertain
+from toolreel_core._plan.fallback import FallbackPlan
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest
@@ -155,3 +156,13 @@ def test_a_stored_state_hands_out_only_effects_that_its_plan_allows(data: st.Dat
         assert effect.name in {"files.read", "pay"}
         assert effect.arguments == FITS
     assert {effect.name for effect in uncertain(state)} <= {"pay"}
+
+
+def test_the_endpoint_of_a_stored_state_is_one_of_its_plan() -> None:
+    plan = replace(PLAN, fallbacks=(FallbackPlan.of("backup", model="b"),))
+    there = State.idle(plan).but(endpoint=1)
+    assert (there.present.model, there.endpoint_name) == ("b", "backup")
+    assert load_state(dump(there)) == there
+    for odd in (2, -1):
+        wrong = replace(there, endpoint=odd)
+        assert told(wrong) == f"value.endpoint: the plan has 1 fallbacks, got {odd}"

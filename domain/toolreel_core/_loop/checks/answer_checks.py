@@ -31,7 +31,7 @@ def check_of(state: State, answer: str) -> Check | None:
 
     :param answer: its text; of an answer by a call, the arguments
     """
-    config, memory = state.plan.config, state.memory
+    config, memory = state.present.config, state.memory
     if config.claim_check and not memory.claims_checked and (claim := claimed_effect(state, answer)):
         asked = replace(memory, claims_checked=True)
         question = (

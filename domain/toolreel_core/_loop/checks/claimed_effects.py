@@ -60,7 +60,7 @@ class Claim:
 
 def claimed_effect(state: State, answer: str) -> Claim | None:
     """The first claim of an answer that no successful call supports."""
-    tools = [tool for tool in state.plan.tools.definitions if tool.exposed and not tool.read_only]
+    tools = [tool for tool in state.present.tools.definitions if tool.exposed and not tool.read_only]
     done = {call.name for call in state.memory.done}
     for sentence in _SENTENCE.findall(answer):
         for past in _claimed(sentence):

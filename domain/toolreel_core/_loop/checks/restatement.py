@@ -48,7 +48,7 @@ def next_step(state: State) -> str:
 
 
 def _answer(state: State) -> str:
-    plan = state.plan
+    plan = state.present
     if plan.output is not None:
         request = request_for(plan.output, plan.asked_by or "text")
         return f"{request[0].lower()}{request[1:]}"
@@ -61,13 +61,13 @@ def task_of(state: State) -> str:
     """What the user asks for in the present exchange, shortened."""
     if state.memory.task:
         return state.memory.task
-    asked = [message for message in state.plan.messages if isinstance(message, UserMessage)]
+    asked = [message for message in state.present.messages if isinstance(message, UserMessage)]
     return shortened(asked[-1].content, _LONGEST_TASK) if asked else ""
 
 
 def with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
     """The memory after the user has spoken: at the head of an exchange the task, later a part of it."""
-    if not state.plan.config.remembers_calls:
+    if not state.present.config.remembers_calls:
         return state.memory
     began = state.tally.turns == state.exchange_began.turns
     earlier = () if began and state.tally.turns else (task_of(state),)
@@ -79,18 +79,18 @@ def with_done(state: State, memory: Memory, call: ToolCall) -> Memory:
     """The memory with a call that has succeeded."""
     if not isinstance(call.arguments, JsonText):
         return memory
-    name = state.plan.tools.inner(call.name)
+    name = state.present.tools.inner(call.name)
     key = call_digest(name, call.arguments)
     if any(done.key == key for done in memory.done):
         return memory
-    outward = state.plan.tools.by_name[call.name].outward
+    outward = state.present.tools.by_name[call.name].outward
     shown = shortened(f"{outward} {call.arguments}", _LONGEST_CALL)
     return replace(memory, done=(*memory.done, DoneCall(key, name, shown)))
 
 
 def is_done(state: State, call: ToolCall, arguments: JsonText) -> bool:
     """Whether a call repeats an effect of the present exchange."""
-    tool = state.plan.tools.by_name[call.name]
+    tool = state.present.tools.by_name[call.name]
     if tool.read_only or tool.polling:
         return False
     key = call_digest(tool.name, arguments)

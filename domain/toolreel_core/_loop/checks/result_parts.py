@@ -25,10 +25,10 @@ class PartsTaken:
 
 def parts_taken(state: State, call: ToolCall, result: Envelope, parts: tuple[Media, ...]) -> PartsTaken:
     """What the model gets of the parts of a result."""
-    limit, size = state.plan.config.max_tool_parts_bytes, sum(blob.size for blob in blobs_of(parts))
+    limit, size = state.present.config.max_tool_parts_bytes, sum(blob.size for blob in blobs_of(parts))
     if size > limit:
         return PartsTaken(failed(call.name, parts_too_large(call.name, size, limit)), (), ())
-    provider = state.plan.provider
+    provider = state.present.provider
     taken = tuple([part for part in parts if is_taken(part, provider)])
     if len(taken) == len(parts):
         return PartsTaken(result, parts, ())

@@ -30,7 +30,7 @@ from toolreel_core._tools.result_envelope import Envelope, failed
 
 def asked_by(state: State) -> AskedBy:
     """How the answer is asked for now: in text, once the server has rejected tools."""
-    mode = state.plan.asked_by or "text"
+    mode = state.present.asked_by or "text"
     return "text" if mode == "tool" and state.memory.tools_dropped else mode
 
 
@@ -38,7 +38,7 @@ def answer_in_text(
     state: State, spec: OutputSpec, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool
 ) -> Step:
     """Judge a reply without calls. Leads to ``Settled`` or ``AwaitingReply``."""
-    judgement = judged_text(state.plan, spec, reply.content)
+    judgement = judged_text(state.present, spec, reply.content)
     said = with_answer(state, reply)
     match judgement:
         case Accepted():
@@ -66,7 +66,7 @@ def answer_by_call(
     unmet = outcome_of(state, Reply(content=calls[0].original))
     if not isinstance(unmet, Completed):
         return settle(_unanswered(state, calls), unmet, notes)
-    judgements = [judged_call(state.plan, spec, call) for call in calls]
+    judgements = [judged_call(state.present, spec, call) for call in calls]
     for call, judgement in zip(calls, judgements, strict=True):
         match judgement:
             case Accepted():
@@ -127,7 +127,7 @@ def told_by_calls(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], f
 
 
 def _may_ask(state: State) -> bool:
-    retries = state.plan.config.output_retries
+    retries = state.present.config.output_retries
     return state.memory.outputs_rejected < retries and exhausted_limit(state) is None
 
 

@@ -58,7 +58,7 @@ def summary_received(state: State, phase: AwaitingReply, event: ReplyReceived) -
     options = turn_options(state, tools=phase.tools_sent)
     draft = draft_of(state, options)
     text = without_thoughts(reply.content).strip()
-    if state.plan.provider.special_token_guard:
+    if state.present.provider.special_token_guard:
         text = neutralized(text)
     if why := _fault(reply, state, phase) or _misfit(draft, text):
         return _without(counted, phase, why, notes, reply.usage)
@@ -79,7 +79,7 @@ def summary_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
 
 def _fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
     """Why a reply is no summary; empty if it is one."""
-    calls = _UNREAD if state.plan.config.accept_suspected_calls else _UNREAD | _SUSPECTED
+    calls = _UNREAD if state.present.config.accept_suspected_calls else _UNREAD | _SUSPECTED
     if reply.calls or not calls.isdisjoint(reply.warnings):
         return "tool_calls"
     if reply.problem is not None:

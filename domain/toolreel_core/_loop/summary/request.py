@@ -71,7 +71,7 @@ def draft_of(state: State, options: RequestOptions) -> Draft:
 
     :param options: of the turn that does not fit
     """
-    limit, form, tokens = _limit(state), state.messages.form, estimator(state.plan.config.estimator)
+    limit, form, tokens = _limit(state), state.messages.form, estimator(state.present.config.estimator)
 
     def measure(message: Message) -> int:
         return tokens(written(message, form).text)
@@ -103,7 +103,7 @@ def summary_request(state: State, draft: Draft) -> Request:
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
     while True:
         text = request_text(task, old, length, _words(state))
-        request = Request(state.plan.model, Transcript.of([UserMessage(text)], form), options)
+        request = Request(state.present.model, Transcript.of([UserMessage(text)], form), options)
         if _tokens(state, request) <= _allowed(state) or (length <= _SHORTEST and len(old) <= 1):
             return request
         if length > _SHORTEST:
@@ -123,7 +123,7 @@ def _with_fewer(old: Sequence[Passage]) -> Sequence[Passage]:
 
 def _options(state: State) -> RequestOptions:
     """The plan's options for a request without tools, as far as they suit a text that nobody is shown."""
-    tree = cast("Tree", parse(state.plan.bodies.dropped.text))
+    tree = cast("Tree", parse(state.present.bodies.dropped.text))
     kept = {key: value for key, value in tree.items() if key not in _LEFT_OUT}
     room = _limit(state) * _SUMMARY_PERCENT // 100
     # A limit for short answers would cut the summary, which is then of no use.
@@ -154,7 +154,7 @@ def _words(state: State) -> int:
 
 
 def _tokens(state: State, request: Request) -> int:
-    return request.messages.tokens + estimator(state.plan.config.estimator)(request.options.text)
+    return request.messages.tokens + estimator(state.present.config.estimator)(request.options.text)
 
 
 def _messages(some: Sequence[Turn]) -> tuple[Message, ...]:

@@ -1,0 +1,90 @@
+"""A conversation that goes on at another endpoint: what of it is bound to the one before, and what is sent.
+
+A signature is valid for the provider that made it, and reasoning is nobody else's, so neither is ever sent to
+another one. The stored history keeps both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from toolreel_core._conversation.message import AssistantMessage, Message, SentCall
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation.valid_history import project
+from toolreel_core._jsontext.canonical import NOTHING, Json, parse
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.state import State
+
+_REDACTED = frozenset({"reasoning.encrypted", "redacted_thinking"})
+"""Kinds of reasoning that only its provider can read."""
+
+
+class Bare(NamedTuple):
+    """What goes to another endpoint."""
+
+    messages: tuple[Message, ...]
+    dropped: int
+    """Messages that lost fields of the provider before."""
+
+
+def bound_messages(state: State) -> int:
+    """How many messages of the next request have what must come back to the present endpoint."""
+    provider = state.present.provider
+    demanded = provider.reasoning_required_on != "none"
+    sent = project(state.messages.outgoing, provider)
+    return sum(any(demanded or is_signed(parse(text)) for text in extras_of(message)) for message in sent)
+
+
+def extras_of(message: Message) -> tuple[str, ...]:
+    """The texts of a message's provider fields, and of those of its calls; none where there are none."""
+    if not isinstance(message, AssistantMessage):
+        return ()
+    texts = (message.extras, *(call.extras for call in message.calls))
+    return tuple(text for text in texts if text != NOTHING)
+
+
+def is_signed(tree: Json) -> bool:
+    """Whether there is a signature, or reasoning that only its provider can read, anywhere in a tree.
+
+    >>> is_signed({"extra_content": {"google": {"thought_signature": "c2ln"}}})
+    True
+    >>> is_signed({"reasoning_content": "The user wants a sum.", "signature": None})
+    False
+    """
+    if isinstance(tree, Mapping):
+        named = any(value and "signature" in key for key, value in tree.items())
+        return named or tree.get("type") in _REDACTED or any(map(is_signed, tree.values()))
+    return isinstance(tree, Sequence) and not isinstance(tree, str) and any(map(is_signed, tree))
+
+
+def moved(state: State, after: Plan) -> tuple[Transcript, int]:
+    """The conversation as another endpoint gets it, and how many messages lost fields of the one before."""
+    stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing)
+    bare = without_extras(_reopened(sent, state.present, after))
+    kept = None if bare.messages == stored else bare.messages
+    return Transcript.of(stored, after.form, kept=kept), bare.dropped
+
+
+def without_extras(messages: Iterable[Message]) -> Bare:
+    """The messages without the fields of a provider."""
+    out, dropped = list[Message](), 0
+    for message in messages:
+        bare = isinstance(message, AssistantMessage) and bool(extras_of(message))
+        out.append(_bare(message) if bare and isinstance(message, AssistantMessage) else message)
+        dropped += bare
+    return Bare(tuple(out), dropped)
+
+
+def _bare(message: AssistantMessage) -> AssistantMessage:
+    calls = tuple(SentCall(call.id, call.name, call.arguments) for call in message.calls)
+    return replace(message, calls=calls, extras=NOTHING)
+
+
+def _reopened(sent: tuple[Message, ...], before: Plan, after: Plan) -> tuple[Message, ...]:
+    """The messages with the opening of another endpoint, which may tell the form of the answer in words."""
+    opening = before.opening
+    if after.opening == opening or sent[: len(opening)] != opening:
+        return sent
+    return (*after.opening, *sent[len(opening) :])

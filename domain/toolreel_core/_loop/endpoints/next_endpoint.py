@@ -1,0 +1,107 @@
+"""Go on at the next endpoint where a run would end because of the present one.
+
+The loop of one endpoint knows nothing of others: it retries, recovers and drops tools as ever. Only where it
+ends the run, and the outcome is the endpoint's fault, the first later endpoint that takes this reason gets
+the same turn. A run never goes back, so it ends after the last one. Calls that have run are in the history
+like any other, so none runs again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from toolreel_core._loop.budgets import exhausted_limit
+from toolreel_core._loop.endpoints.foreign_history import bound_messages, moved
+from toolreel_core._loop.endpoints.reasons import reason_of
+from toolreel_core._loop.next_request import opening_notes, send_next_request
+from toolreel_core._plan.fallback import FallbackReason
+from toolreel_core._protocol.notes import EndpointChanged, EndpointPinned
+from toolreel_core._protocol.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Memory,
+    Settled,
+    State,
+    Step,
+    Waiting,
+)
+
+
+def or_next_endpoint(before: State, ended: Step) -> Step:
+    """The step; or, if it ends the run for a reason to go on at another endpoint, the request there.
+
+    Leads to ``AwaitingReply``, or where the step does.
+
+    :param before: the state before the event
+    """
+    if not before.plan.fallbacks:
+        return ended
+    match ended.state.phase:
+        case Settled() as phase:
+            why = reason_of(phase.outcome, before.present)
+            after = None if why is None else following(before, why)
+            return ended if why is None or after is None else _go_on(before, ended, after, why)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval():
+            return ended
+        case _:
+            assert_never(ended.state.phase)
+
+
+def following(state: State, why: FallbackReason) -> int | None:
+    """The number of the first later endpoint that a reason leads to; ``None`` if there is none."""
+    numbered = enumerate(state.plan.fallbacks[state.endpoint :], state.endpoint + 1)
+    return next((number for number, fallback in numbered if why in fallback.on), None)
+
+
+def goes_on(state: State, why: FallbackReason) -> bool:
+    """Whether a run that ended now for this reason would go on at another endpoint."""
+    after = following(state, why)
+    return after is not None and not _bound(state, after)
+
+
+def _bound(state: State, after: int) -> int:
+    """How many messages keep the run at its endpoint; 0 where the next one gets them without what binds."""
+    pins = state.plan.fallbacks[after - 1].foreign_reasoning == "pin"
+    return bound_messages(state) if pins else 0
+
+
+def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
+    turn = ended.state.tally.turns
+    if bound := _bound(before, after):
+        return _with_note(ended, EndpointPinned(turn, before.endpoint_name, why, bound))
+    # A failed request was no turn of the model, nor was what a gateway said in its place.
+    turns = turn if why == "empty" else turn - 1
+    messages, dropped = moved(before, before.plan.at_fallbacks[after - 1])
+    there = ended.state.but(
+        phase=before.phase,
+        messages=messages,
+        tally=replace(ended.state.tally, turns=turns),
+        memory=_fresh(ended.state.memory, why),
+        endpoint=after,
+    )
+    if exhausted_limit(there):
+        return ended
+    tally = there.tally
+    spent = tally.prompt_tokens, tally.completion_tokens, tally.known_cost
+    changed = EndpointChanged(turn, before.endpoint_name, there.endpoint_name, why, dropped, *spent)
+    notes = (*ended.notes[:-1], changed, *opening_notes(there.present))
+    return send_next_request(there, notes, tools=not _asks_for_text(there))
+
+
+def _with_note(ended: Step, note: EndpointPinned) -> Step:
+    """The step with a note before the last one, which says that the run is over."""
+    return Step(ended.state, ended.effects, (*ended.notes[:-1], note, ended.notes[-1]))
+
+
+def _fresh(memory: Memory, why: FallbackReason) -> Memory:
+    """What the next endpoint need not answer for: what the server before it did."""
+    learned = replace(memory, tools_dropped=False, upstream="")
+    return replace(learned, finalizing=False, asked_again=False) if why == "empty" else learned
+
+
+def _asks_for_text(state: State) -> bool:
+    """Whether the request that failed was one for a text after an empty answer, which has no tools."""
+    return state.memory.finalizing and state.present.config.fix_empty_final_disable_tools

@@ -1,0 +1,193 @@
+"""Further endpoints of a run: where it goes on when the endpoint before fails, and for which reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
+from toolreel_core._jsontext.tree_access import json_text
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
+from toolreel_core._settings.provider_support import Provider
+
+if TYPE_CHECKING:
+    from toolreel_core._plan.plan import Plan
+
+FallbackReason: TypeAlias = Literal[
+    "connection", "timeout", "server_error", "rate_limit", "denied", "not_found", "capability", "empty"
+]
+"""What ended the run at an endpoint, after its retries and recoveries. ``connection``: none, or it broke;
+``timeout``: no response in time, or status 408; ``server_error``: a status of 500 and above, or a body that
+is no reply; ``rate_limit``: 429; ``denied``: 401, 402 or 403; ``not_found``: 404 or 410; ``capability``: it
+refuses tools, or the form of the answer; ``empty``: an empty final answer."""
+
+ForeignReasoning: TypeAlias = Literal["pin", "drop"]
+"""What becomes of signatures, and of reasoning that has to come back, which go to no other provider.
+``pin``: a history that has them stays with its endpoint, and the run ends as it would without another one;
+``drop``: the next endpoint gets the history without them."""
+
+REASONS: Final[tuple[FallbackReason, ...]] = get_args(FallbackReason)
+_FOREIGN: Final[tuple[ForeignReasoning, ...]] = get_args(ForeignReasoning)
+_DEFAULTS: Final = LoopConfig()
+_ANY: Final = Provider()
+
+OF_RUN: Final = (
+    "tool_use_mode",
+    "tool_failure_policy",
+    "max_turns",
+    "max_tool_calls_per_turn",
+    "max_tool_args_bytes",
+    "max_tool_output_bytes",
+    "max_tool_parts_bytes",
+    "max_argument_depth",
+    "max_total_tokens",
+    "max_cost",
+    "max_wall_ms",
+    "max_tool_calls",
+    "max_conversation_turns",
+    "max_conversation_tokens",
+    "max_conversation_cost",
+    "unknown_cost",
+    "repetition_warn",
+    "repetition_stop",
+    "parallel_tools",
+    "output_retries",
+    "untrusted_tools",
+    "text_calls_for",
+    "restate_task",
+    "final_check",
+    "claim_check",
+    "repeated_effects",
+)
+"""Settings that a run has once, whichever endpoint answers: its limits, what calls may do, and what it has to
+remember of them. The other settings are an endpoint's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackPlan:
+    """What of a plan is different at another endpoint, and when a run goes there.
+
+    :raises ConfigError: if a part is invalid
+    """
+
+    name: str
+    """Names the endpoint, in effects, notes and ports."""
+    model: str
+    """The model's name, as this endpoint knows it."""
+    options: JsonText = NOTHING
+    """A JSON object with further keys of the request body here."""
+    config: LoopConfig = _DEFAULTS
+    """The settings here; those that a run has once (:data:`OF_RUN`) are the plan's."""
+    provider: Provider = _ANY
+    """What is known of this endpoint."""
+    overrides: JsonText = NOTHING
+    """A JSON object that is merged deeply into the request body here, last of all."""
+    presets: tuple[str, ...] = ()
+    """Names of the presets that the rest was made with, for the trace."""
+    price: Price | None = None
+    """What a reply costs here whose cost is not reported; ``None`` if nobody knows."""
+    on: tuple[FallbackReason, ...] = REASONS
+    """The reasons that lead here; by default, all."""
+    foreign_reasoning: ForeignReasoning = "pin"
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ConfigError("name: expected a name for the endpoint, got an empty text")
+        for word in self.on:
+            if word not in REASONS:
+                raise ConfigError(f"on: {unknown_name('reason', word, REASONS)}")
+        if not self.on:
+            raise ConfigError(f"on: expected at least one reason; write some of {', '.join(REASONS)}")
+        if self.foreign_reasoning not in _FOREIGN:
+            raise ConfigError(f"foreign_reasoning: expected pin or drop, got {self.foreign_reasoning!r}")
+
+    @classmethod
+    def of(  # noqa: PLR0913 - an endpoint has that many parts, each by its name
+        cls,
+        name: str,
+        *,
+        model: str,
+        options: Mapping[str, Json] | None = None,
+        config: LoopConfig | None = None,
+        provider: Provider | None = None,
+        overrides: Mapping[str, Json] | None = None,
+        presets: Iterable[str] = (),
+        price: Price | None = None,
+        on: Iterable[FallbackReason] = REASONS,
+        foreign_reasoning: ForeignReasoning = "pin",
+    ) -> FallbackPlan:
+        """A fallback from everyday values.
+
+        >>> FallbackPlan.of("backup", model="m", on=["timeout"]).on
+        ('timeout',)
+        """
+        return cls(
+            name,
+            model,
+            json_text(options or {}, "options"),
+            config or _DEFAULTS,
+            provider or _ANY,
+            json_text(overrides or {}, "overrides"),
+            tuple(presets),
+            price,
+            tuple(on),
+            foreign_reasoning,
+        )
+
+    @classmethod
+    def of_plan(
+        cls,
+        name: str,
+        plan: Plan,
+        on: Iterable[FallbackReason] = REASONS,
+        foreign_reasoning: ForeignReasoning = "pin",
+    ) -> FallbackPlan:
+        """What a plan that was made for one endpoint says of it."""
+        return cls(
+            name,
+            plan.model,
+            plan.options,
+            plan.config,
+            plan.provider,
+            plan.overrides,
+            plan.presets,
+            plan.price,
+            tuple(on),
+            foreign_reasoning,
+        )
+
+    def config_in(self, run: LoopConfig) -> LoopConfig:
+        """The settings at this endpoint in a run with these."""
+        return replace(self.config, **{key: getattr(run, key) for key in OF_RUN})
+
+    def covered(self, *, price: bool) -> Json:
+        """What a plan's digest covers.
+
+        :param price: whether what a reply costs decides anything
+        """
+        known = self.price if price else None
+        amounts = [] if known is None else [known.input, known.output, known.cached_input]
+        rules: list[Json] = [[*self.on], self.foreign_reasoning]
+        settings: list[Json] = [self.config.recorded(), self.provider.changes()]
+        return [self.name, self.model, self.options, self.overrides, *settings, *rules, amounts]
+
+
+def check_fallbacks(fallbacks: object, price: Price | None) -> None:
+    """Check that a plan's fallbacks can be told apart, and that their costs can be added up.
+
+    :raises ConfigError: names the fallback
+    """
+    if not isinstance(fallbacks, tuple) or not all(isinstance(each, FallbackPlan) for each in fallbacks):
+        raise ConfigError("fallbacks: Plan(...) takes a tuple of FallbackPlan; write Plan.of(...)")
+    names = [fallback.name for fallback in fallbacks]
+    currencies = {one.currency for one in (price, *(each.price for each in fallbacks)) if one is not None}
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise ConfigError(f"fallbacks[{at}]: there are two named {name!r}; give each a name of its own")
+    if len(currencies) > 1:
+        named = " and ".join(sorted(currencies))
+        raise ConfigError(f"fallbacks: prices in {named} cannot be added up; write all in one currency")

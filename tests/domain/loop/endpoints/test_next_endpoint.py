@@ -1,0 +1,401 @@
+"""Several endpoints for one run, as conversations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from tests.playbook import Answer, body_of, fails_to_send, replies, replies_calling, replies_with, returns
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop.reducer import pending, start, step
+from toolreel_core._plan.fallback import REASONS, FallbackPlan
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.codec import dump, load_state
+from toolreel_core._protocol.effects import RunTool, SendRequest, Wait, fingerprint
+from toolreel_core._protocol.events import Event, UserSpoke, WaitElapsed
+from toolreel_core._protocol.notes import EndpointChanged, EndpointPinned, Note, OptionIgnored, ToolsDropped
+from toolreel_core._protocol.outcome import (
+    CapabilityRefused,
+    Completed,
+    EmptyFinal,
+    InvalidReply,
+    Outcome,
+    TransportFailed,
+)
+from toolreel_core._protocol.state import AwaitingReply, Settled, State
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core._tools.tool_definition import ToolDefinition
+
+PING: Final = ToolDefinition("ping", "Pings.", canonical({"type": "object"}))
+CALL: Final = ("call_a", "ping", "{}")
+ONCE: Final = LoopConfig(max_tries=1)
+BACKUP: Final = FallbackPlan.of("backup", model="b")
+REFUSES_TOOLS: Final = "tools are not supported"
+SCHEMA: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {"sum": {"type": "integer"}},
+    "required": ["sum"],
+}
+
+
+def planned(*fallbacks: FallbackPlan, **parts: Any) -> Plan:
+    given = {"model": "a", "messages": "hi", "tools": [PING], "config": ONCE, **parts}
+    return Plan.of(**given, fallbacks=fallbacks or (BACKUP,))
+
+
+class Played:
+    """A run that is answered in order; waits pass at once."""
+
+    def __init__(self, plan: Plan, *answers: Answer) -> None:
+        begun = start(plan)
+        self.state: State = begun.state
+        self.effects = begun.effects
+        self.notes: list[Note] = [*begun.notes]
+        self.requests: list[SendRequest] = []
+        self.ran: list[RunTool] = []
+        self._keep()
+        for answer in answers:
+            self.give(answer(self.effects[0].ref))  # type: ignore[union-attr]
+
+    def give(self, event: Event) -> None:
+        # A stored run goes on as one that was kept, at every step.
+        taken = step(load_state(dump(self.state)), event)
+        assert taken == step(self.state, event)
+        self.state, self.effects = taken.state, taken.effects
+        self.notes += taken.notes
+        assert pending(self.state) == self.effects
+        self._keep()
+
+    def _keep(self) -> None:
+        for effect in self.effects:
+            if isinstance(effect, SendRequest):
+                self.requests.append(effect)
+            if isinstance(effect, RunTool):
+                self.ran.append(effect)
+            if isinstance(effect, Wait):
+                self.give(WaitElapsed(effect.ref))
+
+    @property
+    def endpoints(self) -> list[str]:
+        return [request.endpoint for request in self.requests]
+
+    @property
+    def outcome(self) -> Outcome:
+        assert isinstance(self.state.phase, Settled)
+        return self.state.phase.outcome
+
+    def body(self, at: int = -1) -> dict[str, Any]:
+        tree = json.loads(self.requests[at].request.body)
+        assert isinstance(tree, dict)
+        return tree
+
+    def noted(self, kind: type[Note]) -> list[Note]:
+        return [note for note in self.notes if isinstance(note, kind)]
+
+
+def status(code: int, message: str = "no") -> Answer:
+    return fails_to_send("status", message, code)
+
+
+EMPTY: Final = replies("")
+FAILURES: Final[list[tuple[str, tuple[Answer, ...]]]] = [
+    ("connection", (fails_to_send("connect", "refused"),)),
+    ("connection", (fails_to_send("broken", "cut"),)),
+    ("timeout", (fails_to_send("timeout", "late"),)),
+    ("timeout", (status(408),)),
+    ("server_error", (status(500),)),
+    ("server_error", (status(503),)),
+    ("server_error", (replies_with({"error": {"code": 500, "message": "down"}}),)),
+    ("server_error", (replies_with("<html>down</html>"),)),
+    ("rate_limit", (status(429),)),
+    ("rate_limit", (replies_with({"error": {"code": 429, "message": "slow"}}),)),
+    ("denied", (status(401),)),
+    ("denied", (status(402),)),
+    ("denied", (status(403),)),
+    ("not_found", (status(404),)),
+    ("not_found", (status(410),)),
+    ("capability", (status(400, REFUSES_TOOLS),)),
+    ("empty", (EMPTY, EMPTY)),
+]
+
+
+@pytest.mark.parametrize(("why", "failing"), FAILURES)
+def test_where_an_endpoint_fails_the_next_one_gets_the_same_turn(
+    why: str, failing: tuple[Answer, ...]
+) -> None:
+    played = Played(planned(), *failing, replies("Hello."))
+    assert played.outcome == Completed("Hello.")
+    assert played.endpoints == ["" for _ in failing] + ["backup"]
+    assert [request.request.model for request in played.requests][-2:] == ["a", "b"]
+    [changed] = played.noted(EndpointChanged)
+    assert isinstance(changed, EndpointChanged)
+    assert (changed.before, changed.after, changed.why) == ("", "backup", why)
+    assert "tools" in played.body()
+
+
+@pytest.mark.parametrize(("why", "failing"), FAILURES)
+def test_a_reason_leads_to_the_first_endpoint_that_takes_it(why: str, failing: tuple[Answer, ...]) -> None:
+    others = FallbackPlan.of("others", model="b", on=[reason for reason in REASONS if reason != why])
+    last = FallbackPlan.of("last", model="c", on=[why])  # type: ignore[list-item]
+    assert Played(planned(others, last), *failing, replies("Hello.")).endpoints[-1] == "last"
+    alone = Played(planned(others), *failing)
+    assert not alone.noted(EndpointChanged)
+    assert not isinstance(alone.outcome, Completed)
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        status(400),
+        fails_to_send("too_large", "too large"),
+        replies_with(body_of("No.", finish="content_filter")),
+        fails_to_send("status", "no status"),
+    ],
+)
+def test_what_is_not_the_endpoints_fault_ends_the_run(failing: Answer) -> None:
+    assert Played(planned(), failing).endpoints == [""]
+
+
+def test_an_endpoint_has_its_retries_before_the_next_one_is_asked() -> None:
+    down = status(503)
+    two = LoopConfig(max_tries=2)
+    backup = FallbackPlan.of("backup", model="b", config=LoopConfig(max_tries=3))
+    played = Played(planned(backup, config=two), down, down, down, down, down)
+    assert played.endpoints == ["", "", "backup", "backup", "backup"]
+    assert played.outcome == TransportFailed("status", 503, "no")
+    assert played.state.tally.turns == 1
+
+
+def test_a_run_never_goes_back_and_ends_after_the_last_endpoint() -> None:
+    last = FallbackPlan.of("last", model="c")
+    played = Played(planned(BACKUP, last), status(404), status(403), status(401))
+    assert played.endpoints == ["", "backup", "last"]
+    assert played.outcome == TransportFailed("status", 401, "no")
+
+
+def test_calls_that_have_run_are_in_the_history_of_the_next_endpoint_and_do_not_run_again() -> None:
+    played = Played(planned(), replies_calling(CALL), returns(1), status(503), replies("One."))
+    assert len(played.ran) == 1
+    roles = [message["role"] for message in played.body()["messages"]]
+    assert roles == ["user", "assistant", "tool"]
+    assert played.state.tally.turns == 2
+
+
+def test_idempotency_keys_are_those_of_the_plan_whichever_endpoint_asks() -> None:
+    moved = Played(planned(), status(503), replies_calling(CALL)).ran[0]
+    assert moved.key == Played(planned(), replies_calling(CALL)).ran[0].key
+
+
+def test_each_endpoint_has_settings_of_its_own_and_the_limits_of_the_run() -> None:
+    backup = FallbackPlan.of(
+        "backup",
+        model="b",
+        options={"temperature": 1, "response_format": {"type": "text"}},
+        config=LoopConfig(max_turns=50, stream="always"),
+        provider=Provider(max_tokens_field="max_tokens"),
+        overrides={"top_k": 4},
+    )
+    plan = planned(backup, options={"top_p": 1}, config=LoopConfig(max_tries=1, max_turns=2))
+    played = Played(plan, status(503), replies("Hello."))
+    body = played.body()
+    assert (body["model"], body["temperature"], body["top_k"], body["stream"]) == ("b", 1, 4, True)
+    assert "top_p" not in body
+    assert played.state.present.config.max_turns == 2
+    assert OptionIgnored("response_format", "with_tools") in played.notes
+
+
+def test_replies_are_read_as_the_endpoint_that_gave_them_writes_them() -> None:
+    backup = FallbackPlan.of("backup", model="b", config=LoopConfig(text_dialects=("react",)))
+    text = "Action: ping\nAction Input: {}"
+    assert Played(planned(backup), status(503), replies(text)).ran
+
+
+def test_each_reply_costs_what_its_endpoint_takes() -> None:
+    backup = FallbackPlan.of("backup", model="b", price=Price(2, 2))
+    used: Any = {"usage": {"prompt_tokens": 1_000_000, "completion_tokens": 0}}
+    first = replies_with(body_of(None, CALL) | used)
+    played = Played(
+        planned(backup, price=Price(1, 1)),
+        first,
+        returns(1),
+        status(503),
+        replies_with(body_of("One.") | used),
+    )
+    [changed] = played.noted(EndpointChanged)
+    assert changed == EndpointChanged(2, "", "backup", "server_error", 0, 1_000_000, 0, 1.0)
+    assert played.state.tally.known_cost == 3.0
+
+
+def test_where_no_further_request_is_allowed_the_outcome_is_that_of_the_endpoint() -> None:
+    twice = LoopConfig(max_tries=1, max_turns=2)
+    assert Played(planned(config=twice), EMPTY, EMPTY).outcome == EmptyFinal()
+
+
+def test_after_an_empty_answer_the_next_endpoint_has_recoveries_of_its_own() -> None:
+    failing = (replies_calling(CALL), returns(1), EMPTY, EMPTY)
+    played = Played(planned(), *failing, EMPTY, replies("One."))
+    assert played.endpoints == ["", "", "", "backup", "backup"]
+    assert played.outcome == Completed("One.")
+    assert "tools" in played.body(3)
+
+
+def test_a_request_for_a_text_stays_one_without_tools() -> None:
+    played = Played(planned(), replies_calling(CALL), returns(1), EMPTY, status(503), replies("One."))
+    assert "tools" not in played.body()
+    assert played.outcome == Completed("One.")
+
+
+def test_what_a_gateway_says_instead_of_a_reply_is_not_in_the_history() -> None:
+    broken = replies_with(body_of("Half of an an") | {"error": {"code": 500, "message": "down"}})
+    played = Played(planned(), broken, replies("Hello."))
+    assert [message["role"] for message in played.body()["messages"]] == ["user"]
+
+
+# capabilities
+
+
+def test_an_endpoint_that_takes_tools_comes_before_a_run_without_them() -> None:
+    dropping = LoopConfig(max_tries=1, fallback_without_tools=True)
+    refused = status(400, REFUSES_TOOLS)
+    last = FallbackPlan.of("last", model="c", config=dropping)
+    played = Played(planned(last, config=dropping), refused, refused, replies("Hello."))
+    assert played.endpoints == ["", "last", "last"]
+    assert played.noted(ToolsDropped) == [ToolsDropped(1, REFUSES_TOOLS)]
+
+
+def test_tools_that_one_server_rejected_go_to_the_next() -> None:
+    dropping = LoopConfig(max_tries=1, fallback_without_tools=True)
+    only = FallbackPlan.of("backup", model="b", on=["server_error"])
+    played = Played(
+        planned(only, config=dropping), status(400, REFUSES_TOOLS), status(503), replies_calling(CALL)
+    )
+    assert played.noted(ToolsDropped)
+    assert "tools" not in played.body(1)
+    assert "tools" in played.body(2)
+    assert played.ran
+
+
+def test_a_form_of_the_answer_that_is_refused_is_asked_for_in_words_elsewhere() -> None:
+    plan = planned(
+        FallbackPlan.of("backup", model="b", config=LoopConfig(output_mode="text")),
+        tools=(),
+        output=SCHEMA,
+        config=LoopConfig(max_tries=1, output_mode="native"),
+    )
+    played = Played(plan, status(400, "'response_format' is unsupported"), replies('{"sum":4}'))
+    first, second = played.body(0), played.body(1)
+    assert "response_format" in first
+    assert "response_format" not in second
+    assert [message["role"] for message in second["messages"]] == ["system", "user"]
+    assert played.outcome == Completed('{"sum":4}', canonical({"sum": 4}))
+    assert [type(each) for each in played.state.messages.messages][0] is UserMessage
+
+
+def test_another_error_that_mentions_no_form_is_no_refusal() -> None:
+    plan = planned(tools=(), output=SCHEMA, config=LoopConfig(max_tries=1, output_mode="native"))
+    assert Played(plan, status(400, "the key 'foo' is unknown")).endpoints == [""]
+    plain = planned(tools=())
+    assert Played(plain, status(400, "'response_format' is unsupported")).endpoints == [""]
+
+
+# signatures and reasoning
+
+
+def signed_call() -> Answer:
+    body = body_of(None, CALL)
+    body["choices"][0]["message"]["tool_calls"][0]["extra_content"] = {  # type: ignore[index,call-overload]
+        "google": {"thought_signature": "c2ln"}
+    }
+    return replies_with(body)
+
+
+def thinking_call() -> Answer:
+    body = body_of(None, CALL)
+    body["choices"][0]["message"]["reasoning_content"] = "I ping."  # type: ignore[index,call-overload]
+    return replies_with(body)
+
+
+def test_a_history_with_a_signature_stays_with_its_endpoint() -> None:
+    played = Played(planned(), signed_call(), returns(1), status(503))
+    assert played.endpoints == ["", ""]
+    assert played.outcome == TransportFailed("status", 503, "no")
+    assert played.noted(EndpointPinned) == [EndpointPinned(2, "", "server_error", 1)]
+    played.give(UserSpoke("Again."))
+    assert played.endpoints[-1] == ""
+
+
+def test_a_signature_is_dropped_where_the_plan_says_so_and_goes_to_nobody_else() -> None:
+    dropping = FallbackPlan.of("backup", model="b", foreign_reasoning="drop")
+    played = Played(planned(dropping), signed_call(), returns(1), status(503), signed_call())
+    assert "thought_signature" in played.body(1)["messages"][1]["tool_calls"][0]["extra_content"]["google"]
+    assert "extra_content" not in played.body(2)["messages"][1]["tool_calls"][0]
+    played.give(returns(1)(played.effects[0].ref))  # type: ignore[union-attr]
+    # The signature of the present endpoint goes back to it.
+    calls = [message["tool_calls"][0] for message in played.body(3)["messages"] if "tool_calls" in message]
+    assert ["extra_content" in call for call in calls] == [False, True]
+    [changed] = played.noted(EndpointChanged)
+    assert isinstance(changed, EndpointChanged)
+    assert changed.dropped == 1
+
+
+def test_reasoning_that_nobody_demands_back_does_not_keep_a_run() -> None:
+    played = Played(planned(), thinking_call(), returns(1), status(503))
+    assert played.endpoints == ["", "", "backup"]
+    assert "reasoning_content" not in played.body()["messages"][1]
+
+
+def test_reasoning_that_must_come_back_keeps_a_run() -> None:
+    demanding = Provider(reasoning_required_on="tool_turns")
+    played = Played(planned(provider=demanding), thinking_call(), returns(1), status(503))
+    assert played.noted(EndpointPinned)
+
+
+def test_an_answer_of_a_signed_history_frees_it_where_only_the_current_turn_goes_back() -> None:
+    plan = planned(provider=Provider(reasoning_replay="current_turn"))
+    played = Played(plan, signed_call(), returns(1), replies("One."))
+    played.give(UserSpoke("And now?"))
+    played.give(status(503)(played.effects[0].ref))  # type: ignore[union-attr]
+    assert played.endpoints[-1] == "backup"
+
+
+def test_tools_are_dropped_where_the_run_is_pinned() -> None:
+    dropping = LoopConfig(max_tries=1, fallback_without_tools=True)
+    refused = status(400, REFUSES_TOOLS)
+    played = Played(planned(config=dropping), signed_call(), returns(1), refused, replies("One."))
+    assert played.endpoints == ["", "", ""]
+    assert played.noted(ToolsDropped)
+
+
+# conversations, records
+
+
+def test_a_conversation_stays_with_the_endpoint_that_answered() -> None:
+    played = Played(planned(), status(503), replies("Hello."))
+    played.give(UserSpoke("And you?"))
+    assert played.endpoints[-1] == "backup"
+    assert isinstance(played.state.phase, AwaitingReply)
+    assert played.state.endpoint_name == "backup"
+
+
+def test_effects_of_a_plan_without_fallbacks_keep_their_fingerprints() -> None:
+    plan = planned()
+    alone = Plan.of(model="a", messages="hi", tools=[PING], config=ONCE)
+    assert plan.digest != alone.digest
+    assert fingerprint(start(plan).effects[0]) == fingerprint(start(alone).effects[0])
+    moved = Played(plan, status(503)).requests[-1]
+    same = SendRequest(moved.ref, moved.request)
+    assert fingerprint(moved) != fingerprint(same)
+
+
+def test_outcomes_that_are_nobodys_fault_stay() -> None:
+    refused = Played(planned(BACKUP), status(400, REFUSES_TOOLS), status(400, REFUSES_TOOLS))
+    assert refused.outcome == CapabilityRefused(REFUSES_TOOLS)
+    malformed = replies_with(body_of(None, ("call_a", "", "{}")))
+    odd = Played(planned(), malformed)
+    assert isinstance(odd.outcome, InvalidReply)
+    assert odd.endpoints == [""]
