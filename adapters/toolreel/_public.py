@@ -2,10 +2,12 @@
 
 from toolreel._agent.agent import Agent
 from toolreel._agent.agent_run import AgentEvent, AgentRun
+from toolreel._agent.fallbacks import Fallback
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.attachments import attach
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.endpoints import AsyncEndpoints, Endpoints
 from toolreel._driver.inbox import Inbox
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import (
@@ -140,6 +142,7 @@ __all__ = [
     "AsyncApprover",
     "AsyncClock",
     "AsyncEndpoint",
+    "AsyncEndpoints",
     "AsyncLater",
     "AsyncPerformer",
     "AsyncPorts",
@@ -163,8 +166,10 @@ __all__ = [
     "Effect",
     "Endpoint",
     "EndpointConfigError",
+    "Endpoints",
     "EvalPlanError",
     "Event",
+    "Fallback",
     "File",
     "FileJournal",
     "Finish",

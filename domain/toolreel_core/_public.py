@@ -20,6 +20,7 @@ from toolreel_core._errors import (
 )
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
+from toolreel_core._plan.fallback import FallbackPlan
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.collection import Model, Presets, Recommendation, SamplingProfile
@@ -124,6 +125,7 @@ __all__ = [
     "EmptyFinal",
     "Envelope",
     "Event",
+    "FallbackPlan",
     "File",
     "Finish",
     "Idle",

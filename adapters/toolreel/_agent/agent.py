@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Unpack, cast, overload
 
 from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
 from toolreel._agent.approval import Approve, approver_of, async_approver_of, check_approve
+from toolreel._agent.fallbacks import (
+    Fallback,
+    agents_of,
+    joined_async_endpoint,
+    joined_endpoint,
+    with_fallbacks,
+)
 from toolreel._agent.inner_runs import InnerRuns
 from toolreel._agent.offered_tools import AgentTools, OfferedTools
 from toolreel._agent.runs import AgentRuns
-from toolreel._agent.server import server_of
+from toolreel._agent.server import KEY_VARIABLE, server_of
 from toolreel._agent.settings import AgentSettings, PresetLike, check_kinds, preset_of
 from toolreel._agent.threaded_endpoint import awaited_endpoint
 from toolreel._driver.inbox import Incoming
@@ -87,9 +94,15 @@ class Agent(Generic[Value_co]):
     """Decides about tools that need approval: a function of name and arguments that returns ``True``,
     ``False``, a reason for a denial, or ``None`` to leave it open; or an approver. By default, the run rests
     until :meth:`Run.approve` or :meth:`Run.deny`."""
+    fallbacks: Sequence[Fallback] = ()
+    """Further models and servers in order, where a run goes on when the one before fails."""
+    at_fallbacks: Mapping[str, Agent[Any]] = field(init=False, compare=False)
+    """The agent at each fallback, by its name."""
     _offered: OfferedTools = field(init=False, compare=False)
     _output: Output[Value_co] | None = field(init=False, compare=False)
     _preset: Preset = field(init=False, compare=False)
+    _keyless: bool = field(init=False, compare=False, default=False)
+    """Whether the key of the environment is another server's."""
 
     if TYPE_CHECKING:  # a dataclass has no overloads, and the type of `output` is that of the agent
         # fmt: off
@@ -135,6 +148,7 @@ class Agent(Generic[Value_co]):
         object.__setattr__(self, "_output", _output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
         object.__setattr__(self, "_preset", preset_of(self.preset, self.provider, self.model))
+        object.__setattr__(self, "at_fallbacks", agents_of(self, self.fallbacks))
 
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
         """The plan of a run: what :meth:`run` runs, for the layer below.
@@ -158,7 +172,7 @@ class Agent(Generic[Value_co]):
         )
         if plan.cost_is_unknown and plan.provider.reports_cost != "yes":
             raise ConfigError(refusal_of_unknown_cost(plan.config, plan.model))
-        return plan
+        return with_fallbacks(plan, self, prompt, streams=streams) if self.fallbacks else plan
 
     def run(
         self,
@@ -270,30 +284,40 @@ class Agent(Generic[Value_co]):
                 raise ConfigError(
                     f"endpoint: {type(self.endpoint).__name__} is async; write await agent.arun(...)"
                 )
-            yield Ports(cast("Endpoint", self.endpoint), host, approver)
+            with joined_endpoint(cast("Endpoint", self.endpoint), self, transport) as joined:
+                yield Ports(joined, host, approver)
             return
         from toolreel.http._httpx_endpoint import HttpEndpoint
 
-        with HttpEndpoint(**self._connection(), transport=transport) as endpoint:
-            yield Ports(endpoint, host, approver)
+        with (
+            HttpEndpoint(**self._connection(), transport=transport) as endpoint,
+            joined_endpoint(endpoint, self, transport) as joined,
+        ):
+            yield Ports(joined, host, approver)
 
     @asynccontextmanager
     async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - see above
         """The async version of :meth:`ports`."""
         host, approver = self._offered.async_host(), async_approver_of(self.approve)
         if self.endpoint is not None:
-            yield AsyncPorts(awaited_endpoint(self.endpoint), host, approver)
+            async with joined_async_endpoint(awaited_endpoint(self.endpoint), self, transport) as joined:
+                yield AsyncPorts(joined, host, approver)
             return
         from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
 
-        async with AsyncHttpEndpoint(**self._connection(), transport=transport) as endpoint:
-            yield AsyncPorts(endpoint, host, approver)
+        async with (
+            AsyncHttpEndpoint(**self._connection(), transport=transport) as endpoint,
+            joined_async_endpoint(endpoint, self, transport) as joined,
+        ):
+            yield AsyncPorts(joined, host, approver)
 
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials that its runs send, by name; nothing shows or records them."""
         from toolreel.http._request import Address
 
+        if self.at_fallbacks:
+            return secrets_of(replace(self, fallbacks=()), *self.at_fallbacks.values())
         if self.endpoint is not None:
             return secrets_of(self.endpoint, *self._offered.hosts)
         connection = self._connection()
@@ -334,7 +358,9 @@ class Agent(Generic[Value_co]):
     def _connection(self) -> dict[str, Any]:
         """The arguments of an endpoint."""
         key = Secret(self.api_key) if self.api_key is not None else None
-        server = server_of(self.base_url, key, self.api_key_env, os.environ)
+        kept = (KEY_VARIABLE,) if self._keyless else ()
+        environ = {name: value for name, value in os.environ.items() if name not in kept}
+        server = server_of(self.base_url, key, self.api_key_env, environ)
         return {
             "base_url": server.base_url,
             "api_key": server.api_key,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from toolreel._agent.approval import Approve
 from toolreel._agent.offered_tools import AgentTools
@@ -16,6 +16,9 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.price import Price
+
+if TYPE_CHECKING:
+    from toolreel._agent.fallbacks import Fallback
 
 PresetLike: TypeAlias = str | Iterable[str] | Preset | None
 """A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""
@@ -38,6 +41,7 @@ class AgentSettings(TypedDict, total=False):
     seed: int
     endpoint: Endpoint | AsyncEndpoint | None
     approve: Approve | None
+    fallbacks: Sequence[Fallback]
 
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from inspect import iscoroutinefunction
 from typing import Any, Final, NamedTuple, cast
 
+from toolreel._driver.endpoints import check_endpoints
 from toolreel._driver.performer import AsyncNoTools, AsyncPorts, NoTools, Ports
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
 from toolreel_core._errors import ConfigError
@@ -32,6 +33,8 @@ def performer_of(plan: Plan, given: Performer | Endpoint) -> Performer:
             if port.is_async:
                 raise ConfigError(f"{port.name} is async; write AsyncPorts(...) and await arun(plan, ...)")
         _check_tools(plan, performer)
+        if isinstance(performer, Ports):
+            check_endpoints(plan, performer.endpoint, "Endpoints")
         return performer
     if not hasattr(given, "send"):
         raise ConfigError(f"run: expected ports, got {type(given).__name__}; write Ports(endpoint, tools)")
@@ -48,6 +51,8 @@ def async_performer_of(plan: Plan, given: AsyncPerformer | AsyncEndpoint) -> Asy
             if port.blocks:
                 raise ConfigError(f"{port.name} is not async; take its async version, or Ports and run()")
         _check_tools(plan, performer)
+        if isinstance(performer, AsyncPorts):
+            check_endpoints(plan, performer.endpoint, "AsyncEndpoints")
         return performer
     if not hasattr(given, "send"):
         raise ConfigError(

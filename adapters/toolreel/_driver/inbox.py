@@ -88,7 +88,7 @@ def spoken_to(run: Run | State, content: Said | UserSpoke, journal: Journal | No
     """
     state = run.state if isinstance(run, Run) else run
     event = message_of(content)
-    if why := refusal(event.parts, state.plan.provider):
+    if why := refusal(event.parts, state.present.provider):
         raise ConfigError(f"content: {why}")
     ((_, at),) = hear(state, (event,), journal)
     return Step(at.state, pending(at.state), at.notes)

@@ -142,7 +142,7 @@ class Run:
     @property
     def spent(self) -> Spent | None:
         """Tokens and cost as one value, for a tool that runs an agent itself: ``spend(run.spent)``."""
-        spent, price = self.state.tally.spent, self.state.plan.price
+        spent, price = self.state.tally.spent, self.state.present.price
         return spent if spent is None or price is None else replace(spent, currency=price.currency)
 
     @property
@@ -212,7 +212,7 @@ class Run:
         outcome, tally = self.outcome, self.state.tally
         rows = {
             outcome.name: self.text or _details(outcome),
-            "model": self.state.plan.model,
+            "model": self.state.present.model,
             "turns": f"{tally.turns}, {_counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed",
             "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
             "cost": cost_in_words(self),
@@ -248,7 +248,7 @@ def outcome_of(run: Run) -> Outcome | None:
 
 def cost_in_words(run: Run) -> str:
     """The cost for people: ``unknown`` if it is, and empty if no model has replied."""
-    tally, price = run.state.tally, run.state.plan.price
+    tally, price = run.state.tally, run.state.present.price
     if run.cost is None:
         return "unknown" if tally.unpriced else ""
     return f"{run.cost:.6g}" + ("" if price is None else f" {price.currency}")

@@ -35,7 +35,8 @@ def check_phase(state: State) -> None:
 
     :raises CodecError: names the place and the tool
     """
-    if not 0 <= state.endpoint <= (known := len(state.plan.fallbacks)):
+    known = len(state.plan.fallbacks)
+    if not 0 <= state.endpoint <= known:
         raise CodecError(f"value.endpoint: the plan has {known} fallbacks, got {state.endpoint}")
     match state.phase:
         case AwaitingTools() as phase:

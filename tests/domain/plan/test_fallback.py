@@ -17,7 +17,7 @@ from toolreel_core._settings.provider_support import Provider
 BACKUP = FallbackPlan.of("backup", model="b")
 
 
-def planned(*fallbacks: FallbackPlan, **parts: Any) -> Plan:
+def planned(*fallbacks: FallbackPlan, **parts: Any) -> Plan:  # noqa: ANN401 - whatever a plan takes
     return Plan.of(**{"model": "a", "messages": "hi", **parts}, fallbacks=fallbacks)
 
 

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
-from operator import or_
+from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
+from toolreel._cli.live.live_target import LiveTarget
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import STOPPED
 from toolreel._driver.aio import ago_on, arun, aspeak
 from toolreel._driver.approvers import Later
 from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Ports
-from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
+from toolreel._driver.ports import (
+    Approver,
+    Listener,
+    Observer,
+    ToolHost,
+    tell,
+)
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run, speak
 from toolreel._driver.timing import Lap
-from toolreel._internal.errors import AdapterError, MissingExtra
+from toolreel._internal.errors import AdapterError
 from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._replay.replay import Driver, check_surface, run_on
 from toolreel._replay.run_underway import Answered
-from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._session import Session
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http._request import Address
-from toolreel.http._request_headers import AUTHORIZATION, header_values
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
 from toolreel.tools._python.tool import ToolLike
 from toolreel.tools._router import AsyncRouter, Router
@@ -41,74 +41,8 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import Settled, State
-from toolreel_core._settings.chat_url import API_PREFIX
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("http", "httpx") from None
-
-
-@dataclass(frozen=True, slots=True)
-class LiveTarget:
-    """The server of a live run."""
-
-    base_url: str = field(repr=False)
-    """Its query may hold a key, so that it has no ``repr``."""
-    api_key_env: str | None = None
-    timeout: float = 300.0
-    """Seconds to wait for a reply, or for the next chunk of a streamed reply."""
-    withheld: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Further secrets to keep out of recordings, such as credentials of tools, by name."""
-    api_prefix: str = API_PREFIX
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Further headers of each request, by name, and the environment variables that hold their values."""
-    api_key_header: str = AUTHORIZATION
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        """Values to keep out of recordings and off the terminal.
-
-        The API key, what the URL and the headers hold, variables that look like secrets, and the credentials
-        of tools.
-
-        :raises EndpointConfigError: if the URL is invalid, or the variable of a header is not set
-        """
-        sent = Address.of(
-            self.base_url, None, api_prefix=self.api_prefix, headers=header_values(self.headers, os.environ)
-        ).secrets
-        own = (key_as_secret(name, value) for name, value in self._held)
-        return reduce(or_, own, known_secrets(os.environ) | sent) | dict(self.withheld)
-
-    @property
-    def key_notice(self) -> str:
-        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
-        return "\n".join(filter(None, (key_notice(name, value) for name, value in self._held)))
-
-    @property
-    def _held(self) -> tuple[tuple[str, str], ...]:
-        """The values of the variables that are sent."""
-        names = (self.api_key_env or "", *self.headers.values())
-        return tuple((name, os.environ.get(name, "")) for name in names)
-
-    @property
-    def connection(self) -> dict[str, Any]:
-        """The arguments of an endpoint, sync or async, that say how it asks the server."""
-        return {
-            "api_key_env": self.api_key_env,
-            "api_prefix": self.api_prefix,
-            "headers": header_values(self.headers, os.environ),
-            "api_key_header": self.api_key_header,
-            "timeout": self.timeouts,
-            "stall_timeout": self.timeout,
-        }
-
-    @property
-    def timeouts(self) -> httpx.Timeout:
-        """The timeouts of one HTTP exchange."""
-        return httpx.Timeout(min(30.0, self.timeout), read=self.timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,12 +229,7 @@ class LiveSession:
 
     def _run(self, begun: Beginning) -> Run:
         target, tape = self.target, begun.tape
-        with HttpEndpoint(
-            target.base_url,
-            **target.connection,
-            on_delta=self.on_delta,
-            transport=tape.transport() if tape else None,
-        ) as endpoint:
+        with target.opened(self.on_delta, tape) as endpoint:
             ports = Ports(endpoint, Router(self.hosts, PythonTools(self.tools)), self.approver)
             if begun.state and begun.said is not None:
                 return speak(begun.state, begun.said, ports, journal=begun.log, observe=self.observe)
@@ -317,12 +246,7 @@ class LiveSession:
 
     async def _arun(self, begun: Beginning) -> Run:
         target, tape = self.target, begun.tape
-        async with AsyncHttpEndpoint(
-            target.base_url,
-            **target.connection,
-            on_delta=self.on_delta,
-            transport=tape.async_transport() if tape else None,
-        ) as endpoint:
+        async with target.aopened(self.on_delta, tape) as endpoint:
             hosts = {prefix: ThreadedTools(host) for prefix, host in self.hosts.items()}
             tools = AsyncRouter(hosts, AsyncPythonTools(self.tools))
             ports = AsyncPorts(endpoint, tools, ImmediateApprover(self.approver))

@@ -17,7 +17,8 @@ from toolreel_core._protocol.effects import AskApproval
 from toolreel_core._protocol.events import ApprovalGiven
 
 if TYPE_CHECKING:
-    from toolreel._cli.live.live_run import LiveSession, LiveTarget
+    from toolreel._cli.live.live_run import LiveSession
+    from toolreel._cli.live.live_target import LiveTarget
     from toolreel._cli.options.sources import Sources
 
 Approval: TypeAlias = Literal["ask", "always", "never"]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from toolreel._cli.options.fallbacks import FallbackChoice, fallback_option
 from toolreel._cli.options.option_bundle import Command, bundle
 from toolreel_core._settings.chat_url import API_PREFIX
 
 if TYPE_CHECKING:
-    from toolreel._cli.live.live_run import LiveTarget
+    from toolreel._cli.live.live_target import LiveTarget
 
 API_KEY_HEADER_HELP: Final = (
     "Header that carries the key, such as api-key; in any but Authorization it goes without Bearer."
@@ -28,13 +29,15 @@ class ServerChoice:
     api_prefix: str
     headers: Mapping[str, str]
     """Names of variables by names of headers."""
+    fallbacks: tuple[FallbackChoice, ...] = ()
+    """Where the run goes on when this server fails."""
 
     def target(self, base_url: str, timeout: float, withheld: Mapping[str, str]) -> LiveTarget:
         """The server of a live run.
 
         :param withheld: further secrets to keep out of recordings, by name
         """
-        from toolreel._cli.live.live_run import LiveTarget
+        from toolreel._cli.live.live_target import LiveTarget
 
         return LiveTarget(
             base_url,
@@ -44,7 +47,17 @@ class ServerChoice:
             api_prefix=self.api_prefix,
             headers=self.headers,
             api_key_header=self.api_key_header,
+            fallbacks={each.name: self._at(each, base_url, timeout) for each in self.fallbacks},
         )
+
+    def _at(self, there: FallbackChoice, base_url: str, timeout: float) -> LiveTarget:
+        """The server of a fallback; another one gets no key and no header of this one."""
+        from toolreel._cli.live.live_target import LiveTarget
+
+        if there.base_url:
+            return LiveTarget(there.base_url, there.api_key_env or None, timeout)
+        own = replace(self, api_key_env=there.api_key_env or self.api_key_env, fallbacks=())
+        return own.target(base_url, timeout, {})
 
 
 def header_option(parameter: str) -> Callable[[Command], Command]:
@@ -95,5 +108,6 @@ server_options = bundle(
         help=API_KEY_HEADER_HELP,
     ),
     header_option("headers"),
+    fallback_option("fallbacks"),
 )
 """Adds the options to a command, which receives them as one argument ``server``."""

@@ -16,6 +16,7 @@ from toolreel._cli.options.driver_and_approval import (
     live_session,
     timeout_option,
 )
+from toolreel._cli.options.fallbacks import with_fallbacks
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, durable_option
 from toolreel._cli.options.server import ServerChoice, server_options
@@ -118,13 +119,14 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
         def begin(content: str) -> Plan:
             system_text, user = available.system_message(system), UserMessage(content)
-            return presets.preset(str(model)).plan(
+            plan = presets.preset(str(model)).plan(
                 model=str(model),
                 messages=[SystemMessage(system_text), user] if system_text else [user],
                 tools=available.surface(allow, deny),
                 options=chosen.options,
                 settings={**chosen.config, **chosen.provider},
             )
+            return with_fallbacks(plan, server.fallbacks, presets.catalogues)
 
         if goes_on and path:
             chat = LiveChat.continued(session, path, available.others)

@@ -49,7 +49,7 @@ from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:
-    from toolreel._cli.live.live_run import LiveTarget
+    from toolreel._cli.live.live_target import LiveTarget
     from toolreel._replay.recorded_files import Keeping
 
 

@@ -18,6 +18,7 @@ from toolreel._cli.options.driver_and_approval import (
     live_session,
     timeout_option,
 )
+from toolreel._cli.options.fallbacks import with_fallbacks
 from toolreel._cli.options.output_schema import output_schema_option
 from toolreel._cli.options.presets import NO_PRESETS, PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
@@ -130,7 +131,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 
     def plan_with(available: Sources) -> Plan:
         system_text = available.system_message(system)
-        return preset.plan(
+        plan = preset.plan(
             model=model,
             messages=[SystemMessage(system_text), user] if system_text else [user],
             tools=available.surface(allow, deny),
@@ -138,6 +139,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
             settings={**chosen.config, **chosen.provider, **({"stream": "final"} if stream else {})},
             output=output,
         )
+        return with_fallbacks(plan, server.fallbacks, presets.catalogues)
 
     if isinstance(keeping, Path):
         journal = companion(keeping)

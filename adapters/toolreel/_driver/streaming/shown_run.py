@@ -69,7 +69,7 @@ class ShownRun:
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
 
     def _awaited(self) -> ShownReply:
-        return ShownReply(self._at.state.plan)
+        return ShownReply(self._at.state.present)
 
     def _answered(self, effect: Wanted | None, event: Event, before: State) -> list[ShownEvent]:
         turn = before.tally.turns

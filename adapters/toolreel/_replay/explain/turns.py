@@ -138,6 +138,14 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return turn.remarked(f"the summary was not used ({note.why})")
         case notes.UpstreamPinned():
             return turn.remarked(f"from now on only {note.upstream} is asked")
+        case notes.EndpointChanged():
+            went = f"{_endpoint(note.before)} failed ({note.why}), so it goes on at {note.after}"
+            without = f"; {note.dropped} messages go there without their reasoning" if note.dropped else ""
+            return turn.remarked(f"{went}{without}")
+        case notes.EndpointPinned():
+            held = f"{note.bound} messages have signatures or reasoning that only it may get back"
+            failed = f"{_endpoint(note.endpoint)} failed ({note.why})"
+            return turn.remarked(f"{failed}, and nobody else is asked: {held}")
         case notes.ReplyRead():
             return replace(turn, prompt_tokens=note.prompt_tokens, completion_tokens=note.completion_tokens)
         case notes.RepairApplied() if note.code in UNREPAIRED:
@@ -185,6 +193,10 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return turn
         case _:
             assert_never(note)
+
+
+def _endpoint(name: str) -> str:
+    return name or "the plan's own endpoint"
 
 
 def _asked(why: notes.NudgeReason) -> str:

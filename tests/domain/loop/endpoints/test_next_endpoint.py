@@ -43,7 +43,7 @@ SCHEMA: Final[dict[str, Json]] = {
 }
 
 
-def planned(*fallbacks: FallbackPlan, **parts: Any) -> Plan:
+def planned(*fallbacks: FallbackPlan, **parts: Any) -> Plan:  # noqa: ANN401 - whatever a plan takes
     given = {"model": "a", "messages": "hi", "tools": [PING], "config": ONCE, **parts}
     return Plan.of(**given, fallbacks=fallbacks or (BACKUP,))
 
@@ -293,7 +293,7 @@ def test_a_form_of_the_answer_that_is_refused_is_asked_for_in_words_elsewhere() 
     assert "response_format" not in second
     assert [message["role"] for message in second["messages"]] == ["system", "user"]
     assert played.outcome == Completed('{"sum":4}', canonical({"sum": 4}))
-    assert [type(each) for each in played.state.messages.messages][0] is UserMessage
+    assert type(next(iter(played.state.messages.messages))) is UserMessage
 
 
 def test_another_error_that_mentions_no_form_is_no_refusal() -> None:

@@ -1,0 +1,113 @@
+"""``Endpoints`` and ``AsyncEndpoints``: the endpoints of a plan with fallbacks, as one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import aclosing, closing
+from dataclasses import dataclass, field
+
+from toolreel._driver.ports import (
+    AsyncEndpoint,
+    AsyncStreamingEndpoint,
+    Endpoint,
+    StreamingEndpoint,
+    secrets_of,
+)
+from toolreel_core._errors import ConfigError
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._replies.streaming.stream import Delta
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """The endpoints of a plan with fallbacks: each request goes to the one that it names.
+
+    ::
+
+        with HttpEndpoint(url) as first, HttpEndpoint(other_url) as second:
+            run(plan, Ports(Endpoints(first, {"backup": second}), tools))
+
+    Closing them is up to you.
+    """
+
+    first: Endpoint
+    """The plan's own endpoint."""
+    fallbacks: Mapping[str, Endpoint] = field(default_factory=dict)
+    """The endpoints of the plan's fallbacks, by their names."""
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that all of them send, by name."""
+        return secrets_of(self.first, *self.fallbacks.values())
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request to the endpoint that it names."""
+        return self._of(effect).send(effect)
+
+    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+        """Each piece of the reply, if that endpoint streams, and last the event."""
+        endpoint = self._of(effect)
+        if not isinstance(endpoint, StreamingEndpoint):
+            yield endpoint.send(effect)
+            return
+        with closing(endpoint.stream(effect)) as pieces:
+            yield from pieces
+
+    def _of(self, effect: SendRequest) -> Endpoint:
+        return self.fallbacks[effect.endpoint] if effect.endpoint else self.first
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncEndpoints:
+    """The async version of :class:`Endpoints`."""
+
+    first: AsyncEndpoint
+    """The plan's own endpoint."""
+    fallbacks: Mapping[str, AsyncEndpoint] = field(default_factory=dict)
+    """The endpoints of the plan's fallbacks, by their names."""
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that all of them send, by name."""
+        return secrets_of(self.first, *self.fallbacks.values())
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request to the endpoint that it names."""
+        return await self._of(effect).send(effect)
+
+    async def stream(
+        self, effect: SendRequest
+    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+        """Each piece of the reply, if that endpoint streams, and last the event."""
+        endpoint = self._of(effect)
+        if not isinstance(endpoint, AsyncStreamingEndpoint):
+            event = await endpoint.send(effect)
+            yield event
+            return
+        async with aclosing(endpoint.stream(effect)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    def _of(self, effect: SendRequest) -> AsyncEndpoint:
+        return self.fallbacks[effect.endpoint] if effect.endpoint else self.first
+
+
+def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
+    """Check that an endpoint knows the plan's fallbacks, if it says which it knows.
+
+    :param kind: ``Endpoints`` or ``AsyncEndpoints``
+    :raises ConfigError: if one is missing; says what to write
+    """
+    wanted = [fallback.name for fallback in plan.fallbacks]
+    if not wanted:
+        return
+    # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
+    known = getattr(endpoint, "fallbacks", () if hasattr(endpoint, "address") else wanted)
+    if missing := [name for name in wanted if name not in known]:
+        given = ", ".join(f'"{name}": ...' for name in wanted)
+        raise ConfigError(
+            f"the plan falls back to {missing[0]!r}, and the ports have no endpoint of that name; "
+            f"write {kind}(endpoint, {{{given}}})"
+        )

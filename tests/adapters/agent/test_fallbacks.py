@@ -1,0 +1,183 @@
+"""Several models and servers for one agent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from tests.samples import complaint
+from tests.servers.chat_server import replying, serving
+from toolreel import (
+    Agent,
+    AsyncEndpoints,
+    AsyncPorts,
+    ConfigError,
+    Endpoints,
+    Fallback,
+    FileJournal,
+    Plan,
+    Ports,
+    Price,
+    Run,
+    arun,
+    read_journal,
+    replay,
+    resume,
+    run,
+    stream,
+)
+from toolreel._driver.performer import ImmediateEndpoint
+from toolreel.http import HttpEndpoint
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core import FallbackPlan, LoopConfig, ReplayMismatch
+
+DOWN = Lost("status", "down", 503)
+ONCE = {"max_tries": 1}
+
+
+def body(text: str) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return {"pin": 4}[part]
+
+
+ON: list[Callable[..., Run]] = [
+    lambda agent, *given, **settings: agent.run(*given, **settings),
+    lambda agent, *given, **settings: asyncio.run(agent.arun(*given, **settings)),
+    lambda agent, *given, **settings: trio.run(partial(agent.arun, *given, **settings)),
+]
+
+
+@pytest.mark.parametrize("on", ON)
+def test_a_run_goes_on_at_another_server_and_replays(on: Callable[..., Run], tmp_path: Path) -> None:
+    record = tmp_path / "told"
+    with (
+        serving(replying({"error": {"message": "no"}}, status=403)) as first,
+        serving(replying(body("Hello."))) as second,
+    ):
+        agent = Agent("a", base_url=first.url, fallbacks=[Fallback("b", base_url=second.url)])
+        ended = on(agent, "hi", record=record)
+    assert ended.text == "Hello."
+    assert json.loads(second.seen[0].body)["model"] == "b"
+    assert ended.state.endpoint_name == "b"
+    again = replay(f"{record}.yaml")
+    assert again.run.state == ended.state
+    recorded = read_journal(f"{record}.journal.jsonl")
+    assert recorded.plan.fallbacks[0].model == "b"
+
+
+def test_another_model_at_the_same_server_gets_its_key_and_another_server_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOOLREEL_API_KEY", "sk-of-the-first-server")
+    down = replying({"error": {"message": "no"}}, status=403)
+    with serving(down, down) as first, serving(replying(body("Hello."))) as second:
+        there = [Fallback("b"), Fallback("c", base_url=second.url)]
+        assert Agent("a", base_url=first.url, fallbacks=there).run("hi").text == "Hello."
+    assert [seen.headers.get("authorization") for seen in first.seen] == ["Bearer sk-of-the-first-server"] * 2
+    assert "authorization" not in second.seen[0].headers
+
+
+def test_a_call_that_has_run_does_not_run_again_and_costs_add_up() -> None:
+    ran = list[str]()
+
+    def order(part: str) -> str:
+        """Order a part."""
+        ran.append(part)
+        return "ordered"
+
+    first = ScriptedEndpoint([calling(("order", {"part": "pin"})), DOWN])
+    second = ScriptedEndpoint([saying("Ordered.")])
+    there = Fallback("b", name="spare", endpoint=second, price=Price(1, 1))
+    agent = Agent("a", endpoint=first, tools=[order], config=ONCE, price=Price(1, 1), fallbacks=[there])
+    ended = agent.run("Order a pin.")
+    assert (ended.text, ran) == ("Ordered.", ["pin"])
+    assert ended.state.endpoint_name == "spare"
+
+
+def test_a_conversation_goes_on_where_it_was_answered() -> None:
+    second = ScriptedEndpoint([saying("Hello."), saying("Fine.")])
+    first = ScriptedEndpoint([DOWN])
+    agent = Agent("a", endpoint=first, config=ONCE, fallbacks=[Fallback("b", endpoint=second)])
+    assert agent.run("hi").reply("How are you?").text == "Fine."
+
+
+@pytest.mark.parametrize(
+    ("fallbacks", "wrong"),
+    [
+        (["b"], "fallbacks[0]: expected a Fallback, got str; write Fallback(model)"),
+        ("b", "fallbacks: expected a list of Fallback, got str"),
+        ([Fallback("b"), Fallback("b")], "fallbacks[1]: there are two named 'b'; write name= in one"),
+        ([Fallback("b", provider="nobody")], "fallbacks[0]: provider: there is no provider 'nobody'"),
+    ],
+)
+def test_a_fallback_that_is_not_usable_is_named(fallbacks: Any, wrong: str) -> None:  # noqa: ANN401
+    made = partial(Agent, "a", base_url="http://127.0.0.1:1", fallbacks=fallbacks)
+    assert complaint(ConfigError, made).startswith(wrong)
+
+
+def test_a_limited_cost_has_to_be_known_at_every_endpoint() -> None:
+    there = [Fallback("b", endpoint=ScriptedEndpoint([]))]
+    limited = Agent(
+        "a", endpoint=ScriptedEndpoint([]), config={"max_cost": 1}, price=Price(1, 1), fallbacks=there
+    )
+    assert "the price of 'b' is unknown" in complaint(ConfigError, partial(limited.plan, "hi"))
+
+
+def test_secrets_of_all_endpoints_are_kept() -> None:
+    there = Fallback("b", base_url="http://127.0.0.1:2", api_key="sk-second")
+    agent = Agent("a", base_url="http://127.0.0.1:1", api_key="sk-first", fallbacks=[there])
+    assert {"sk-first", "sk-second"} <= set(agent.secrets.values())
+    assert "sk-second" not in f"{agent!r} {there!r}"
+    assert repr(there) == "Fallback('b', base_url='http://127.0.0.1:2')"
+    assert repr(Fallback("b")) == "Fallback('b')"
+
+
+# the layer below
+
+PLAN = Plan.of(
+    model="a",
+    messages="hi",
+    config=LoopConfig(max_tries=1),
+    fallbacks=[FallbackPlan.of("spare", model="b")],
+)
+
+
+def test_ports_have_an_endpoint_for_each_name() -> None:
+    both = Endpoints(ScriptedEndpoint([DOWN]), {"spare": ScriptedEndpoint([saying("Hello.")])})
+    assert run(PLAN, Ports(both)).text == "Hello."
+    again = Endpoints(ScriptedEndpoint([DOWN]), {"spare": ScriptedEndpoint([saying("Hello.")])})
+    *_, ended = stream(PLAN, Ports(again))
+    assert ended.run.text == "Hello."  # type: ignore[union-attr]
+    spare = ImmediateEndpoint(ScriptedEndpoint([saying("Hello.")]))
+    three = AsyncEndpoints(ImmediateEndpoint(ScriptedEndpoint([DOWN])), {"spare": spare})
+    assert asyncio.run(arun(PLAN, AsyncPorts(three))).text == "Hello."
+
+
+def test_an_endpoint_that_is_missing_is_named_before_the_first_request() -> None:
+    wanted = "the plan falls back to 'spare', and the ports have no endpoint of that name; "
+    for endpoint in (Endpoints(ScriptedEndpoint([])), HttpEndpoint("http://127.0.0.1:1")):
+        told = complaint(ConfigError, partial(run, PLAN, Ports(endpoint)))
+        assert told == f'{wanted}write Endpoints(endpoint, {{"spare": ...}})'
+
+
+def test_a_run_that_was_killed_goes_on_at_its_endpoint(tmp_path: Path) -> None:
+    first, second = ScriptedEndpoint([DOWN]), ScriptedEndpoint([calling(("stock", {"part": "pin"}))])
+    agent = Agent("a", endpoint=first, tools=[stock], config=ONCE, fallbacks=[Fallback("b", endpoint=second)])
+    journal, plan = tmp_path / "told.journal.jsonl", agent.plan("How many pins?")
+    with FileJournal(journal, plan) as kept, pytest.raises(ReplayMismatch):  # the script is over
+        agent.run("How many pins?", journal=kept)
+    more = ScriptedEndpoint([saying("Four.")])
+    with agent.ports() as ports:
+        ended = resume(journal, Ports(Endpoints(first, {"b": more}), ports.tools))
+    assert ended.text == "Four."
