@@ -242,8 +242,8 @@ class Playbook:
             case Asks(news, _, _, kept, reminder):
                 said = self._said.append(*news)
                 self._said = said if kept is None else said.shortened(kept)
-                request = Request(self.plan.model, self._said, self._options(wanted), reminder)
-                return SendRequest(self._next_ref(), request)
+                request = Request(self.state.present.model, self._said, self._options(wanted), reminder)
+                return SendRequest(self._next_ref(), request, endpoint=self.state.endpoint_name)
             case Summarizes(task, old, words):
                 text = request_text(as_task([Passage("", task)]), old, 10**9, words)
                 asked = Transcript.of([UserMessage(text)], self.plan.form)
@@ -261,7 +261,7 @@ class Playbook:
                 assert_never(wanted)
 
     def _options(self, wanted: Asks) -> RequestOptions:
-        bodies = self.plan.bodies
+        bodies = self.state.present.bodies
         if self.state.memory.tools_dropped:
             return bodies.dropped
         if wanted.required:

@@ -36,6 +36,7 @@ from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
 from toolreel_core._loop.repetition import with_repetition_warning
+from toolreel_core._plan.fallback import FallbackPlan
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
@@ -430,6 +431,7 @@ def every_ending() -> Iterable[Playbook]:
     yield from endings_without_calls()
     yield from endings_by_policy()
     yield from endings_of_odd_plans()
+    yield from endings_at_other_endpoints()
     yield going_on_until_no_turn_is_left()
 
 
@@ -445,6 +447,17 @@ def endings_without_calls() -> Iterable[Playbook]:
     yield ending(replies_with({}), finishes(InvalidReply("NO_CHOICES", "the reply has no choices")))
     yield ending(lost, waits(713), elapses(), asks(), lost, finishes(over), max_tries=2)
     yield ending(CANCEL, finishes(Cancelled("enough")), REPLY)
+
+
+def endings_at_other_endpoints() -> Iterable[Playbook]:
+    there = FallbackPlan("backup", "n")
+    plan = replace(PLAN, fallbacks=(there,))
+    absent = fails_to_send("status", "no such model", 404)
+    yield Playbook(plan).play(asks(), absent, asks(), replies("Hello."), finishes(Completed("Hello.")))
+    bound = AssistantMessage("Hello.", (), canonical({"thought_signature": "c2ln"}))
+    signed = replace(plan, messages=(UserMessage("hi"), bound, UserMessage("And now?")))
+    lost = TransportFailed("status", 404, "no such model")
+    yield Playbook(signed).play(asks(), absent, finishes(lost))
 
 
 def endings_by_policy() -> Iterable[Playbook]:

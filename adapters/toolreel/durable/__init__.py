@@ -1,0 +1,11 @@
+"""Limits that hold over processes: ``limited(endpoint, Limits(...))``, in a database that they share."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.durable._public import *
+
+else:
+    from toolreel._internal.lazy import names_of
+
+    __getattr__, __dir__ = names_of(__name__, "durable")

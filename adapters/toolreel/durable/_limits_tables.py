@@ -1,0 +1,106 @@
+"""The tables in which processes share what an account has left, and the clock of their database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from toolreel._internal.errors import MissingExtra
+
+try:
+    from sqlalchemy import (
+        BigInteger,
+        Boolean,
+        Column,
+        Connection,
+        Engine,
+        Float,
+        Index,
+        Integer,
+        MetaData,
+        String,
+        Table,
+        create_engine,
+        event,
+        text,
+    )
+except ImportError:
+    raise MissingExtra.of("durable", "sqlalchemy") from None
+
+_BUSY_SECONDS: Final = 60
+"""How long SQLite waits for another process's transaction."""
+_METADATA: Final = MetaData()
+
+ACCOUNTS: Final = Table(
+    "toolreel_limits_accounts",
+    _METADATA,
+    Column("account", String, primary_key=True),
+    Column("clock", Float, nullable=False),  # the latest time that was read: time never runs backwards
+    Column("blocked_until", Float, nullable=False),  # by a Retry-After
+    Column("spent", Float, nullable=False),
+)
+TICKETS: Final = Table(
+    "toolreel_limits_tickets",
+    _METADATA,
+    # SQLite counts up only an INTEGER by itself.
+    Column("ticket", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("account", String, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Float, nullable=False),
+    Column("alive_until", Float, nullable=False),  # when a waiting process counts as gone
+    Column("started_at", Float),  # NULL while it waits
+    Column("settled", Boolean, nullable=False),
+    Index("toolreel_limits_by_start", "account", "started_at"),
+    sqlite_autoincrement=True,
+)
+
+_CLOCKS: Final = {
+    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
+    "postgresql": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS double precision)",
+}
+
+
+def opened(database: str | Path) -> Engine:
+    """An engine over the database, with its tables made.
+
+    :param database: a SQLite file, or a URL
+    """
+    engine = create_engine(_url(database), **_arguments(_url(database)))
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _connected)
+        event.listen(engine, "begin", _began)
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            # Two processes that make a table at the same time would both fail to find it.
+            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('toolreel_limits'))"))
+        _METADATA.create_all(connection)
+    return engine
+
+
+def seconds_now(connection: Connection) -> float:
+    """The time of the database, in seconds."""
+    return float(connection.execute(text(_CLOCKS[connection.dialect.name])).scalar_one())
+
+
+def _url(database: str | Path) -> str:
+    given = str(database)
+    for scheme in ("postgresql://", "postgres://"):
+        if given.startswith(scheme):
+            return f"postgresql+psycopg://{given.removeprefix(scheme)}"
+    return given if "://" in given else f"sqlite:///{given}"
+
+
+def _arguments(url: str) -> dict[str, Any]:
+    if url.startswith("sqlite"):
+        return {"connect_args": {"timeout": _BUSY_SECONDS}}
+    return {"pool_pre_ping": True}
+
+
+def _connected(connection: Any, _: object) -> None:  # noqa: ANN401 - of sqlite3, through SQLAlchemy
+    # Without this, sqlite3 begins a transaction by itself, and too late to be the only writer.
+    connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _began(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -1,0 +1,366 @@
+"""Limits of an account over processes, on SQLite and on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import func, select, update
+
+from tests.adapters.durable.limits_worker import Noting, request
+from tests.patience import HANG
+from tests.samples import complaint
+from tests.servers.postgres import Postgres, found, serving_postgres
+from toolreel import Agent, ConfigError, Fallback, Plan, Ports, Price, run
+from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._driver.time_left import ending_at
+from toolreel.durable import AsyncLimitedEndpoint, LimitedEndpoint, Limits, limited
+from toolreel.durable._limits import Estimate, Started, seconds_to_wait
+from toolreel.durable._limits_ledger import Granted, Ledger, Queued, Refused, TicketLost
+from toolreel.durable._limits_tables import TICKETS
+from toolreel.testing import Lost, ScriptedEndpoint, saying
+from toolreel_core import LoopConfig
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol.outcome import BudgetSpent, Completed, TransportFailed
+
+WORKER = Path(__file__).with_name("limits_worker.py")
+ROOT = Path(__file__).resolve().parents[3]
+LITTLE = Estimate(10, 0.0)
+LONG = 3_600.0
+"""Seconds of a window that no test outlasts."""
+
+
+@pytest.fixture(scope="module")
+def limits_server() -> Generator[Postgres]:
+    programs = found()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    with serving_postgres(programs) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new database for limits."""
+    if request.param == "postgresql":
+        server: Postgres = request.getfixturevalue("limits_server")
+        return server.create()
+    return str(tmp_path / "limits.sqlite")
+
+
+def within(database: str, **settings: Any) -> Limits:  # noqa: ANN401 - whatever limits take
+    return Limits(**{"account": "a", "database": database, "window": LONG, **settings})
+
+
+# how long to wait
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 30), st.integers(1, 50)), max_size=40),
+    st.integers(1, 5),
+    st.one_of(st.none(), st.integers(50, 120)),
+)
+def test_no_window_has_more_than_the_limits_allow(
+    asked: list[tuple[float, int]], requests: int, tokens: int | None
+) -> None:
+    limits = Limits("a", "unused", requests=requests, tokens=tokens, window=9, slack=1)
+    started, now = list[Started](), 0.0
+    for pause, took in asked:
+        now += pause
+        now += seconds_to_wait(started, now, took, limits)
+        assert seconds_to_wait(started, now, took, limits) <= 1e-9
+        started = [*started, Started(now, took)]
+    for last in started:
+        counted = [each for each in started if last.at - limits.span + 1e-6 < each.at <= last.at]
+        assert len(counted) <= requests
+        assert tokens is None or sum(each.tokens for each in counted) <= tokens
+
+
+@pytest.mark.parametrize("limit", [{"requests": 6}, {"tokens": 6 * 8, "reply_tokens": 1}])
+def test_three_processes_never_start_more_requests_in_a_window(
+    limit: dict[str, int], shared: str, tmp_path: Path
+) -> None:
+    # A request takes 7 tokens and 1 for its reply. Half the slack is for a process that is put to sleep
+    # between its turn and its request.
+    settings = {"account": "a", "window": 2.0, "slack": 2.0, **limit}
+    assert within(shared, **settings).estimate(request()).tokens <= 8
+    most = 6 * 8 // within(shared, **settings).estimate(request()).tokens if "tokens" in limit else 6
+    files = [tmp_path / f"starts-{number}.json" for number in range(3)]
+    asked = [sys.executable, "-m", "tests.adapters.durable.limits_worker", shared, json.dumps(settings), "6"]
+    workers = [
+        subprocess.Popen([*asked, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for path in files
+    ]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == b"ready\n"
+    for worker in workers:
+        worker.communicate(b"\n", timeout=HANG)
+        assert worker.returncode == 0
+    starts = sorted(moment for path in files for moment in json.loads(path.read_text()))
+    assert len(starts) == 18
+    gaps = [later - earlier for earlier, later in zip(starts, starts[most:], strict=False)]
+    assert min(gaps) >= 2.0
+    assert {len(json.loads(path.read_text())) for path in files} == {6}
+
+
+# the ledger
+
+
+def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
+    one, other = Ledger.of(within(shared, requests=2)), Ledger.of(within(shared, requests=2))
+    first, second, third = one.join(LITTLE), other.join(LITTLE), one.join(LITTLE)
+    assert other.attempt(second) == Queued(0.0, is_next=False)
+    assert one.attempt(first) == Granted()
+    assert one.attempt(third) == Queued(0.0, is_next=False)
+    assert other.attempt(second) == Granted()
+    turn = one.attempt(third)
+    assert isinstance(turn, Queued)
+    assert (turn.is_next, turn.seconds > LONG / 2) == (True, True)
+    for each in (one, other):
+        each.close()
+
+
+def test_a_ticket_that_is_given_up_holds_nobody_up(shared: str) -> None:
+    ledger = Ledger.of(within(shared, requests=1))
+    first, second = ledger.join(LITTLE), ledger.join(LITTLE)
+    ledger.leave(first)
+    assert ledger.attempt(second) == Granted()
+    assert ledger.attempt(first) == TicketLost()
+
+
+def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> None:
+    ledger = Ledger.of(within(shared, requests=1))
+    dead, living = ledger.join(LITTLE), ledger.join(LITTLE)
+    with ledger._engine.begin() as connection:
+        connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
+    assert ledger.attempt(living) == Granted()
+
+
+def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
+    ledger = Ledger.of(within(shared, requests=1))
+    slow = ledger.join(LITTLE)
+    with ledger._engine.begin() as connection:
+        connection.execute(update(TICKETS).where(TICKETS.c.ticket == slow).values(alive_until=0.0))
+    assert ledger.attempt(slow) == Granted()
+
+
+def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str) -> None:
+    ledger = Ledger.of(within(shared, requests=1))
+    late, next_ = ledger.join(LITTLE), ledger.join(LITTLE)
+    assert ledger.attempt(late) == Granted()
+    ledger.give_back(late)
+    assert ledger.attempt(next_) == Queued(0.0, is_next=False)
+    assert ledger.attempt(late) == Granted()
+
+
+def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -> None:
+    ledger = Ledger.of(within(shared, tokens=100))
+    first, second = ledger.join(Estimate(90, 0.0)), ledger.join(Estimate(90, 0.0))
+    assert ledger.attempt(first) == Granted()
+    assert isinstance(ledger.attempt(second), Queued)
+    ledger.settle(first, 10, None)
+    assert ledger.attempt(second) == Granted()
+    # Where nobody counted, the estimate stays.
+    ledger.settle(second, None, None)
+    assert isinstance(ledger.attempt(ledger.join(LITTLE)), Queued)
+
+
+def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
+    ledger = Ledger.of(within(shared, tokens=100))
+    turn = ledger.attempt(ledger.join(Estimate(101, 0.0)))
+    assert isinstance(turn, Refused)
+    assert turn.why.startswith(
+        "the request is estimated at 101 tokens, and the account 'a' takes 100 in 3600 s"
+    )
+
+
+def test_retry_after_holds_for_all_processes_and_one_account(shared: str) -> None:
+    one, other = Ledger.of(within(shared, requests=9)), Ledger.of(within(shared, requests=9))
+    stranger = Ledger.of(within(shared, requests=9, account="b"))
+    limited_one = one.join(LITTLE)
+    assert one.attempt(limited_one) == Granted()
+    one.settle(limited_one, 0, 0.0, retry_after=LONG)
+    turn = other.attempt(other.join(LITTLE))
+    assert isinstance(turn, Queued)
+    assert turn.seconds > LONG / 2
+    assert stranger.attempt(stranger.join(LITTLE)) == Granted()
+
+
+def test_costs_are_capped_over_all_processes(shared: str) -> None:
+    one, other = Ledger.of(within(shared, max_cost=1)), Ledger.of(within(shared, max_cost=1))
+    first, second = one.join(Estimate(10, 0.6)), other.join(Estimate(10, 0.6))
+    assert one.attempt(first) == Granted()
+    refused = other.attempt(second)
+    assert isinstance(refused, Refused)
+    assert refused.why == (
+        "the account 'a' has spent 0.6 of 1, and the request may take 0.6; raise max_cost to go on"
+    )
+    one.settle(first, 10, 0.2)
+    one.settle(first, 10, 0.2)  # once is enough
+    assert one.spent() == 0.2
+    again = other.join(Estimate(10, 0.6))
+    assert other.attempt(again) == Granted()
+    other.settle(again, None, None)
+    assert other.spent() == pytest.approx(0.8)
+
+
+def test_what_no_window_counts_any_more_is_removed(shared: str) -> None:
+    ledger = Ledger.of(within(shared, requests=9, max_cost=9))
+    settled, lost = ledger.join(LITTLE), ledger.join(Estimate(10, 0.5))
+    assert (ledger.attempt(settled), ledger.attempt(lost)) == (Granted(), Granted())
+    ledger.settle(settled, 5, 0.25)
+    with ledger._engine.begin() as connection:
+        connection.execute(update(TICKETS).values(started_at=1.0))
+    last = ledger.join(LITTLE)
+    assert ledger.attempt(last) == Granted()
+    with ledger._engine.begin() as connection:
+        assert connection.execute(select(func.count()).select_from(TICKETS)).scalar() == 1
+    # A request of a process that died counts as spent.
+    assert ledger.spent() == 0.75
+
+
+# endpoints
+
+
+def refused_by(endpoint: LimitedEndpoint) -> RequestFailed:
+    answer = endpoint.send(request())
+    assert isinstance(answer, RequestFailed)
+    return answer
+
+
+def test_a_wait_that_the_run_has_no_time_for_ends_at_once(shared: str) -> None:
+    endpoint = limited(Noting(), within(shared, requests=1))
+    assert isinstance(endpoint.send(request()), ReplyReceived)
+    with ending_at(0.0):
+        answer = refused_by(endpoint)
+    assert (answer.failure, answer.status) == ("status", 429)
+    assert answer.message.startswith("the account 'a' is at its limits for 36")
+    assert answer.retry_after_ms is not None
+    assert answer.retry_after_ms > LONG
+    plan = Plan.of(model="m", messages="hi", config=LoopConfig(max_wall_ms=60_000, max_tries=1))
+    assert isinstance(run(plan, Ports(endpoint)).outcome, TransportFailed)
+    patient = LoopConfig(max_wall_ms=1, max_tries=3, retry_cap_ms=10**9)
+    ended = run(Plan.of(model="m", messages="hi", config=patient), Ports(endpoint))
+    assert isinstance(ended.outcome, BudgetSpent | TransportFailed)
+    endpoint.close()
+
+
+def test_a_run_may_go_on_at_an_account_that_is_free(shared: str) -> None:
+    full = limited(Noting(), within(shared, requests=1, max_wait=0.01))
+    assert isinstance(full.send(request()), ReplyReceived)
+    free = limited(ScriptedEndpoint([saying("Hello.")]), within(shared, requests=1, account="b"))
+    agent = Agent("m", endpoint=full, fallbacks=[Fallback("n", endpoint=free)])
+    assert agent.run("hi").outcome == Completed("Hello.")
+
+
+def test_money_that_is_spent_refuses_with_402(shared: str) -> None:
+    price = Price(1_000_000, 1_000_000)
+    endpoint = limited(Noting(), within(shared, max_cost=1, price=price))
+    answer = refused_by(endpoint)
+    assert (answer.status, "raise max_cost to go on" in answer.message) == (402, True)
+
+
+@pytest.mark.parametrize(
+    ("answers", "tokens"),
+    [
+        (saying("Hello.") | {"usage": {"prompt_tokens": 3, "completion_tokens": 4}}, 7),
+        (Lost("status", "down", 503), 0),
+        (Lost("connect", "refused"), 0),
+        (Lost("timeout", "late"), None),
+        (saying("Hello."), None),
+    ],
+)
+def test_answers_settle_what_was_reserved(answers: Any, tokens: int | None, tmp_path: Path) -> None:  # noqa: ANN401
+    limits = within(str(tmp_path / "limits.sqlite"), tokens=10**6, price=Price(1_000_000, 0))
+    endpoint = limited(ScriptedEndpoint([answers]), limits)
+    endpoint.send(request())
+    with endpoint.ledger._engine.begin() as connection:
+        [row] = connection.execute(select(TICKETS)).all()
+    estimate = limits.estimate(request())
+    assert (row.tokens, row.settled) == (estimate.tokens if tokens is None else tokens, True)
+    spent = {7: 3.0, 0: 0.0, None: estimate.cost}[tokens]
+    assert endpoint.ledger.spent() == pytest.approx(spent)
+
+
+def test_an_error_of_the_endpoint_settles_by_the_estimate(tmp_path: Path) -> None:
+    endpoint = limited(ScriptedEndpoint([]), within(str(tmp_path / "limits.sqlite"), requests=5))
+    with pytest.raises(Exception, match="the script has no reply left"):
+        endpoint.send(request())
+    with endpoint.ledger._engine.begin() as connection:
+        assert connection.execute(select(TICKETS.c.settled)).scalars().all() == [True]
+
+
+@pytest.mark.parametrize("on", [asyncio.run, trio.run])
+def test_waiting_can_be_cancelled_and_leaves_no_ticket(on: Any, shared: str) -> None:  # noqa: ANN401
+    endpoint = limited(ImmediateEndpoint(Noting()), within(shared, requests=1))
+    assert isinstance(endpoint, AsyncLimitedEndpoint)
+
+    async def impatient() -> None:
+        assert isinstance(await endpoint.send(request()), ReplyReceived)
+        with anyio.move_on_after(0.2) as scope:
+            await endpoint.send(request())
+        assert scope.cancelled_caught
+
+    async def main() -> None:
+        await impatient()
+
+    on(main)
+    with endpoint.ledger._engine.begin() as connection:
+        waiting = select(func.count()).select_from(TICKETS).where(TICKETS.c.started_at.is_(None))
+        assert connection.execute(waiting).scalar() == 0
+    endpoint.close()
+
+
+def test_a_stream_has_its_turn_too(shared: str) -> None:
+    limits = within(shared, requests=2, max_wait=0.01)
+    endpoint = limited(ScriptedEndpoint([saying("Hello."), saying("Again.")]), limits)
+    *_, last = endpoint.stream(request())
+    assert isinstance(last, ReplyReceived)
+
+    async def streamed() -> list[object]:
+        slow = limited(ImmediateEndpoint(ScriptedEndpoint([saying("Hello.")])), limits)
+        pieces = [piece async for piece in slow.stream(request())]
+        return [*pieces, *[piece async for piece in slow.stream(request())]]
+
+    *_, event, refused = asyncio.run(streamed())
+    assert isinstance(event, ReplyReceived)
+    assert isinstance(refused, RequestFailed)
+    assert [type(piece) for piece in endpoint.stream(request())] == [RequestFailed]
+
+
+# limits
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({"account": " ", "requests": 1}, "account: expected a name for the account, got an empty text"),
+        ({}, "limits of 'a': write requests=, tokens= or max_cost="),
+        ({"requests": 0}, "requests: expected a number above 0, got 0"),
+        ({"requests": 1, "window": -1}, "window: expected a number above 0, got -1"),
+        ({"tokens": True}, "tokens: expected a number above 0, got True"),
+    ],
+)
+def test_limits_say_what_is_wrong_with_them(settings: dict[str, Any], wrong: str) -> None:
+    assert complaint(ConfigError, partial(Limits, **{"account": "a", "database": "x", **settings})) == wrong
+
+
+def test_an_estimate_has_the_limit_of_the_reply() -> None:
+    limits = Limits("a", "x", requests=1, reply_tokens=7)
+    prompt = limits.estimate(request()).tokens - 7
+    (effect,) = Agent("m", endpoint=Noting(), options={"max_tokens": 50}).plan("hi").messages
+    assert effect.content == "hi"
+    assert prompt == sum(map(len, request().request.pieces())) // 4 + 1
+    assert "secret" not in repr(Limits("a", "postgresql://me:secret@here/db", requests=1))
