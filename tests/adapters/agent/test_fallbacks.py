@@ -34,6 +34,7 @@ from toolreel import (
     stream,
 )
 from toolreel._driver.performer import ImmediateEndpoint
+from toolreel.durable import Limits, limited
 from toolreel.http import HttpEndpoint
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import FallbackPlan, LoopConfig, ReplayMismatch
@@ -164,9 +165,11 @@ def test_ports_have_an_endpoint_for_each_name() -> None:
     assert asyncio.run(arun(PLAN, AsyncPorts(three))).text == "Hello."
 
 
-def test_an_endpoint_that_is_missing_is_named_before_the_first_request() -> None:
+def test_an_endpoint_that_is_missing_is_named_before_the_first_request(tmp_path: Path) -> None:
     wanted = "the plan falls back to 'spare', and the ports have no endpoint of that name; "
-    for endpoint in (Endpoints(ScriptedEndpoint([])), HttpEndpoint("http://127.0.0.1:1")):
+    alone = HttpEndpoint("http://127.0.0.1:1")
+    limits = Limits("a", tmp_path / "limits.sqlite", requests=1)
+    for endpoint in (Endpoints(ScriptedEndpoint([])), alone, limited(alone, limits)):
         told = complaint(ConfigError, partial(run, PLAN, Ports(endpoint)))
         assert told == f'{wanted}write Endpoints(endpoint, {{"spare": ...}})'
 

@@ -87,17 +87,16 @@ def test_no_window_has_more_than_the_limits_allow(
         assert tokens is None or sum(each.tokens for each in counted) <= tokens
 
 
-@pytest.mark.parametrize("limit", [{"requests": 6}, {"tokens": 6 * 8, "reply_tokens": 1}])
+@pytest.mark.parametrize("kind", ["requests", "tokens"])
 def test_three_processes_never_start_more_requests_in_a_window(
-    limit: dict[str, int], shared: str, tmp_path: Path
+    kind: str, shared: str, tmp_path: Path
 ) -> None:
-    # A request takes 7 tokens and 1 for its reply. Half the slack is for a process that is put to sleep
-    # between its turn and its request.
-    settings = {"account": "a", "window": 2.0, "slack": 2.0, **limit}
-    assert within(shared, **settings).estimate(request()).tokens <= 8
-    most = 6 * 8 // within(shared, **settings).estimate(request()).tokens if "tokens" in limit else 6
+    # Half the slack is for a machine that puts a process to sleep between its turn and its request.
+    each = Limits("a", shared, requests=1, reply_tokens=1).estimate(request()).tokens
+    limit = {"requests": 6} if kind == "requests" else {"tokens": 6 * each, "reply_tokens": 1}
+    settings = {"account": "a", "window": 1.0, "slack": 10.0, **limit}
     files = [tmp_path / f"starts-{number}.json" for number in range(3)]
-    asked = [sys.executable, "-m", "tests.adapters.durable.limits_worker", shared, json.dumps(settings), "6"]
+    asked = [sys.executable, "-m", "tests.adapters.durable.limits_worker", shared, json.dumps(settings), "5"]
     workers = [
         subprocess.Popen([*asked, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         for path in files
@@ -109,10 +108,9 @@ def test_three_processes_never_start_more_requests_in_a_window(
         worker.communicate(b"\n", timeout=HANG)
         assert worker.returncode == 0
     starts = sorted(moment for path in files for moment in json.loads(path.read_text()))
-    assert len(starts) == 18
-    gaps = [later - earlier for earlier, later in zip(starts, starts[most:], strict=False)]
-    assert min(gaps) >= 2.0
-    assert {len(json.loads(path.read_text())) for path in files} == {6}
+    assert len(starts) == 15
+    gaps = [later - earlier for earlier, later in zip(starts, starts[6:], strict=False)]
+    assert min(gaps) >= 1.0
 
 
 # the ledger
