@@ -26,6 +26,7 @@ PATHS: Final = {
     "toolreel.testing": "Assertions, scripted ports, the fixture's type. Extra `pytest` for the plugin.",
     "toolreel.presets": "Shipped presets, and your own.",
     "toolreel.evals": "Evaluations. Extra `evals`.",
+    "toolreel.durable": "Limits that processes share. Extra `durable`.",
     "toolreel.demo": "Two tools on a small workspace, for trying things out.",
     "toolreel_core": "The pure core, for embedders.",
     "toolreel_core.evals": "The pure part of evaluations: scenarios, plans, verdicts, summaries.",

@@ -1,4 +1,4 @@
-"""Limits that hold over processes: ``limited(endpoint, Limits(...))``, in a database that they share."""
+"""Limits of an account that processes share, in one database."""
 
 from typing import TYPE_CHECKING
 
