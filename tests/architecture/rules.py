@@ -209,19 +209,25 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_what_is_not_the_endpoints_fault_ends_the_run",
         "test_an_endpoint_has_its_retries_before_the_next_one_is_asked",
         "test_a_run_never_goes_back_and_ends_after_the_last_endpoint",
+        "test_outcomes_that_are_nobodys_fault_stay",
         "test_a_conversation_stays_with_the_endpoint_that_answered",
+        "test_what_a_gateway_says_instead_of_a_reply_is_not_in_the_history",
         "test_where_no_further_request_is_allowed_the_outcome_is_that_of_the_endpoint",
     ),
     "`fallbacks`: a call that has run is never run again because of a change of endpoint": (
         "test_calls_that_have_run_are_in_the_history_of_the_next_endpoint_and_do_not_run_again",
         "test_idempotency_keys_are_those_of_the_plan_whichever_endpoint_asks",
+        "test_effects_of_a_plan_without_fallbacks_keep_their_fingerprints",
     ),
     "`fallbacks`: each endpoint has settings of its own, and the limits of the run": (
         "test_each_endpoint_has_settings_of_its_own_and_the_limits_of_the_run",
         "test_replies_are_read_as_the_endpoint_that_gave_them_writes_them",
         "test_each_reply_costs_what_its_endpoint_takes",
         "test_after_an_empty_answer_the_next_endpoint_has_recoveries_of_its_own",
+        "test_a_request_for_a_text_stays_one_without_tools",
         "test_an_endpoint_that_takes_tools_comes_before_a_run_without_them",
+        "test_tools_that_one_server_rejected_go_to_the_next",
+        "test_another_error_that_mentions_no_form_is_no_refusal",
         "test_a_form_of_the_answer_that_is_refused_is_asked_for_in_words_elsewhere",
     ),
     "`fallbacks`: signatures, and reasoning that must come back, go to no other endpoint": (
@@ -229,6 +235,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_signature_is_dropped_where_the_plan_says_so_and_goes_to_nobody_else",
         "test_reasoning_that_nobody_demands_back_does_not_keep_a_run",
         "test_reasoning_that_must_come_back_keeps_a_run",
+        "test_tools_are_dropped_where_the_run_is_pinned",
         "test_an_answer_of_a_signed_history_frees_it_where_only_the_current_turn_goes_back",
     ),
     "truncation: the calls of a truncated reply are not executed": (
