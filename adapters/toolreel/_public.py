@@ -7,6 +7,7 @@ from toolreel._driver.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.attachments import attach
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.inbox import Inbox
+from toolreel._driver.one_effect import aperform, perform
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import (
     Approver,
@@ -66,6 +67,7 @@ from toolreel._replay.fork_changes import Changes
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel._replay.replay import Replayed, replay
 from toolreel._replay.resume import aresume, resume
+from toolreel.http._client_failures import failure_event, response_event
 from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call, spend
 from toolreel.tools._isolation import Isolation
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
@@ -258,6 +260,7 @@ __all__ = [
     "Wait",
     "WaitElapsed",
     "ago_on",
+    "aperform",
     "aresume",
     "arun",
     "aspeak",
@@ -269,14 +272,17 @@ __all__ = [
     "current_call",
     "definition_of",
     "diff",
+    "failure_event",
     "fork",
     "go_on",
     "masked",
     "output_of",
     "parse_journal",
+    "perform",
     "read_journal",
     "register_transform",
     "replay",
+    "response_event",
     "resume",
     "run",
     "speak",

@@ -24,7 +24,16 @@ from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.collection import Model, Presets, Recommendation, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._protocol.codec import dump, load_effect, load_event, load_note, load_plan, load_state
+from toolreel_core._protocol.codec import (
+    dump,
+    from_json,
+    load_effect,
+    load_event,
+    load_note,
+    load_plan,
+    load_state,
+    to_json,
+)
 from toolreel_core._protocol.effects import (
     ANSWERS,
     AskApproval,
@@ -194,6 +203,7 @@ __all__ = [
     "dump",
     "fingerprint",
     "fold",
+    "from_json",
     "load_effect",
     "load_event",
     "load_note",
@@ -207,6 +217,7 @@ __all__ = [
     "start",
     "step",
     "text_calls",
+    "to_json",
     "transform",
     "uncertain",
     "unseal",

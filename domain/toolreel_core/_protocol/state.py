@@ -329,6 +329,14 @@ class State:
     """The tally when the present exchange began; limits of one exchange count from here."""
     unsent: tuple[UserMessage, ...] = ()
     """What the user has said and no request has sent yet, in order; it joins the next request."""
+    step_number: int = 0
+    """How many events have changed this run, ``RunStarted`` included. A later state has a greater number, so
+    compare it before you store a state over another; see the guide to embedding."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the run, or this exchange of a conversation, ended; ``None`` while it goes on."""
+        return self.phase.outcome if isinstance(self.phase, Settled) else None
 
     @property
     def exchange_tally(self) -> Tally:
@@ -361,9 +369,10 @@ class State:
         next_ref: int | None = None,
         exchange_began: Tally | None = None,
         unsent: tuple[UserMessage, ...] | None = None,
+        step_number: int | None = None,
     ) -> State:
         """This state with some parts replaced; several times faster than ``dataclasses.replace``."""
-        # "or" is safe: dataclasses without __len__ are never false, and next_ref begins at 1.
+        # "or" is safe: dataclasses without __len__ are never false, and the two numbers begin at 1.
         return _state(
             self.plan,
             phase or self.phase,
@@ -373,6 +382,7 @@ class State:
             next_ref or self.next_ref,
             exchange_began or self.exchange_began,
             self.unsent if unsent is None else unsent,
+            step_number or self.step_number,
         )
 
 
