@@ -124,6 +124,8 @@ from toolreel_core import (
     WaitElapsed,
     compose,
     masked,
+    messages_from,
+    messages_to,
     register_transform,
 )
 from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
@@ -276,6 +278,8 @@ __all__ = [
     "fork",
     "go_on",
     "masked",
+    "messages_from",
+    "messages_to",
     "output_of",
     "parse_journal",
     "perform",

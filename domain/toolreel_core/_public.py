@@ -10,6 +10,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.openai_messages import messages_from, messages_to
 from toolreel_core._errors import (
     CodecError,
     ConfigError,
@@ -210,6 +211,8 @@ __all__ = [
     "load_plan",
     "load_state",
     "masked",
+    "messages_from",
+    "messages_to",
     "normalize_reply",
     "pending",
     "register_transform",
