@@ -63,14 +63,16 @@ async def order(part: str, count: int, context: RunContext) -> str:
     return f"{count} {part} ordered"
 
 
-tools = AsyncPythonTools([order])
+def hosted() -> AsyncPythonTools:
+    """The tools; made where they are needed, since the sandbox runs this module anew for each run."""
+    return AsyncPythonTools([order])
 
 
 @activity.defn
 async def performed(effect: str) -> str:
     """Perform a request or a tool call; its failures are events, too."""
     async with AsyncHttpEndpoint(os.environ["TOOLREEL_BASE_URL"]) as endpoint:
-        event = await aperform(load_effect(effect), AsyncPorts(endpoint, tools))
+        event = await aperform(load_effect(effect), AsyncPorts(endpoint, hosted()))
     if event is None:
         raise ValueError("only an approver leaves an effect open, and approvals are signals here")
     return dump(event)
@@ -134,7 +136,7 @@ def worker(client: Client) -> Worker:
 
 async def run_approved(client: Client, prompt: str) -> str:
     """Start a run, approve whatever it asks, and return how it ended."""
-    plan = Plan.of(model="your-model", messages=prompt, tools=tools.surface)
+    plan = Plan.of(model="your-model", messages=prompt, tools=hosted().surface)
     run = await client.start_workflow(ToolLoop.run, dump(plan), id=str(uuid.uuid4()), task_queue=QUEUE)
     ended = asyncio.create_task(run.result())
     while not ended.done():
