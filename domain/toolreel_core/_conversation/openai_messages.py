@@ -31,7 +31,7 @@ def messages_from(dicts: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
 
     Text, images, audio, files, tool calls and results, names and refusals are kept, and so are all fields of
     an assistant's message and of its calls that are a provider's own, such as reasoning and signatures. What
-    a message here cannot hold is an error. Written differently, with the same meaning, are only: ``developer``
+    no message can hold is an error. Written differently, with the same meaning, are only: ``developer``
     (``system``), fields that are ``null`` or empty (left out), a content of text parts alone (one text), and
     arguments that are an object (their JSON text).
 
