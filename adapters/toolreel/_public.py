@@ -9,6 +9,7 @@ from toolreel._driver.attachments import attach
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.endpoints import AsyncEndpoints, Endpoints
 from toolreel._driver.inbox import Inbox
+from toolreel._driver.one_effect import aperform, perform
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import (
     Approver,
@@ -68,6 +69,7 @@ from toolreel._replay.fork_changes import Changes
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel._replay.replay import Replayed, replay
 from toolreel._replay.resume import aresume, resume
+from toolreel.http._client_failures import failure_event, response_event
 from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call, spend
 from toolreel.tools._isolation import Isolation
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
@@ -124,6 +126,8 @@ from toolreel_core import (
     WaitElapsed,
     compose,
     masked,
+    messages_from,
+    messages_to,
     register_transform,
 )
 from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
@@ -263,6 +267,7 @@ __all__ = [
     "Wait",
     "WaitElapsed",
     "ago_on",
+    "aperform",
     "aresume",
     "arun",
     "aspeak",
@@ -274,14 +279,19 @@ __all__ = [
     "current_call",
     "definition_of",
     "diff",
+    "failure_event",
     "fork",
     "go_on",
     "masked",
+    "messages_from",
+    "messages_to",
     "output_of",
     "parse_journal",
+    "perform",
     "read_journal",
     "register_transform",
     "replay",
+    "response_event",
     "resume",
     "run",
     "speak",

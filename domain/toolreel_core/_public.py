@@ -10,6 +10,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.openai_messages import messages_from, messages_to
 from toolreel_core._errors import (
     CodecError,
     ConfigError,
@@ -25,7 +26,16 @@ from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.collection import Model, Presets, Recommendation, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._protocol.codec import dump, load_effect, load_event, load_note, load_plan, load_state
+from toolreel_core._protocol.codec import (
+    dump,
+    from_json,
+    load_effect,
+    load_event,
+    load_note,
+    load_plan,
+    load_state,
+    to_json,
+)
 from toolreel_core._protocol.effects import (
     ANSWERS,
     AskApproval,
@@ -196,12 +206,15 @@ __all__ = [
     "dump",
     "fingerprint",
     "fold",
+    "from_json",
     "load_effect",
     "load_event",
     "load_note",
     "load_plan",
     "load_state",
     "masked",
+    "messages_from",
+    "messages_to",
     "normalize_reply",
     "pending",
     "register_transform",
@@ -209,6 +222,7 @@ __all__ = [
     "start",
     "step",
     "text_calls",
+    "to_json",
     "transform",
     "uncertain",
     "unseal",

@@ -280,6 +280,8 @@ class Run(RuleBasedStateMachine):
         if not isinstance(event, UserSpoke):
             assert not (self.is_settled() and taken.effects)
             assert self.is_settled() <= (taken.state == self.state)
+        changes = not self.is_settled() or isinstance(event, UserSpoke)
+        assert taken.state.step_number == self.state.step_number + changes
         for note in taken.notes:
             assert load_note(dump(note)) == note
         self.check_grown(taken)
@@ -459,8 +461,10 @@ class Run(RuleBasedStateMachine):
     def a_state_tells_what_it_waits_for(self) -> None:
         phase = self.state.phase
         if isinstance(phase, Settled):
-            assert pending(self.state) == (Finish(phase.outcome),)
+            assert pending(self.state) == ()
+            assert self.state.outcome == phase.outcome
         else:
+            assert self.state.outcome is None
             assert pending(self.state) == tuple(self.outstanding.values())
             assert self.outstanding
         assert self.state.next_ref == self.highest_ref + 1
@@ -590,7 +594,7 @@ def played(plan: Plan, seed: int, *, stops: bool) -> tuple[list[Event], State]:
     while not isinstance(state.phase, Settled):
         if stops:
             state = load_state(dump(state))
-            outstanding = [effect for effect in pending(state) if not isinstance(effect, Finish)]
+            outstanding = [*pending(state)]
         answered = outstanding.pop(chance.randrange(len(outstanding)))
         events.append(answer_of(answered))
         at = step(state, events[-1])

@@ -20,45 +20,73 @@ from toolreel_core._tools.surface import ToolSurface
 _EVENTS: Final = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
 
 
+class Call(NamedTuple):
+    """The function that was called, for errors; and how its twin, async or not, is called."""
+
+    name: str
+    twin: str
+
+
+_RUN: Final = Call("run", "await arun(plan, ...)")
+_ARUN: Final = Call("arun", "run(plan, ...)")
+
+
 def performer_of(plan: Plan, given: Performer | Endpoint) -> Performer:
     """The performer of a run: the given one, or ports over an endpoint.
 
     :raises ConfigError: if it cannot perform the plan; says what to write
     """
+    performer = sync_performer(given, _RUN)
+    _check_tools(plan, performer)
+    if isinstance(performer, Ports):
+        check_endpoints(plan, performer.endpoint, "Endpoints")
+    return performer
+
+
+def sync_performer(given: Performer | Endpoint, call: Call) -> Performer:
+    """The given performer, or ports over an endpoint.
+
+    :raises ConfigError: if it is neither, or async; says what to write
+    """
     if hasattr(given, "perform"):
         performer = cast("Performer", given)
         if iscoroutinefunction(performer.perform):
-            raise ConfigError(f"run: {type(given).__name__} is async; write await arun(plan, ...)")
+            raise ConfigError(f"{call.name}: {type(given).__name__} is async; write {call.twin}")
         for port in _ports_of(given):
             if port.is_async:
-                raise ConfigError(f"{port.name} is async; write AsyncPorts(...) and await arun(plan, ...)")
-        _check_tools(plan, performer)
-        if isinstance(performer, Ports):
-            check_endpoints(plan, performer.endpoint, "Endpoints")
+                raise ConfigError(f"{port.name} is async; write AsyncPorts(...) and {call.twin}")
         return performer
     if not hasattr(given, "send"):
-        raise ConfigError(f"run: expected ports, got {type(given).__name__}; write Ports(endpoint, tools)")
-    return performer_of(plan, Ports(cast("Any", given)))
+        kind = type(given).__name__
+        raise ConfigError(f"{call.name}: expected ports, got {kind}; write Ports(endpoint, tools)")
+    return sync_performer(Ports(cast("Any", given)), call)
 
 
 def async_performer_of(plan: Plan, given: AsyncPerformer | AsyncEndpoint) -> AsyncPerformer:
     """The async version of :func:`performer_of`."""
+    performer = async_performer(given, _ARUN)
+    _check_tools(plan, performer)
+    if isinstance(performer, AsyncPorts):
+        check_endpoints(plan, performer.endpoint, "AsyncEndpoints")
+    return performer
+
+
+def async_performer(given: AsyncPerformer | AsyncEndpoint, call: Call) -> AsyncPerformer:
+    """The async version of :func:`sync_performer`."""
     if hasattr(given, "perform"):
         if isinstance(given, Ports):
-            raise ConfigError("arun: Ports is not async; write AsyncPorts(...), or run(plan, ...)")
-        performer = cast("AsyncPerformer", given)
+            raise ConfigError(f"{call.name}: Ports is not async; write AsyncPorts(...), or {call.twin}")
         for port in _ports_of(given):
             if port.blocks:
-                raise ConfigError(f"{port.name} is not async; take its async version, or Ports and run()")
-        _check_tools(plan, performer)
-        if isinstance(performer, AsyncPorts):
-            check_endpoints(plan, performer.endpoint, "AsyncEndpoints")
-        return performer
+                without = call.twin.partition("(")[0]
+                raise ConfigError(
+                    f"{port.name} is not async; take its async version, or Ports and {without}()"
+                )
+        return cast("AsyncPerformer", given)
     if not hasattr(given, "send"):
-        raise ConfigError(
-            f"arun: expected ports, got {type(given).__name__}; write AsyncPorts(endpoint, tools)"
-        )
-    return async_performer_of(plan, AsyncPorts(cast("Any", given)))
+        kind = type(given).__name__
+        raise ConfigError(f"{call.name}: expected ports, got {kind}; write AsyncPorts(endpoint, tools)")
+    return async_performer(AsyncPorts(cast("Any", given)), call)
 
 
 class _Port(NamedTuple):

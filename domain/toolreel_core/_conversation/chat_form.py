@@ -39,7 +39,7 @@ _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 _SENT: Final[Mapping[str, tuple[str, ...]]] = {
     "system": ("role", "content"),
     "developer": ("role", "content"),
-    "user": ("role", "content"),
+    "user": ("role", "content", "name"),
     "tool": ("role", "content", "tool_call_id", "name"),
 }
 """The keys of a message by its role; those of an assistant are the provider's to choose."""
@@ -150,18 +150,26 @@ def message_in(tree: Mapping[str, Any], place: str) -> Message:
         if key not in _SENT[role] and value is not None:
             raise ConfigError(f"{place}.{key}: a {role} message has no such key; leave it out")
     if role == "user":
-        parts = _parts(tree, place)
-        return UserMessage(_text(tree, place)) if parts is None else _user_message(parts)
+        parts, name = _parts(tree, place) or (), _name(tree, place)
+        text = text_of(parts) if parts else _text(tree, place)
+        return UserMessage(text, parts if media_among(parts) else (), name)
     if role == "tool":
         return _tool_message(tree, place)
     return SystemMessage(_text(tree, place))
 
 
+def _name(tree: Mapping[str, Any], place: str) -> str:
+    name = tree.get("name")
+    if name is None or isinstance(name, str):
+        return name or ""
+    raise ConfigError(f"{place}.name: expected a text, got {type(name).__name__}")
+
+
 def _tool_message(tree: Mapping[str, Any], place: str) -> ToolMessage:
-    parts, name = _parts(tree, place), tree.get("name")
+    parts = _parts(tree, place)
     text = _text(tree, place) if parts is None else text_of(parts)
     media: tuple[Media, ...] = media_among(parts or ())
-    return ToolMessage(_call_id(tree, place), text, name if isinstance(name, str) else "", media)
+    return ToolMessage(_call_id(tree, place), text, _name(tree, place), media)
 
 
 def _parts(tree: Mapping[str, Any], place: str) -> tuple[Part, ...] | None:

@@ -31,14 +31,16 @@ class UserMessage:
     """Its text; where there are :attr:`parts`, all text in them."""
     parts: tuple[Part, ...] = ()
     """The whole message in order, if it has more than text; see :func:`user_message`."""
+    name: str = ""
+    """Who of several users says it; empty where that is not told."""
 
     def __post_init__(self) -> None:
         if self.parts and self.content != text_of(self.parts):
             raise ConfigError("content: it differs from the text of the parts; write user_message(parts)")
 
     def __repr__(self) -> str:
-        """Without parts where there are none."""
-        return brief_repr(self, "parts")
+        """Without parts and name where there are none."""
+        return brief_repr(self, "parts", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ def wire_tree(message: Message) -> Tree:
             return {"role": "system", "content": message.content}
         case UserMessage():
             parts = [*map(wire_part, message.parts)]
-            return {"role": "user", "content": parts or message.content}
+            by: Tree = {"name": message.name} if message.name else {}
+            return {"role": "user", **by, "content": parts or message.content}
         case AssistantMessage():
             calls: Tree = {"tool_calls": [*map(_call, message.calls)]} if message.calls else {}
             return _with_extras({"role": "assistant", "content": message.content, **calls}, message.extras)

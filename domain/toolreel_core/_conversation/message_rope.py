@@ -252,8 +252,9 @@ def _message(value: Json) -> Message:
             text, parts = stored_content(content)
             return ToolMessage(tree["tool_call_id"], text, name, media_among(parts))
         case "user":
-            content = tree["content"]
-            return UserMessage(content) if isinstance(content, str) else UserMessage(*stored_content(content))
+            content, name = tree["content"], tree.get("name", "")
+            text, parts = (content, ()) if isinstance(content, str) else stored_content(content)
+            return UserMessage(text, parts, name)
         case "system":
             return SystemMessage(tree["content"])
         case _:

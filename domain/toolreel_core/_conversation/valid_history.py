@@ -180,7 +180,8 @@ class Projection:
         if isinstance(message, SystemMessage) or not message.parts:
             return Outgoing(message)
         parts, settings = fitted(message.parts, self.provider)
-        return Outgoing(UserMessage(text_of(parts), parts), settings) if settings else Outgoing(message)
+        fitting = replace(message, content=text_of(parts), parts=parts)
+        return Outgoing(fitting, settings) if settings else Outgoing(message)
 
     def _add_assistant(
         self, message: AssistantMessage, *, fresh: bool

@@ -31,7 +31,7 @@ from toolreel_core._loop.on_reply import reply_received, request_failed
 from toolreel_core._loop.summary.reply import summary_failed, summary_received
 from toolreel_core._loop.tool_calls import approval_given, cancel_running, finish_mid_turn, tool_returned
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Effect, Finish, RunTool, Wait
+from toolreel_core._protocol.effects import RunTool, Unanswered, Wait
 from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
@@ -72,7 +72,8 @@ def start(plan: Plan) -> Step:
         begun = State.idle(plan)
     except TransformError as error:
         # The plan's messages are what the transform cannot take, so the history stays empty.
-        return settle(State.silent(plan), TransformFailed(str(error)))
+        silent = State.silent(plan)
+        return _numbered(silent, settle(silent, TransformFailed(str(error))))
     return step(begun, RunStarted())
 
 
@@ -90,11 +91,18 @@ def step(state: State, event: Event) -> Step:
     :raises ProtocolError: if the phase of the run does not accept the event, or its ``ref`` is not pending
     """
     try:
-        return _step(state, event)
+        return _numbered(state, _step(state, event))
     except TransformError as error:
         # What the user said is not in the history: a transform that failed may fail on it, too.
         before = kept(state, event) if isinstance(event, UserSpoke) else state
-        return _give_up(before, TransformFailed(str(error)))
+        return _numbered(state, _give_up(before, TransformFailed(str(error))))
+
+
+def _numbered(before: State, after: Step) -> Step:
+    """The step with the next number; an event that came too late changed nothing, and counts nothing."""
+    if after.state is before:
+        return after
+    return Step(after.state.but(step_number=before.step_number + 1), after.effects, after.notes)
 
 
 def _step(state: State, event: Event) -> Step:
@@ -299,8 +307,8 @@ def _unexpected(state: State, event: Event) -> ProtocolError:
     return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")
 
 
-def pending(state: State) -> tuple[Effect, ...]:
-    """The effects that have not been answered yet.
+def pending(state: State) -> tuple[Unanswered, ...]:
+    """The effects that have not been answered yet; none once the run has an ``outcome``.
 
     >>> from toolreel_core._loop.reducer import start
     >>> from toolreel_core._plan.plan import Plan
@@ -319,8 +327,8 @@ def pending(state: State) -> tuple[Effect, ...]:
             return tuple(_run(state, flight) for flight in phase.running if flight.result is None)
         case AwaitingApproval() as phase:
             return (ask_approval(state, phase.ref, phase.call, phase.arguments),)
-        case Settled() as phase:
-            return (Finish(phase.outcome),)
+        case Settled():
+            return ()
         case _:
             assert_never(state.phase)
 

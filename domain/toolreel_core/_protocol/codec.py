@@ -23,7 +23,7 @@ from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._internal.first_defaults import changed_defaults, left_out
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, either, read
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, read
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.blobs import MENTION, by_digest, check_blob, with_blobs
 from toolreel_core._protocol.effects import Effect
@@ -50,50 +50,76 @@ def dump(value: Stored) -> JsonText:
     """
     tree = encode(value)
     text = canonical({"toolreel": VERSION, "value": tree})
-    if MENTION not in text:
-        return text
+    return text if MENTION not in text else canonical(_with_blobs_apart(tree))
+
+
+def to_json(value: Stored) -> Tree:
+    """What :func:`dump` writes, as parsed JSON: for a column or a message that takes JSON itself.
+
+    >>> from toolreel_core._protocol.events import ToolReturned
+    >>> to_json(ToolReturned(2, "{}"))
+    {'toolreel': 1, 'value': {'type': 'tool_returned', 'ref': 2, 'output': '{}'}}
+    """
+    return _with_blobs_apart(encode(value))
+
+
+def _with_blobs_apart(tree: Json) -> Tree:
     tree, blobs = by_digest(tree)
-    return canonical({"toolreel": VERSION, "value": tree, "blobs": blobs})
+    apart: Tree = {"blobs": blobs} if blobs else {}
+    return {"toolreel": VERSION, "value": tree, **apart}
 
 
-def load_state(text: str) -> State:
-    """Read a dumped state.
+def from_json(stored: str | Tree) -> Stored:
+    """Read whatever :func:`to_json` or :func:`dump` wrote, for code that carries values of any kind.
+
+    Where you know the kind, write ``load_state`` and so on, which reject every other.
+
+    :raises CodecError: if it is nothing that this version stores
+    """
+    found = cast("Stored", _load(Stored, stored))
+    if isinstance(found, State):
+        check_phase(found)
+    return found
+
+
+def load_state(stored: str | Tree) -> State:
+    """Read a state from the text of :func:`dump` or the tree of :func:`to_json`.
 
     A running call, or one that waits for approval, must be one that the plan of the state lets run. The plan
     itself, and that a running call was approved, cannot be checked: load only states that nobody else can
     write, or seal them (``seal``, ``unseal``).
 
-    :raises CodecError: if the text is not a state of this version; the same for all ``load_`` functions
+    :raises CodecError: if it is not a state of this version; the same for all ``load_`` functions
     """
-    state = cast("State", _load(State, text))
+    state = cast("State", _load(State, stored))
     check_phase(state)
     return state
 
 
-def load_plan(text: str) -> Plan:
-    """Read a dumped plan."""
-    return cast("Plan", _load(Plan, text))
+def load_plan(stored: str | Tree) -> Plan:
+    """Read a stored plan."""
+    return cast("Plan", _load(Plan, stored))
 
 
-def load_event(text: str) -> Event:
-    """Read a dumped event.
+def load_event(stored: str | Tree) -> Event:
+    """Read a stored event.
 
     >>> load_event('{"toolreel":1,"value":{"type":"tool_returned","ref":"2","output":"{}"}}')
     Traceback (most recent call last):
     ...
     toolreel_core.CodecError: value.ref: expected int, got "2"
     """
-    return cast("Event", _load(Event, text))
+    return cast("Event", _load(Event, stored))
 
 
-def load_effect(text: str) -> Effect:
-    """Read a dumped effect."""
-    return cast("Effect", _load(Effect, text))
+def load_effect(stored: str | Tree) -> Effect:
+    """Read a stored effect."""
+    return cast("Effect", _load(Effect, stored))
 
 
-def load_note(text: str) -> Note:
-    """Read a dumped note."""
-    return cast("Note", _load(Note, text))
+def load_note(stored: str | Tree) -> Note:
+    """Read a stored note."""
+    return cast("Note", _load(Note, stored))
 
 
 def decode_plan(tree: Json) -> Plan:
@@ -136,10 +162,8 @@ def _encoded_transcript(transcript: Transcript) -> Json:
     return {"messages": messages, "form": encode(transcript.form), "kept": kept}
 
 
-def _load(kind: object, text: str) -> object:
-    match either(read(text).alt(lambda why: CodecError(f"not a stored value: {why}"))):
-        case CodecError() as error:
-            raise error
+def _load(kind: object, stored: str | Tree) -> object:
+    match _parsed(stored) if isinstance(stored, str) else stored:
         case {"toolreel": version, "value": value, **foreign}:
             if type(version) is not int or version != VERSION:
                 raise CodecError(f"stored in version {version!r}; this toolreel reads version {VERSION}")
@@ -149,6 +173,14 @@ def _load(kind: object, text: str) -> object:
             return _reader(kind)(value if blobs is None else _with_blobs(value, cast("Json", blobs)), "value")
         case _:
             raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
+
+
+def _parsed(text: str) -> Json:
+    match either(read(text).alt(lambda why: CodecError(f"not a stored value: {why}"))):
+        case CodecError() as error:
+            raise error
+        case tree:
+            return tree
 
 
 def _with_blobs(value: Json, blobs: Json) -> Json:

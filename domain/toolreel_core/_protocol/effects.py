@@ -85,6 +85,9 @@ class Finish:
     outcome: Outcome
 
 
+Unanswered: TypeAlias = SendRequest | RunTool | AskApproval | Wait
+"""An effect that an event answers: any but ``Finish``."""
+
 Effect: TypeAlias = SendRequest | RunTool | AskApproval | Wait | Finish
 
 ANSWERS: Final[Mapping[type[Effect], tuple[type[Event], ...]]] = {

@@ -341,6 +341,14 @@ class State:
     def endpoint_name(self) -> str:
         """The name of the fallback that requests go to; empty for the plan's own endpoint."""
         return self.plan.fallbacks[self.endpoint - 1].name if self.endpoint else ""
+    step_number: int = 0
+    """How many events have changed this run, ``RunStarted`` included. A later state has a greater number, so
+    compare it before you store a state over another; see the guide to embedding."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the run, or this exchange of a conversation, ended; ``None`` while it goes on."""
+        return self.phase.outcome if isinstance(self.phase, Settled) else None
 
     @property
     def exchange_tally(self) -> Tally:
@@ -374,10 +382,11 @@ class State:
         exchange_began: Tally | None = None,
         unsent: tuple[UserMessage, ...] | None = None,
         endpoint: int | None = None,
+        step_number: int | None = None,
     ) -> State:
         """This state with some parts replaced; several times faster than ``dataclasses.replace``."""
-        # "or" is safe: dataclasses without __len__ are never false, next_ref begins at 1, and no run goes
-        # back to the endpoint 0.
+        # "or" is safe: dataclasses without __len__ are never false, next_ref and step_number begin at 1, and
+        # no run goes back to the endpoint 0.
         return _state(
             self.plan,
             phase or self.phase,
@@ -388,6 +397,7 @@ class State:
             exchange_began or self.exchange_began,
             self.unsent if unsent is None else unsent,
             endpoint or self.endpoint,
+            step_number or self.step_number,
         )
 
 

@@ -56,7 +56,7 @@ _REGISTRY: Final[dict[tuple[TransformKind, str], Transform]] = {}
 def register_transform(
     kind: TransformKind, name: str, *, about: str, evidence: tuple[str, ...] = ()
 ) -> Callable[[Change], Change]:
-    """Register a transform, as a decorator, before you create a plan that names it.
+    """Register a transform, as a decorator, before you make or load a plan that names it.
 
     ::
 
@@ -93,8 +93,16 @@ def transform(kind: TransformKind, name: str) -> Transform:
     """
     found = _REGISTRY.get((kind, name))
     if found is None:
-        raise ConfigError(unknown_name(f"{kind} transform", name, names(kind)))
+        raise ConfigError(f"{unknown_name(f'{kind} transform', name, names(kind))} {_own(kind, name)}")
     return found
+
+
+def _own(kind: TransformKind, name: str) -> str:
+    # A stored plan has only the name, and the process that loads it may not have imported the function yet.
+    return (
+        f"If it is your own, import the module that registers it before you load or make the plan: "
+        f'@register_transform("{kind}", "{name}", about="...")'
+    )
 
 
 def names(kind: TransformKind) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ THOUGHT = canonical({"reasoning_content": "hm"})
 MESSAGES: list[Message] = [
     SystemMessage("s"),
     UserMessage("u"),
+    UserMessage("u", name="ana"),
     AssistantMessage("a", (SentCall("a", "stock", '{"part":"pin"}', THOUGHT),), THOUGHT),
     AssistantMessage(""),
     ToolMessage("a", "{}", "stock"),
@@ -42,6 +43,7 @@ def test_whatever_is_written_out_is_read_back() -> None:
         (UserMessage("u"), UserMessage("u")),
         ({"role": "user", "content": "u", "name": None}, UserMessage("u")),
         ({"role": "user", "content": [{"type": "text", "text": "u"}, {"text": "v"}]}, UserMessage("uv")),
+        ({"role": "user", "content": "u", "name": "ana"}, UserMessage("u", name="ana")),
         ({"role": "developer", "content": "s"}, SystemMessage("s")),
         ({"role": "tool", "tool_call_id": "a", "content": None}, ToolMessage("a", "")),
         # as the openai SDK writes what it has got
@@ -79,8 +81,12 @@ ROLES = "expected one of system, developer, user, assistant, tool"
         ([{"role": "user"}], "messages[0].content: expected a text, got NoneType"),
         ([{"role": "user", "content": 1}], "messages[0].content: expected a text, got int"),
         (
-            [{"role": "user", "content": "hi", "name": "ana"}],
-            "messages[0].name: a user message has no such key; leave it out",
+            [{"role": "user", "content": "hi", "mood": "good"}],
+            "messages[0].mood: a user message has no such key; leave it out",
+        ),
+        (
+            [{"role": "user", "content": "hi", "name": 1}],
+            "messages[0].name: expected a text, got int",
         ),
         (
             [{"role": "user", "content": [{"type": "image_url"}]}],

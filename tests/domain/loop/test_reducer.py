@@ -38,6 +38,7 @@ from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
 from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.fallback import FallbackPlan
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
     ApprovalGiven,
@@ -635,7 +636,6 @@ def test_every_first_step_is_waited_for_as_it_was_asked() -> None:
         (TWO,),
         (GUARDED_resume,),
         (failed,),
-        (CancelRequested(),),
         (GUARDED_resume, ApprovalGiven(2, True)),
     ):
         at = fold(PLAN_resume, events)
@@ -647,8 +647,14 @@ def test_each_phase_waits_for_its_own_kind_of_effect() -> None:
     assert isinstance(pending(start(PLAN_resume).state)[0], SendRequest)
     assert pending(fold(PLAN_resume, [RequestFailed(1, "timeout", "")]).state) == (Wait(2, 713),)
     assert pending(fold(PLAN_resume, [GUARDED_resume]).state) == (AskApproval(2, "call_a", "wipe", EMPTY),)
-    (finish,) = pending(fold(PLAN_resume, [CancelRequested()]).state)
-    assert isinstance(finish, Finish)
+
+
+def test_a_run_that_is_over_waits_for_nothing_and_has_its_outcome() -> None:
+    over = fold(PLAN_resume, [CancelRequested("enough")])
+    assert pending(over.state) == ()
+    assert over.state.outcome == Cancelled("enough")
+    assert start(PLAN_resume).state.outcome is None
+    assert State.idle(PLAN_resume).outcome is None
 
 
 def test_what_came_back_is_no_longer_waited_for() -> None:
@@ -656,6 +662,25 @@ def test_what_came_back_is_no_longer_waited_for() -> None:
     assert pending(fold(PLAN_resume, [TWO]).state) == (one, two)
     assert pending(fold(PLAN_resume, [TWO, ToolReturned(2, "1")]).state) == (two,)
     assert pending(fold(PLAN_resume, [TWO, ToolReturned(3, "1")]).state) == (one,)
+
+
+def test_every_step_that_changes_the_state_has_the_next_number() -> None:
+    assert State.idle(PLAN_resume).step_number == 0
+    for number, events in enumerate([(), (TWO,), (TWO, ToolReturned(3, "1")), (TWO, CancelRequested())], 1):
+        assert fold(PLAN_resume, events).state.step_number == min(number, 1 + len(events))
+    over = fold(PLAN_resume, [TWO, CancelRequested()]).state
+    for late in (ToolReturned(2, "1"), CancelRequested()):
+        assert step(over, late).state is over
+    assert step(over, UserSpoke("More.")).state.step_number == 4
+
+
+def test_a_state_that_was_stored_before_steps_were_numbered_counts_from_0() -> None:
+    state = fold(PLAN_resume, [TWO]).state
+    stored = dump(state)
+    assert '"step_number":2' in stored
+    old = load_state(stored.replace(',"step_number":2', ""))
+    assert old == replace(state, step_number=0)
+    assert step(old, ToolReturned(2, "1")).state.step_number == 1
 
 
 @pytest.mark.parametrize(

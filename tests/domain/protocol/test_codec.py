@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import pytest
 from hypothesis import given
@@ -25,23 +26,26 @@ from toolreel_core._conversation.message import (
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request, RequestOptions
 from toolreel_core._protocol.blobs import blobs_in
 from toolreel_core._protocol.codec import (
     VERSION,
+    Stored,
     decode_event,
     decode_plan,
     dump,
     encode,
+    from_json,
     load_effect,
     load_event,
     load_note,
     load_plan,
     load_state,
     tag,
+    to_json,
 )
 from toolreel_core._protocol.effects import (
     AskApproval,
@@ -449,6 +453,52 @@ def test_the_form_of_every_member_of_every_union_is_pinned() -> None:
     unions: tuple[Any, ...] = (Message, Event, Effect, Note, Outcome, Phase)
     members = {kind for union in unions for kind in get_args(union)}
     assert members - {type(value) for value, _ in GOLDEN} == set()
+
+
+def kept_as_json(tree: object) -> Tree:
+    """What a database returns that stores JSON, and sorts its keys."""
+    return cast("Tree", json.loads(json.dumps(tree, sort_keys=True)))
+
+
+@pytest.mark.parametrize("value", [value for value, _ in GOLDEN if isinstance(value, get_args(Stored))])
+def test_a_value_is_read_back_from_a_tree_as_from_its_text(value: Stored) -> None:
+    assert canonical(to_json(value)) == dump(value)
+    assert from_json(kept_as_json(to_json(value))) == from_json(dump(value)) == value
+
+
+@given(states())
+def test_a_state_is_read_back_from_a_tree_as_from_its_text(state: State) -> None:
+    assert canonical(to_json(state)) == dump(state)
+    tree = kept_as_json(to_json(state))
+    assert load_state(tree) == from_json(tree) == load_state(dump(state)) == state
+    assert load_plan(kept_as_json(to_json(state.plan))) == state.plan
+
+
+def test_no_two_kinds_of_values_are_stored_under_one_name() -> None:
+    kinds = get_args(Stored)
+    assert len({tag(kind) for kind in kinds}) == len(kinds)
+
+
+def test_a_tree_of_another_kind_is_rejected() -> None:
+    tree = to_json(RunStarted())
+    assert complaint(CodecError, lambda: load_state(tree)).startswith(
+        "value: expected an object of type state"
+    )
+    assert complaint(CodecError, lambda: from_json({"value": {}})).startswith("not a stored value")
+
+
+def test_a_plan_with_a_transform_that_nobody_registered_says_how_to_register_it() -> None:
+    known = "user_special_tokens_neutralized"
+    config = LoopConfig(message_transforms=(known,))
+    stored = dump(start(Plan.of(model="m", messages="hi", config=config)).state)
+    why = complaint(CodecError, lambda: load_state(stored.replace(known, "our_names")))
+    assert why.startswith(
+        "value.plan.config: message_transforms: there is no message transform 'our_names'; "
+    )
+    assert why.endswith(
+        "If it is your own, import the module that registers it before you load or make the plan: "
+        '@register_transform("message", "our_names", about="...")'
+    )
 
 
 def test_a_record_carries_its_version() -> None:

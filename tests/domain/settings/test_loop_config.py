@@ -383,7 +383,9 @@ def test_names_come_as_a_list_and_in_their_order(key: str, value: object) -> Non
         ),
         (
             {"tool_transforms": ["schema_inline"]},
-            "tool_transforms: there is no tool transform 'schema_inline'; did you mean 'schema_inline_defs'?",
+            "tool_transforms: there is no tool transform 'schema_inline'; did you mean 'schema_inline_defs'? "
+            "If it is your own, import the module that registers it before you load or make the plan: "
+            '@register_transform("tool", "schema_inline", about="...")',
         ),
         (
             {"argument_repairs": "sure"},

@@ -77,7 +77,9 @@ def test_a_kind_that_does_not_exist_is_refused() -> None:
 
 def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does() -> None:
     assert complaint(ConfigError, lambda: apply_all("tool", ["schema_inline_def"], {})) == (
-        "there is no tool transform 'schema_inline_def'; did you mean 'schema_inline_defs'?"
+        "there is no tool transform 'schema_inline_def'; did you mean 'schema_inline_defs'? "
+        "If it is your own, import the module that registers it before you load or make the plan: "
+        '@register_transform("tool", "schema_inline_def", about="...")'
     )
 
 

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from tests.adapters.driver.immediate import ImmediateTools
+from tests.samples import complaint
+from toolreel import (
+    AskApproval,
+    AsyncPorts,
+    Completed,
+    ConfigError,
+    Event,
+    Plan,
+    Ports,
+    ProtocolError,
+    PythonTools,
+    State,
+    aperform,
+    perform,
+    run,
+    tool,
+)
+from toolreel._driver.performer import ImmediateEndpoint
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel_core import Finish, dump, load_effect, load_state, pending, start, step
+
+
+@tool(needs_approval=True)
+def order(part: str) -> str:
+    """Order a part."""
+    return f"{part} ordered"
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return len(part)
+
+
+TOOLS = PythonTools([stock, order])
+PLAN = Plan.of(model="m", messages="hi", tools=TOOLS.surface)
+
+
+def script() -> ScriptedEndpoint:
+    return ScriptedEndpoint([calling(("stock", {"part": "pin"})), saying("There are 3.")])
+
+
+def taken(state: State, event: Event | None) -> State:
+    assert event is not None
+    return load_state(dump(step(state, event).state))
+
+
+def test_effects_performed_one_by_one_make_the_run_that_a_driver_makes() -> None:
+    ports, state = Ports(script(), TOOLS), start(PLAN).state
+    while effects := pending(state):
+        state = taken(state, perform(load_effect(dump(effects[0])), ports))
+    assert state.outcome == Completed("There are 3.")
+    assert state == run(PLAN, Ports(script(), TOOLS)).state
+
+
+def test_async_effects_make_the_same_run() -> None:
+    async def performed() -> State:
+        ports, state = AsyncPorts(ImmediateEndpoint(script()), ImmediateTools(TOOLS)), start(PLAN).state
+        while effects := pending(state):
+            state = taken(state, await aperform(effects[0], ports))
+        return state
+
+    assert asyncio.run(performed()) == run(PLAN, Ports(script(), TOOLS)).state
+
+
+def test_an_endpoint_alone_performs_requests() -> None:
+    state = start(Plan.of(model="m", messages="hi")).state
+    (effect,) = pending(state)
+    event = perform(effect, ScriptedEndpoint([saying("Hi.")]))
+    assert taken(state, event).outcome == Completed("Hi.")
+    assert asyncio.run(aperform(effect, ImmediateEndpoint(ScriptedEndpoint([saying("Hi.")])))) == event
+
+
+def test_a_decision_that_is_open_is_no_event() -> None:
+    ports = Ports(ScriptedEndpoint([calling(("order", {"part": "pin"}))]), TOOLS)
+    state = taken(start(PLAN).state, perform(pending(start(PLAN).state)[0], ports))
+    (question,) = pending(state)
+    assert isinstance(question, AskApproval)
+    assert perform(question, ports) is None
+
+
+@pytest.mark.parametrize(
+    ("ports", "why"),
+    [
+        (None, "perform: expected ports, got NoneType; write Ports(endpoint, tools)"),
+        (
+            AsyncPorts(ImmediateEndpoint(script())),
+            "perform: AsyncPorts is async; write await aperform(effect, ...)",
+        ),
+        (
+            Ports(cast("Any", ImmediateEndpoint(script()))),
+            "endpoint: ImmediateEndpoint is async; write AsyncPorts(...) and await aperform(effect, ...)",
+        ),
+    ],
+)
+def test_ports_that_cannot_perform_say_what_to_write(ports: Any, why: str) -> None:  # noqa: ANN401 - anything
+    (effect,) = pending(start(PLAN).state)
+    assert complaint(ConfigError, lambda: perform(effect, ports)) == why
+
+
+@pytest.mark.parametrize(
+    ("ports", "why"),
+    [
+        (None, "aperform: expected ports, got NoneType; write AsyncPorts(endpoint, tools)"),
+        (
+            Ports(script()),
+            "aperform: Ports is not async; write AsyncPorts(...), or perform(effect, ...)",
+        ),
+        (
+            AsyncPorts(cast("Any", script())),
+            "endpoint: ScriptedEndpoint is not async; take its async version, or Ports and perform()",
+        ),
+    ],
+)
+def test_async_ports_that_cannot_perform_say_what_to_write(ports: Any, why: str) -> None:  # noqa: ANN401
+    (effect,) = pending(start(PLAN).state)
+    assert complaint(ConfigError, lambda: asyncio.run(aperform(effect, ports))) == why
+
+
+def test_the_end_of_a_run_is_nothing_to_perform() -> None:
+    why = complaint(ProtocolError, lambda: perform(Finish(Completed("Hi.")), script()))
+    assert why == "Finish: nothing is left to perform; the run ended with state.outcome"

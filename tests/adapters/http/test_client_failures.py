@@ -1,0 +1,211 @@
+"""Failures of real clients at real servers become the events that our own endpoints give."""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import aiohttp
+import httpx
+import httpx2
+import openai
+import pytest
+import requests
+import urllib3
+
+from tests.patience import HANG
+from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
+from tests.servers.dripping_server import answering
+from toolreel import ReplayMismatch, ReplyReceived, RequestFailed, failure_event, response_event
+from toolreel.http import HttpEndpoint
+from toolreel.http._httpx_conversion import lost
+from toolreel.testing import saying
+
+SHORT: Final = 0.3
+"""Seconds that a client waits for a server that is silent; a connection may take as long as it wants."""
+
+
+def with_httpx(url: str) -> object:
+    timeout = httpx.Timeout(HANG, read=SHORT)
+    return httpx.post(url, content=b"{}", timeout=timeout, trust_env=False).raise_for_status().content
+
+
+def with_httpx2(url: str) -> object:
+    timeout = httpx2.Timeout(HANG, read=SHORT)
+    return httpx2.post(url, content=b"{}", timeout=timeout, trust_env=False).raise_for_status().content
+
+
+def with_requests(url: str) -> object:
+    with requests.Session() as session:
+        session.trust_env = False
+        response = session.post(url, data=b"{}", timeout=(HANG, SHORT))
+        response.raise_for_status()
+        return response.content
+
+
+def with_urllib3(url: str) -> object:
+    with urllib3.PoolManager(timeout=urllib3.Timeout(connect=HANG, read=SHORT), retries=False) as pool:
+        return pool.request("POST", url, body=b"{}").data
+
+
+def with_retrying_urllib3(url: str) -> object:
+    timeout = urllib3.Timeout(connect=HANG, read=SHORT)
+    with urllib3.PoolManager(timeout=timeout, retries=urllib3.Retry(0)) as pool:
+        return pool.request("POST", url, body=b"{}").data
+
+
+def with_urllib(url: str) -> object:
+    with urllib.request.urlopen(url, b"{}", timeout=SHORT) as response:  # noqa: S310 - a server of this test
+        return response.read()
+
+
+def with_aiohttp(url: str) -> object:
+    async def post() -> bytes:
+        timeout = aiohttp.ClientTimeout(sock_read=SHORT)
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.post(url, data=b"{}") as response,
+        ):
+            response.raise_for_status()
+            return await response.read()
+
+    return asyncio.run(post())
+
+
+def with_openai(url: str) -> object:
+    timeout = httpx.Timeout(HANG, read=SHORT)
+    with openai.OpenAI(base_url=url, api_key="k", max_retries=0, timeout=timeout) as client:
+        return client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+
+
+CLIENTS: Final[list[Callable[[str], object]]] = [
+    with_httpx,
+    with_httpx2,
+    with_requests,
+    with_urllib3,
+    with_retrying_urllib3,
+    with_urllib,
+    with_aiohttp,
+    with_openai,
+]
+RAISING: Final = [with_httpx, with_httpx2, with_requests, with_urllib, with_aiohttp, with_openai]
+"""Those that raise on an HTTP error, or can be asked to."""
+
+
+def failed(post: Callable[[str], object], url: str) -> RequestFailed:
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - which one is the client's choice
+        post(url)
+    return failure_event(7, raised.value)
+
+
+@pytest.mark.parametrize("post", CLIENTS)
+def test_where_nobody_listens_there_is_no_connection(post: Callable[[str], object]) -> None:
+    with nobody_listens() as url:
+        event = failed(post, f"{url}/v1?key=hush")
+    assert (event.ref, event.failure, event.status) == (7, "connect", None)
+    assert event.message
+    assert "hush" not in event.message
+
+
+@pytest.mark.parametrize("post", CLIENTS)
+def test_a_server_that_is_silent_is_too_slow(post: Callable[[str], object]) -> None:
+    with serving(Answer(delay=HANG)) as server:
+        assert failed(post, f"{server.url}/v1").failure == "timeout"
+
+
+@pytest.mark.parametrize("post", CLIENTS)
+def test_a_response_that_is_cut_off_is_broken(post: Callable[[str], object]) -> None:
+    cut = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"
+    with answering(lambda: cut) as url:
+        assert failed(post, f"{url}/v1").failure == "broken"
+
+
+@pytest.mark.parametrize("post", RAISING)
+def test_a_response_inside_an_exception_is_read(post: Callable[[str], object]) -> None:
+    slow_down = Answer(
+        b'{"error":{"message":"slow down"}}',
+        429,
+        headers={"Retry-After": "2", "content-type": "application/json"},
+    )
+    with serving(slow_down) as server:
+        event = failed(post, f"{server.url}/v1")
+    assert (event.failure, event.status, event.retry_after_ms) == ("status", 429, 2_000)
+    if post is not with_aiohttp:  # which does not keep the body
+        assert event.message == "HTTP 429: slow down"
+
+
+def test_a_response_is_the_event_that_our_endpoint_gives() -> None:
+    refused = Answer(b'{"error":"no such model"}', 404, headers={"Retry-After": "1"})
+    with serving(refused, replying(saying("Hi.")), refused, replying(saying("Hi."))) as server:
+        url = f"{server.url}/v1"
+        with HttpEndpoint(url) as endpoint:
+            ours = [endpoint.send(asking(ref=ref)) for ref in (1, 2)]
+        theirs = [requests.post(f"{url}/chat/completions", data=b"{}", timeout=HANG) for _ in ours]
+    events = [
+        response_event(ref, each.status_code, each.headers, body)
+        for ref, each in enumerate(theirs, 1)
+        for body in (each.content, each.text)
+    ]
+    assert events == [ours[0], ours[0], ours[1], ours[1]]
+    assert isinstance(ours[0], RequestFailed)
+    assert isinstance(ours[1], ReplyReceived)
+
+
+def subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from subclasses(each)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in subclasses(httpx.HTTPError) if kind.__module__ == "httpx"],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_failure_of_httpx_is_of_the_kind_that_our_endpoint_says(kind: Any) -> None:  # noqa: ANN401
+    if issubclass(kind, httpx.HTTPStatusError):
+        return
+    error = kind("it went wrong")
+    assert failure_event(3, error) == lost(3, error)
+
+
+def test_a_response_of_the_wrong_shape_is_broken() -> None:
+    response = httpx.Response(200, content=b"[]", request=httpx.Request("POST", "http://a.test/"))
+    error = openai.APIResponseValidationError(response=response, body=None)
+    assert failure_event(1, error).failure == "broken"
+
+
+def test_a_body_that_was_not_read_is_empty() -> None:
+    class Silent(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            raise AssertionError("nobody reads it")
+
+    request = httpx.Request("POST", "http://a.test/")
+    response = httpx.Response(503, stream=Silent(), request=request)
+    error = httpx.HTTPStatusError("unavailable", request=request, response=response)
+    assert failure_event(1, error) == RequestFailed(1, "status", "HTTP 503: no text", 503)
+
+
+def test_an_exception_may_be_its_own_cause() -> None:
+    error = requests.ConnectionError("odd")
+    error.__cause__ = error
+    assert failure_event(1, error).failure == "broken"
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [
+        ValueError("a bug"),
+        KeyError("choices"),
+        ReplayMismatch("stale"),
+        asyncio.CancelledError(),
+        KeyboardInterrupt(),
+    ],
+    ids=lambda bug: type(bug).__name__,
+)
+def test_what_is_no_failure_of_a_request_is_raised(bug: BaseException) -> None:
+    with pytest.raises(type(bug)) as raised:
+        failure_event(1, bug)
+    assert raised.value is bug
