@@ -108,7 +108,8 @@ def _run(scenario: Scenario, kind: Kind, seed: str) -> tuple[Verdict, Sequence[s
     case = scenario.begin(seed)
     plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
     endpoint = ScriptedEndpoint(kind, _scripts(scenario, seed))
-    seen = converse(case, plan, endpoint, InstantClock(), outside=live_tools(scenario)).evidence(case, plan)
+    tools = live_tools(scenario, seed)
+    seen = converse(case, plan, endpoint, InstantClock(), outside=tools).evidence(case, plan)
     return judge(case, seen), [check.name for check in case.checks if check.finding(seen)]
 
 

@@ -12,12 +12,12 @@ from toolreel._driver.sync import run, speak
 from toolreel.evals._runner.outside_tools import NO_TOOLS, OutsideTools, WithResults
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core.evals._own_scenarios.table_world import TableWorld
 from toolreel_core.evals._records.record import ToolResult
-from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
+from toolreel_core.evals._scenarios.evidence import Evidence, Sent, evidence_of
 from toolreel_core.evals._scenarios.scenario import Case
 from toolreel_core.evals._worlds.world import World
 
@@ -49,6 +49,21 @@ class WorldHost:
         return ToolReturned(effect.ref, output)
 
 
+class _Kept:
+    """Keeps the requests that were answered."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self.sent: list[Sent] = []
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Pass the request on."""
+        event = self._endpoint.send(effect)
+        if isinstance(event, ReplyReceived):
+            self.sent.append(Sent(effect.request, event.body))
+        return event
+
+
 @dataclass(frozen=True, slots=True)
 class Exchanges:
     """A conversation that has ended."""
@@ -60,6 +75,8 @@ class Exchanges:
     """The answers of the exchanges before the last one."""
     results: tuple[ToolResult, ...] = ()
     """What the real tools returned."""
+    sent: tuple[Sent, ...] = ()
+    """The model's requests and replies."""
 
     def evidence(self, case: Case, plan: Plan, *, language: str = "", strict: bool = False) -> Evidence:
         """What the checks see of it."""
@@ -72,6 +89,7 @@ class Exchanges:
             language=language,
             strict=strict,
             earlier=self.earlier,
+            sent=self.sent,
         )
 
 
@@ -94,7 +112,8 @@ def converse(
 def _conversed(
     case: Case, plan: Plan, host: WorldHost, endpoint: Endpoint, clock: Clock, observe: Observer | None
 ) -> Exchanges:
-    ports = Ports(endpoint, host, clock=clock)
+    kept = _Kept(endpoint)
+    ports = Ports(kept, host, clock=clock)
     done = run(plan, ports, observe=observe)
     notes, earlier = [*done.notes], list[str]()
     for said in case.follow_ups:
@@ -104,4 +123,4 @@ def _conversed(
         done = speak(done, said, ports, observe=observe)
         notes += done.notes
     whole = Run(done.state, tuple(notes), timing=done.timing)
-    return Exchanges(whole, host.world, tuple(earlier), host.results)
+    return Exchanges(whole, host.world, tuple(earlier), host.results, tuple(kept.sent))
