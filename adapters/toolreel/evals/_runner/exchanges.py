@@ -28,6 +28,7 @@ from toolreel_core.evals._records.record import ToolResult
 from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.evidence import Evidence, Sent, evidence_of
 from toolreel_core.evals._scenarios.scenario import Case
+from toolreel_core.evals._worlds.desk import Desk
 from toolreel_core.evals._worlds.world import World
 
 
@@ -51,7 +52,7 @@ class WorldHost:
         tree = arguments if isinstance(arguments, Mapping) else {}
         if self._real and effect.name in self._outside:
             answer = self._real.run(effect)
-            if isinstance(self.world, TableWorld):
+            if isinstance(self.world, TableWorld | Desk):
                 self.world = self.world.told(effect.name, tree, answer.output)
             return answer
         self.world, output = self.world.call(effect.name, tree)

@@ -228,7 +228,7 @@ FROZEN_2 = {
     "independent_calls": (2, "329a46698a00"),
     "signed_reasoning": (2, "90cab8459f02"),
     "streamed_calls": (2, "fd74b80e4a83"),
-    "mcp_parcels": (2, "8c6be4248ec9"),
+    "mcp_parcels": (2, "5a551c182a77"),
     "long_arguments_guard_capped": (2, "b90d1c689b2f"),
     "chat_only_capped": (2, "90ce45bdc8c7"),
 }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core.evals._own_scenarios.table_world import Row, TableWorld
+from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.builtin.cases import DONE, drawn, posed, reads, takes, text
 from toolreel_core.evals._scenarios.checks import ordered, outcome
 from toolreel_core.evals._scenarios.draws import Draws, full_name, word
 from toolreel_core.evals._scenarios.scenario import Case
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
 from toolreel_core.evals._scenarios.truth import Fact, judged, read_before_used
+from toolreel_core.evals._worlds.desk import Answer
 
 SERVER: Final = "parcels"
 _FIND: Final = f"mcp_{SERVER}_find_parcels"
@@ -45,7 +45,7 @@ def _parcels(draws: Draws) -> Case:
             facts=(Fact(heavy, (light,)),),
         ),
         ScenarioScripts(script(look, move, DONE), script(look, wrong, DONE)),
-        world=TableWorld((Row(_FIND, canonical({"receiver": receiver}), canonical(found)),), (_MOVE,)),
+        answers=(Answer.of(_FIND, {"receiver": receiver}, found),),
     )
     return replace(case, outside=(_FIND, _MOVE), server=SERVER)
 
