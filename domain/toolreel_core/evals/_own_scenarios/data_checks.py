@@ -11,6 +11,7 @@ from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core.evals._other_models.judge import ModelJudge
+from toolreel_core.evals._own_scenarios.judge_checks import JUDGE, check_judge, judge_of
 from toolreel_core.evals._own_scenarios.placeholders import filled
 from toolreel_core.evals._own_scenarios.table_world import alike, has_arguments
 from toolreel_core.evals._scenarios.checks import arguments_of
@@ -19,8 +20,6 @@ from toolreel_core.evals._scenarios.scenario import Check, Layer
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 _Finding: TypeAlias = Callable[[Evidence], str]
-JUDGE: Final = "judge"
-"""The kind of check that a model answers."""
 ANSWERED: Final = "answer"
 """The check that every scenario has: the final text is not blank."""
 
@@ -39,14 +38,16 @@ class CheckData:
     def check(self, drawn: Mapping[str, Json]) -> Check | ModelJudge:
         """The check of one trial."""
         values = cast("Tree", filled(self.values, drawn))
-        if self.kind == JUDGE:
-            return _judge(self.name, self.layer, values)
-        return Check(self.name, self.layer, _KINDS[self.kind].finding(values))
+        finding = _KINDS[self.kind].finding
+        if finding is None:
+            return judge_of(self.name, self.layer, values)
+        return Check(self.name, self.layer, finding(values))
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    finding: Callable[[Tree], _Finding]
+    finding: Callable[[Tree], _Finding] | None
+    """``None``: a model is asked."""
     about: str
     """What stands under its key, for errors."""
     fits: Callable[[object], bool]
@@ -85,24 +86,9 @@ def _check(table: Table, tools: Sequence[str], exchanges: int, taken: set[str]) 
     return CheckData(kind, _name(table, kind, taken), cast("Layer", layer), _values(table, kind, what.beside))
 
 
-def _judge(name: str, layer: Layer, values: Tree) -> ModelJudge:
-    votes = cast("int", values.get("votes", _VOTES))
-    return ModelJudge(name, str(values["model"]), str(values[JUDGE]), votes, layer)
-
-
-def _check_judge(table: Table) -> None:
-    if not table.text("model"):
-        raise table.complaint('write the model that judges: model = "…"', "model")
-    votes = table.whole("votes", 1, _VOTES)
-    if votes % 2 == 0 or votes > _MOST_VOTES:
-        raise table.complaint(
-            f"expected an odd number of at most {_MOST_VOTES}, so that one side wins, got {votes}", "votes"
-        )
-
-
 def _check_beside(table: Table, kind: str, exchanges: int) -> None:
     if kind == JUDGE:
-        _check_judge(table)
+        check_judge(table)
     if kind == "claim" and not table.text("of"):
         raise table.complaint('write the tool that the claim is about: of = "…"', "of")
     table.table("with").json()
@@ -377,13 +363,6 @@ def _under_of(_: Json, tree: Tree) -> Sequence[str]:
     return [str(tree["of"])] if "of" in tree else []
 
 
-def _never_asked(_: Tree) -> _Finding:
-    """A judge is asked by whoever runs the scenario; see :class:`ModelJudge`."""
-    return lambda _: ""
-
-
-_VOTES: Final = 3
-_MOST_VOTES: Final = 15
 _MANY: Final = 1_000
 _SAID: Final = "a text, a number, or a list of them"
 
@@ -402,9 +381,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "at_most": _Kind(
         _at_most, "a number of calls", lambda value: type(value) is int and value >= 0, ("of",), _under_of
     ),
-    JUDGE: _Kind(
-        _never_asked, "a question that can be answered with yes or no", _is_text, ("model", "votes")
-    ),
+    JUDGE: _Kind(None, "a question that can be answered with yes or no", _is_text, ("model", "votes")),
 }
 """The kinds of checks, by the key that makes a table one of them."""
 

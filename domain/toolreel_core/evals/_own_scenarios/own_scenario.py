@@ -21,8 +21,9 @@ from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core.evals._other_models.judge import ModelJudge
 from toolreel_core.evals._other_models.simulated_user import SimulatedUser
-from toolreel_core.evals._own_scenarios.data_checks import ANSWERED, JUDGE, CheckData, checks_of
+from toolreel_core.evals._own_scenarios.data_checks import ANSWERED, CheckData, checks_of
 from toolreel_core.evals._own_scenarios.draws import Draw, drawn, draws_of
+from toolreel_core.evals._own_scenarios.judge_checks import JUDGE
 from toolreel_core.evals._own_scenarios.placeholders import check_placeholders, filled
 from toolreel_core.evals._own_scenarios.rows import rows_of
 from toolreel_core.evals._own_scenarios.short_schemas import parameters_of

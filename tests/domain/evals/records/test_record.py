@@ -34,6 +34,11 @@ def test_what_nobody_told_of_a_request_is_unknown() -> None:
     assert VERSION == 1
 
 
+def test_a_request_has_the_price_of_the_model_that_was_asked() -> None:
+    assert SentRequest(1, 11, 200).priced_as("vendor/model") == "vendor/model"
+    assert SentRequest(1, 11, 200, role="judge", asked_model="j").priced_as("vendor/model") == "j"
+
+
 CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "off", "happy_path")
 PASSED = Record(
     key="ab" * 32,
