@@ -43,6 +43,9 @@ CHECKS: Final[Mapping[str, str]] = {
     "all_pages": "Every page was read before the model acted.",
     "limited": "The tool refused the first call for the moment.",
     "status": "The status was asked for right after the timeout.",
+    "came_back": "The model's signatures, or else its reasoning, stand in the next request as they were.",
+    "signed": "The model sent a signature or reasoning that had to come back.",
+    "streamed": "Every reply came as a stream.",
     "content": "The text arrived as it was meant, to the last character.",
 }
 """What each check demands, by its name."""

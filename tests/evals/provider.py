@@ -20,6 +20,7 @@ from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, reply_of, scripts_of
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
+from toolreel_core.evals._scenarios.scripted_stream import scripted_stream
 
 __all__ = ["Provider", "provider"]
 
@@ -158,11 +159,21 @@ class _Answering(BaseHTTPRequestHandler):
         reply = self.provider.worded({**reply_of(kind, _trial(asked["messages"]).scripts, asked["messages"])})
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.provider.keep(headers, asked, last='"tool_calls"' not in canonical(reply))
-        self._say(200, canonical(reply).encode())
+        if asked.get("stream"):
+            self._say(200, scripted_stream(reply).encode(), form="text/event-stream")
+        else:
+            self._say(200, canonical(reply).encode())
 
-    def _say(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def _say(
+        self,
+        status: int,
+        body: bytes,
+        headers: dict[str, str] | None = None,
+        *,
+        form: str = "application/json",
+    ) -> None:
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", form)
         self.send_header("content-length", str(len(body)))
         for name, value in (headers or {}).items():
             self.send_header(name, value)

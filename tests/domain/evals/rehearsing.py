@@ -14,9 +14,11 @@ from toolreel_core._protocol.effects import Finish, RunTool, SendRequest
 from toolreel_core._protocol.events import ReplyReceived, ToolReturned, UserSpoke
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core.evals._scenarios.evidence import Evidence, Sent, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Script, scripted_reply
+from toolreel_core.evals._scenarios.scripted_stream import scripted_stream
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 __all__ = ["Rehearsed", "rehearse"]
@@ -32,7 +34,14 @@ class Rehearsed:
     """The bodies of its requests."""
 
 
-def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: Json) -> Rehearsed:
+def rehearse(
+    scenario: Scenario,
+    script: Script,
+    *,
+    seed: str = "1",
+    provider: Provider | None = None,
+    **config: Json,
+) -> Rehearsed:
     """Run a scenario with a script; what is configured gives way to what the scenario changes."""
     case, changes = scenario.begin(seed), scenario.changes.changes()
     plan = Plan.of(
@@ -41,16 +50,19 @@ def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: J
         tools=case.tools,
         config=LoopConfig.of({"tool_use_mode": "enforced", **changes["config"], **config}),
         overrides=changes["request_overrides"],
+        provider=provider or Provider(),
     )
     world, bodies, follow_ups = case.world, list[Mapping[str, Any]](), [*case.follow_ups]
-    at, earlier = start(plan), list[str]()
+    at, earlier, sent = start(plan), list[str](), list[Sent]()
     notes = [*at.notes]
     while at.effects:
         effect = at.effects[0]
         if isinstance(effect, SendRequest):
             bodies.append(json.loads(effect.request.body))
             reply = scripted_reply(script, bodies[-1]["messages"])
-            at = step(at.state, ReplyReceived(effect.ref, 200, canonical(reply)))
+            body = scripted_stream(reply) if effect.request.streamed else canonical(reply)
+            sent.append(Sent(effect.request, body))
+            at = step(at.state, ReplyReceived(effect.ref, 200, body))
         elif isinstance(effect, RunTool):
             arguments = parse(effect.arguments)
             assert isinstance(arguments, Mapping)
@@ -62,5 +74,6 @@ def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: J
         else:
             break
         notes += at.notes
-    evidence = evidence_of(plan, at.state, notes, world, case.world.contents(), earlier=tuple(earlier))
+    begun = case.world.contents()
+    evidence = evidence_of(plan, at.state, notes, world, begun, earlier=tuple(earlier), sent=tuple(sent))
     return Rehearsed(evidence, judge(case, evidence, control=scenario.control), tuple(bodies))

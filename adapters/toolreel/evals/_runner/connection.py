@@ -117,10 +117,11 @@ class RunRecorder:
         :param name: the path of the cassette, relative to the directory of the results
         """
         connection, model = self._connection, job.sample.cell.model
+        outside = live_tools(job.scenario, job.sample.seed)
         if kind := kind_of(model):
             scripts = scripts_of(job.scenario, job.sample.seed)
             endpoint_of = ScriptedEndpoint(kind, scripts)
-            yield RunContext(endpoint_of, connection.clock, outside=live_tools(job.scenario)), lambda: ""
+            yield RunContext(endpoint_of, connection.clock, outside=outside), lambda: ""
             return
         server = connection.at(job.sample.cell.endpoint)
         shared = _SharedTransport(connection.transport(job), server.headers)
@@ -128,9 +129,7 @@ class RunRecorder:
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:
             limited = RateLimitedEndpoint(endpoint, server.limits.of(model))
-            context = RunContext(
-                limited, connection.clock, connection.pause, outside=live_tools(job.scenario)
-            )
+            context = RunContext(limited, connection.clock, connection.pause, outside=outside)
             yield context, lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:

@@ -21,6 +21,7 @@ from toolreel.evals._runner.locations import Location, by_endpoint, check_locati
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._runner.worker_pool import WorkerPool
+from toolreel.evals._scenario_files.real_tools import check_served
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.packs import MANY_RUNS, has_packs
 from toolreel.evals._store.recordings import RecordingFiles, RecordingForm, RecordingPacks
@@ -130,8 +131,10 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
+    :raises MissingExtra: if a scenario needs an extra that is not installed
     """
     check_cost_cap(plan)
+    check_served(plan.scenarios)
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)

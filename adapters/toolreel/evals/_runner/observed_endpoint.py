@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from toolreel._driver.ports import Endpoint
+from toolreel.evals._runner.other_models import RequestOfRole
 from toolreel_core._jsontext.canonical import Json, Tree, read, read_tolerant
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -40,7 +41,10 @@ class ObservedEndpoint:
         since = self._now()
         event = self._endpoint.send(effect)
         self.failed = event if isinstance(event, RequestFailed) else None
-        self.asked.append(_asked_of(self._turn, round((self._now() - since) * 1000), event))
+        asked = _asked_of(self._turn, round((self._now() - since) * 1000), event)
+        if isinstance(effect, RequestOfRole):
+            asked = replace(asked, role=effect.role, asked_model=effect.request.model)
+        self.asked.append(asked)
         return event
 
 

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Final, Protocol
 
 from toolreel._driver.ports import ToolHost
-from toolreel.evals._scenario_files.real_tools import real_hosts
+from toolreel.evals._scenario_files.real_tools import real_hosts, served_host
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._protocol.effects import RunTool
@@ -35,6 +35,8 @@ class LiveTools:
     """The tools themselves."""
 
     scenario: Scenario
+    seed: str
+    """Of the trial: a server of a built-in scenario draws from it what it knows."""
 
     @contextmanager
     def begin(self) -> Generator[ToolHost]:
@@ -43,7 +45,10 @@ class LiveTools:
         :raises AdapterError: if they cannot be loaded or started
         """
         with ExitStack() as stack:
-            yield real_hosts(self.scenario.tree, stack)
+            if self.scenario.begin(self.seed).server:
+                yield served_host(self.scenario, self.seed, stack)
+            else:
+                yield real_hosts(self.scenario.tree, stack)
 
 
 @dataclass(slots=True)
@@ -107,6 +112,6 @@ class NoTools:
 NO_TOOLS: Final = NoTools()
 
 
-def live_tools(scenario: Scenario) -> OutsideTools:
-    """The real tools of a scenario, if it has any."""
-    return LiveTools(scenario) if scenario.begin("").outside else NO_TOOLS
+def live_tools(scenario: Scenario, seed: str) -> OutsideTools:
+    """The real tools of a trial of a scenario, if it has any."""
+    return LiveTools(scenario, seed) if scenario.begin("").outside else NO_TOOLS

@@ -11,6 +11,7 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
 from toolreel_core.evals._scenarios.catalogue import reply_of
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
+from toolreel_core.evals._scenarios.scripted_stream import scripted_stream
 
 
 class ScriptedEndpoint:
@@ -28,4 +29,5 @@ class ScriptedEndpoint:
         # A request is an object with messages, whatever else it has.
         body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
         reply = reply_of(self._kind, self._scripts, body["messages"])
-        return ReplyReceived(effect.ref, 200, canonical(reply))
+        streamed = effect.request.streamed
+        return ReplyReceived(effect.ref, 200, scripted_stream(reply) if streamed else canonical(reply))

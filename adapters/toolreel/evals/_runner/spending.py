@@ -35,8 +35,8 @@ class Spent:
         if kind_of(record.cell.model):
             return self
         asked = [each for attempt in record.attempts for each in attempt.asked]
-        price = prices.get(record.cell.model)
-        costs = [cost_of(each, price) for each in asked if not each.failure]
+        model = record.cell.model
+        costs = [cost_of(each, prices.get(each.priced_as(model))) for each in asked if not each.failure]
         return Spent(
             self.tokens + sum(each.prompt_tokens + each.completion_tokens for each in asked),
             self.cost + sum(cost or 0.0 for cost in costs),
@@ -90,9 +90,8 @@ class CostGuard:
         model = job.sample.cell.model
         if not self._capped or kind_of(model):
             return run_job(job, context)
-        price = self._prices.get(model)
         watched = _Watched(
-            context.endpoint, context.now, lambda one: self._replied(one, price), self._unknown
+            context.endpoint, context.now, lambda one: self._replied(one, model), self._unknown
         )
 
         def observe(note: Note, /) -> None:
@@ -104,8 +103,8 @@ class CostGuard:
         except _Stopped:
             return _abandoned(job, watched.observed.asked)
 
-    def _replied(self, asked: SentRequest, price: Price | None) -> None:
-        if not asked.failure and cost_of(asked, price) is None:
+    def _replied(self, asked: SentRequest, model: str) -> None:
+        if not asked.failure and cost_of(asked, self._prices.get(asked.priced_as(model))) is None:
             self._unknown.set()
             self._stop.set()
 

@@ -7,9 +7,11 @@ that a record can be judged without them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core.evals._scenarios.scenario import Scenario
 
 
 class _Host(ToolHost):
@@ -51,6 +54,38 @@ def real_hosts(tree: JsonText, stack: ExitStack) -> ToolHost:
     real = scenario.get("real", {}) if isinstance(scenario, Mapping) else {}
     surfaces = _hosts(real if isinstance(real, Mapping) else {}, stack)
     return _Host({one.outward: (one.name, host) for surface, host in surfaces for one in surface.definitions})
+
+
+def served_host(scenario: Scenario, seed: str, stack: ExitStack) -> ToolHost:
+    """The tools of a built-in scenario whose world is in an MCP server, started.
+
+    :param stack: stops the server
+    :raises AdapterError: if it cannot be started
+    """
+    check_served([scenario])
+    from toolreel.tools.mcp import McpTools, StdioServer
+    from toolreel.tools.mcp._config_file import ServerSettings
+
+    arguments = ("-m", "toolreel.evals._scenario_files.world_server", scenario.name, seed)
+    # It only imports before it answers; on a busy machine with many jobs that may take long.
+    patient = ServerSettings(start_ms=300_000)
+    server = StdioServer(scenario.begin(seed).server, sys.executable, arguments, settings=patient)
+    tools = stack.enter_context(McpTools((server,)))
+    return _Host({one.outward: (one.name, tools) for one in tools.surface.definitions})
+
+
+def check_served(scenarios: Iterable[Scenario]) -> None:
+    """Refuse scenarios with a server of their own where nothing can speak to it.
+
+    :raises MissingExtra: if so; says how to go without them
+    """
+    for one in scenarios:
+        if one.begin("").server and not find_spec("mcp"):
+            raise MissingExtra(
+                f"the scenario {one.name!r} runs an MCP server, and mcp is not installed: pip install"
+                f" 'toolreel[mcp]', or leave the scenario out with '!{one.name}'",
+                name="mcp",
+            )
 
 
 def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:

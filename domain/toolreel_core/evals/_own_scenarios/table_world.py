@@ -8,9 +8,9 @@ from typing import Final, assert_never, cast
 
 from returns.result import Result, Success
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core.evals._worlds.json_pointer_and_patch import Place, at, edited, steps
-from toolreel_core.evals._worlds.world import failure, success
+from toolreel_core.evals._worlds.world import failure, is_failure, success
 
 _ARGUMENT: Final = "$arguments/"
 
@@ -72,7 +72,7 @@ class TableWorld:
 
     def told(self, name: str, arguments: Tree, output: str) -> TableWorld:
         """The world after a call of a real tool, whose result came from outside."""
-        return self if _failed(output) else self._noted(name, arguments)
+        return self if is_failure(output) else self._noted(name, arguments)
 
     def _answered(self, row: Row, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
         if row.code:
@@ -105,11 +105,6 @@ class TableWorld:
         """The effects in order, and the state."""
         done = [{"tool": each.tool, "arguments": parse(each.arguments)} for each in self.done]
         return {"orders": done, "state": parse(self.state)}
-
-
-def _failed(output: str) -> bool:
-    tree = read(output).value_or(None)
-    return isinstance(tree, Mapping) and tree.get("ok") is False
 
 
 def _always(value: Place) -> Callable[[Place], Result[Place, str]]:

@@ -22,7 +22,9 @@ def check_cost_cap(plan: EvalPlan) -> None:
     if plan.budget.max_cost is None or all(_reports_cost(plan, name) for name in plan.endpoints):
         return
     prices = dict(plan.options.prices)
-    models = [model for model in plan.models if model not in prices and not kind_of(model)]
+    measured = [model for model in plan.models if not kind_of(model)]
+    others = [name for one in plan.scenarios if measured for name in one.other_models]
+    models = [model for model in dict.fromkeys((*measured, *others)) if model not in prices]
     if not models:
         return
     names = ", ".join(models[:_SHOWN]) + (f" and {len(models) - _SHOWN} others" if models[_SHOWN:] else "")

@@ -17,15 +17,20 @@ from toolreel_core.evals._scenarios.builtin.exact_arguments import EXACT
 from toolreel_core.evals._scenarios.builtin.faults import FAULTS
 from toolreel_core.evals._scenarios.builtin.long_histories import LONG
 from toolreel_core.evals._scenarios.builtin.lookups import CHAINS, INJECTION, RESTRAINT
+from toolreel_core.evals._scenarios.builtin.mcp_tools import MCP
 from toolreel_core.evals._scenarios.builtin.plain_orders import AMBIGUITY, BASICS, CHOICE, LOCALES
 from toolreel_core.evals._scenarios.builtin.reference import CAPPED, REFERENCE
 from toolreel_core.evals._scenarios.builtin.unreliable_tools import UNRELIABLE
+from toolreel_core.evals._scenarios.builtin.wire_forms import SIGNED, STREAMED
 from toolreel_core.evals._scenarios.case_study import CASE_STUDY
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_reply
 from toolreel_core.evals._scenarios.version_1.all_scenarios import VERSION_1
 
-_PRODUCTION: Final = (*DIALOGUES, *ASKING, *LONG, *UNRELIABLE, *EXACT, *CROWDED)
+_PRODUCTION: Final = (
+    *(*DIALOGUES, *ASKING, *LONG, *UNRELIABLE, *EXACT, *CROWDED),
+    *(*SIGNED, *STREAMED, *MCP),
+)
 """What breaks in production."""
 
 SCENARIOS: Final[tuple[Scenario, ...]] = (

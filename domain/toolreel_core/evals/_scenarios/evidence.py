@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, assert_never
 from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.request import Request
 from toolreel_core._protocol.notes import (
     CallAbandoned,
     CallEnded,
@@ -21,6 +22,7 @@ from toolreel_core._protocol.notes import (
 from toolreel_core._protocol.outcome import Cancelled, Completed, NoToolCalls, Outcome, Truncated
 from toolreel_core._protocol.state import Settled, State
 from toolreel_core._replies.classification import Finish
+from toolreel_core.evals._other_models.judge import Opinion
 from toolreel_core.evals._worlds.world import World
 
 
@@ -49,6 +51,15 @@ class ObservedTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """One request of a run that was answered."""
+
+    request: Request
+    reply: str
+    """The body, as it was received."""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One run, from its beginning to its end."""
 
@@ -70,6 +81,14 @@ class Evidence:
     """Whether the server refused tools, and the run went on without them."""
     answers: tuple[str, ...] = ()
     """The final text of each exchange that was begun; the last one is ``final``."""
+    sent: tuple[Sent, ...] = ()
+    """The model's requests and replies, in order, with those that were asked for again."""
+    opinions: tuple[Opinion, ...] = ()
+    """What judges said of it; none of a script, and of a run without a complete answer."""
+    user_failure: str = ""
+    """Why the simulated user did not go on, if its model failed."""
+    reasoning_replayed: bool = True
+    """Whether the configuration sends reasoning back at all; some providers refuse it."""
 
     @property
     def calls(self) -> tuple[ObservedCall, ...]:
@@ -82,7 +101,7 @@ _RESULTS: Final = (CallEnded, CallRejected, CallSkipped, CallAbandoned)
 _Result: TypeAlias = CallEnded | CallRejected | CallSkipped | CallAbandoned
 
 
-def evidence_of(
+def evidence_of(  # noqa: PLR0913 - a run, its world, and how it is to be looked at
     plan: Plan,
     state: State,
     notes: Iterable[Note],
@@ -92,12 +111,14 @@ def evidence_of(
     language: str = "",
     strict: bool = False,
     earlier: tuple[str, ...] = (),
+    sent: tuple[Sent, ...] = (),
 ) -> Evidence:
     """The evidence of a run.
 
     :param state: its last; one that has not ended counts as cancelled
     :param language: of its language policy; ``off`` is none
     :param earlier: the answers of the exchanges before the last one
+    :param sent: its requests, with their replies
     """
     outcome = state.phase.outcome if isinstance(state.phase, Settled) else _UNFINISHED
     all_notes = tuple(notes)
@@ -114,6 +135,8 @@ def evidence_of(
         strict=strict,
         tools_refused=dropped,
         answers=(*earlier, final),
+        sent=sent,
+        reasoning_replayed=plan.provider.reasoning_replay != "never",
     )
 
 

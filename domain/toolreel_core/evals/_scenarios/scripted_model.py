@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, read
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
@@ -30,8 +30,21 @@ class ScriptedCall:
     such as ``$0/data/id`` for what a pointer finds in the result of the first call."""
 
 
-Line: TypeAlias = str | tuple[ScriptedCall, ...]
-"""A text, or the calls of one reply."""
+@dataclass(frozen=True, slots=True)
+class WholeReply:
+    """A reply with more than calls."""
+
+    calls: tuple[ScriptedCall, ...]
+    text: str = ""
+    """Beside the calls."""
+    fields: JsonText = NOTHING
+    """Fields of a provider's own in the message, such as ``reasoning_details``; a JSON object."""
+    of_calls: JsonText = NOTHING
+    """The same in the entry of the first call, such as a thought signature."""
+
+
+Line: TypeAlias = str | tuple[ScriptedCall, ...] | WholeReply
+"""A text, the calls of one reply, or a reply with more than these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +104,11 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
         case str():
             message |= {"content": line}
         case tuple():
-            entries = [_entry(call, f"call_{place}_{index}", messages) for index, call in enumerate(line)]
-            message |= {"content": None, "tool_calls": entries}
+            message |= {"content": None, "tool_calls": _entries(line, place, messages)}
+        case WholeReply():
+            first, *others = _entries(line.calls, place, messages)
+            calls = [{**first, **_object(line.of_calls)}, *others]
+            message |= {"content": line.text or None, **_object(line.fields), "tool_calls": calls}
         case _:
             assert_never(line)
     choice: Tree = {
@@ -119,6 +135,15 @@ def _beginning(said: Script, messages: Sequence[Tree]) -> int:
 def _usage(asked: str, answered: str) -> Tree:
     prompt, completion = -(-len(asked.encode()) // 4), -(-len(answered.encode()) // 4)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _entries(calls: Sequence[ScriptedCall], place: int, messages: Sequence[Tree]) -> list[Tree]:
+    return [_entry(call, f"call_{place}_{index}", messages) for index, call in enumerate(calls)]
+
+
+def _object(text: JsonText) -> Tree:
+    tree = parse(text)
+    return tree if isinstance(tree, Mapping) else {}
 
 
 def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tree:

@@ -1,7 +1,8 @@
 """The failure taxonomy: why a run is no pass, as a closed set of exclusive categories; and router hints.
 
-The version is increased whenever a category is added or changes its meaning, so that records of different
-versions are not mixed up. Names and texts of the categories appear in records and reports.
+The version is increased whenever a category changes its meaning, or one is added that older runs would have
+been in, so that records of different versions are not mixed up. Names and texts of the categories appear in
+records and reports.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from toolreel_core._jsontext.canonical import Json, Tree, read
 TAXONOMY: Final = 1
 """Version of the categories."""
 
-Family: TypeAlias = Literal["transport", "wire", "loop", "task"]
-"""Where a run ended: on the way to the provider, at what came back, in the loop, or with a wrong answer."""
+Family: TypeAlias = Literal["transport", "wire", "loop", "task", "helper"]
+"""Where a run ended: on the way to the provider, at what came back, in the loop, with a wrong answer, or with
+the failure of a model beside the measured one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ _ALL: Final = (
     Category("task.outcome", "ASSERTION_FAILED", "fail", "the task was not done"),
     Category("task.language_drift", "LANGUAGE_DRIFT", "fail", "the answer was in another language"),
     Category("task.exercise", "", "pass_unexercised", "the task was done without its hard part"),
+    Category("helper.user", "EXCEPTION", "void", "the model that plays the user failed"),
+    Category("helper.judge", "EXCEPTION", "void", "a judge came to no answer"),
 )
 
 CATEGORIES: Final[Mapping[str, Category]] = {one.name: one for one in _ALL}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core.evals._worlds.world import failure, success
+from toolreel_core.evals._worlds.world import failure, is_failure, success
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,12 @@ class Desk:
             return self, failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
         order = Order(name, canonical(arguments))
         return replace(self, orders=(*self.orders, order)), success(name, {"noted": len(self.orders) + 1})
+
+    def told(self, name: str, arguments: Tree, output: str) -> Desk:
+        """The desk after a call of a real tool, whose result came from outside."""
+        if name not in self.takes or is_failure(output):
+            return self
+        return replace(self, orders=(*self.orders, Order(name, canonical(arguments))))
 
     def contents(self) -> Json:
         """The orders, in order."""

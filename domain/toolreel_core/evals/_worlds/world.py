@@ -6,9 +6,10 @@ world: replays, new checks and what-if runs need neither a network nor stored wo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, read
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._tools.result_envelope import Envelope, ToolFailure
 
@@ -41,6 +42,16 @@ def failure(tool: str, code: str, message: str) -> JsonText:
 "message":"a is missing."}]}'
     """
     return Envelope(False, tool, canonical({}), errors=(ToolFailure(code, message),)).text()
+
+
+def is_failure(output: str) -> bool:
+    """Whether the output of a real tool is an envelope that says that the call failed.
+
+    >>> is_failure(failure("add", "ARGUMENT_ERROR", "a is missing.")), is_failure("no JSON")
+    (True, False)
+    """
+    tree = read(output).value_or(None)
+    return isinstance(tree, Mapping) and tree.get("ok") is False
 
 
 def identifier(seed: str, what: str) -> str:

@@ -10,6 +10,7 @@ from toolreel._driver.clocks import InstantClock
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
 from toolreel.evals._runner.exchanges import WorldHost, converse
+from toolreel.evals._runner.outside_tools import live_tools
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, scripts_of
 from toolreel_core.evals._scenarios.scenario import Scenario
@@ -21,7 +22,8 @@ def verdict(one: Scenario, kind: Kind) -> Verdict:
     case = one.begin("1")
     plan = one.changes.plan(model="m", messages=case.messages, tools=case.tools)
     endpoint = ScriptedEndpoint(kind, scripts_of(one, "1"))
-    seen = converse(case, plan, endpoint, InstantClock()).evidence(case, plan)
+    tools = live_tools(one, "1")
+    seen = converse(case, plan, endpoint, InstantClock(), outside=tools).evidence(case, plan)
     return judge(case, seen, control=one.control)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -30,6 +31,7 @@ from toolreel_core._protocol.outcome import (
 )
 from toolreel_core._replies.provider_errors import ProblemCode
 from toolreel_core._tools.surface import ToolSurface
+from toolreel_core.evals._other_models.judge import Opinion
 from toolreel_core.evals._scenarios.checks import exercise, outcome
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedTurn
 from toolreel_core.evals._scenarios.scenario import Case, Check
@@ -125,6 +127,8 @@ CASES: list[tuple[Evidence, Result, str]] = [
     (seen(Completed("right")), "fail", "task.outcome:kind"),
     (seen(DONE, language="ja-JP", strict=True), "fail", "task.language_drift"),
     (seen(Completed("right, kind")), "pass_unexercised", "task.exercise:hard"),
+    (replace(seen(DONE), user_failure="no connection"), "void", "helper.user"),
+    (replace(seen(DONE), opinions=(Opinion("kind", ("unclear",)),)), "void", "helper.judge"),
     (seen(DONE), "pass", ""),
     (seen(DONE, CUT, HAPPY), "pass", ""),
     (seen(DONE, language="ja-JP"), "pass", ""),

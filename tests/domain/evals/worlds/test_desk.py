@@ -42,3 +42,10 @@ def test_an_answer_to_anything_is_an_answer() -> None:
     assert Answer.of("now", {}, {}).fits("now", {"zone": "UTC"})
     assert Answer.of("add", {"a": 1}, {}).fits("add", {"a": 1})
     assert not Answer.of("add", {"a": 1}, {}).fits("add", {"a": True})
+
+
+def test_what_a_real_tool_did_is_noted_unless_it_failed() -> None:
+    noted = DESK.told("book", {"day": 1}, "noted by a server")
+    assert noted == DESK.call("book", {"day": 1})[0]
+    assert DESK.told("book", {"day": 1}, '{"ok":false}') == DESK
+    assert DESK.told("look", {"day": 1}, "{}") == DESK

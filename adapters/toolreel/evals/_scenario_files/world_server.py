@@ -1,0 +1,63 @@
+"""An MCP server over stdio whose tools are those of a built-in scenario; its process holds the trial's world.
+
+python -m toolreel.evals._scenario_files.world_server SCENARIO SEED
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import anyio
+import mcp.types as t
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.stdio import stdio_server
+
+from toolreel_core._jsontext.canonical import parse
+from toolreel_core.evals._scenarios.catalogue import scenario
+from toolreel_core.evals._scenarios.scenario import Case
+
+
+class WorldServer:
+    """Answers calls as the world of a case does, call after call."""
+
+    def __init__(self, case: Case) -> None:
+        self._world = case.world
+        prefix = f"mcp_{case.server}_"
+        self._tools = {
+            tool.outward.removeprefix(prefix): tool
+            for tool in case.tools.definitions
+            if tool.outward in case.outside
+        }
+
+    async def list_tools(
+        self, _: ServerRequestContext[Any], _params: t.PaginatedRequestParams | None
+    ) -> t.ListToolsResult:
+        """All tools, by the names that they have without the server's."""
+        return t.ListToolsResult(
+            tools=[
+                t.Tool(name=name, description=tool.description, input_schema=parse(tool.parameters))
+                for name, tool in self._tools.items()
+            ]
+        )
+
+    async def call_tool(
+        self, _: ServerRequestContext[Any], params: t.CallToolRequestParams
+    ) -> t.CallToolResult:
+        """The world's answer; the world remembers the call."""
+        name = self._tools[params.name].outward
+        self._world, output = self._world.call(name, params.arguments or {})
+        return t.CallToolResult(content=[t.TextContent(type="text", text=output)])
+
+
+async def serve(case: Case) -> None:
+    """Serve until stdin is closed."""
+    world = WorldServer(case)
+    server: Server[Any] = Server(case.server, on_list_tools=world.list_tools, on_call_tool=world.call_tool)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options(NotificationOptions()))
+
+
+if __name__ == "__main__":
+    anyio.run(serve, scenario(sys.argv[1]).begin(sys.argv[2]))
