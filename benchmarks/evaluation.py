@@ -21,8 +21,7 @@ from threading import Event
 from time import perf_counter, process_time
 
 from toolreel import InstantClock, Ports, run
-from toolreel.evals import Results, evaluate, planned
-from toolreel.evals._runner.adaptive import required_trials
+from toolreel.evals import Results, evaluate, planned, write_summaries
 from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import ExistingRuns, jobs_of
 from toolreel.evals._runner.exchanges import WorldHost
@@ -31,7 +30,6 @@ from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.catalogue import kind_of, scripts_of
-from toolreel_core.evals._summary.summary import summarise
 
 TRIALS = (15, 145)
 """Of 48 cells: 720 and 6,960 runs."""
@@ -104,11 +102,9 @@ def resumed(trials: int, out: Path) -> int:
 
 
 def summed(_trials: int, out: Path) -> int:
-    """Its summary."""
+    """Its summary, with all figures and files."""
     results = Results.open(out)
-    plan = plan_of_header(results.header)
-    controls = [scenario.name for scenario in plan.scenarios if scenario.control]
-    return len(summarise(results.records(), required_trials(plan, ()), controls).cells)
+    return len(write_summaries(results, plan_of_header(results.header)).cells)
 
 
 PARTS: Mapping[str, Callable[[int, Path], int]] = {

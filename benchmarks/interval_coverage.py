@@ -150,11 +150,12 @@ def _narrow(setting: Narrow, draws: Draws) -> Drawn:
 
 
 def _over_scenarios(rates: list[float], mean: float, counts: Sequence[Count]) -> Drawn:
-    return Drawn(_holds(tuple(sorted(rates)), mean), lambda: cluster_mean_bounds(rates, ALPHA), counts)
+    return Drawn(holds(tuple(sorted(rates)), mean), lambda: cluster_mean_bounds(rates, ALPHA), counts)
 
 
 @lru_cache(maxsize=100_000)
-def _holds(rates: tuple[float, ...], mean: float) -> bool:
+def holds(rates: tuple[float, ...], mean: float) -> bool:
+    """Whether Gaffke's interval of some rates holds a mean; its ends need not be found for that."""
     low = cluster_mean_below(rates)(mean) >= ALPHA / 2
     return low and cluster_mean_below([1.0 - rate for rate in rates])(1.0 - mean) >= ALPHA / 2
 

@@ -137,8 +137,19 @@ def _show_rules(plan: EvalPlan) -> None:
     gates, adaptive = parse(plan.options.gates), parse(plan.options.adaptive)
     for gate in gates if isinstance(gates, list) else []:
         labelled(out, "gate", ", ".join(f"{key} {value}" for key, value in Table.of(gate).values.items()))
+    for warning in _gate_warnings(plan):
+        labelled(out, "gates", warning, "yellow")
     if adaptive:
         labelled(out, "adaptive", rule_sentence(rule_from(Table.of(adaptive, "adaptive"))))
+
+
+def _gate_warnings(plan: EvalPlan) -> tuple[str, ...]:
+    """What has to be known of gates before any run is made."""
+    try:
+        from toolreel.evals._summary.attainable_gates import gate_warnings
+    except MissingExtra:
+        return ()  # the line about power says what is missing
+    return gate_warnings(plan)
 
 
 def _caps(plan: EvalPlan) -> Iterator[tuple[str, float]]:
@@ -208,6 +219,7 @@ def _tree(plan: EvalPlan, estimate: Estimate, like: Path | None) -> dict[str, Js
             "assumed": {"tool_run": str(TOOL_RUN), "control_run": str(CONTROL_RUN)},
         },
         "power": _power(plan, like),
+        "gate_warnings": [*_gate_warnings(plan)],
     }
 
 

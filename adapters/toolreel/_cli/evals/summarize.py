@@ -47,7 +47,7 @@ def summarize_command(
     from toolreel.evals._summary.plan_gates import check_gates, gates_of
     from toolreel.evals._summary.reference_results import is_reference, opened_results
     from toolreel.evals._summary.run_files_in_reference_format import write_run_files
-    from toolreel.evals._summary.summary_files import summary_trees, write_summaries
+    from toolreel.evals._summary.summary_files import summary_of, summary_trees, write_trees
     from toolreel.evals._summary.summary_statistics import findings_of
     from toolreel.evals._tables.junit import cell_cases
     from toolreel.evals._tables.summary_tables import gate_table, head_lines, summary_tables
@@ -56,9 +56,12 @@ def summarize_command(
         raise ResultsError("--runs: DIR has the run files of the reference harness; leave it out")
     results = click.get_current_context().with_resource(opened_results(folder))
     plan = plan_of_header(results.header)
-    summary = write_summaries(results, plan)
+    summary = summary_of(results, plan)
+    findings = findings_of(summary, plan)
+    files = summary_trees(summary, findings, results, plan)
+    write_trees(results.path, files)
     gate_results = with_lateness(check_gates(gates_of(plan), summary, plan), results.header)
-    tables = [*summary_tables(summary, findings_of(summary, plan))]
+    tables = [*summary_tables(summary, findings)]
     tables += [gate_table(gate_results)] if gate_results else []
     head = head_lines(summary, plan, results.header.created, str(folder))
     lines = [*head, *plan_changes(results.header), *summary.warnings]
@@ -68,7 +71,6 @@ def summarize_command(
     if runs:
         write_run_files(results, plan, summary)
     if as_machine:
-        files = summary_trees(summary, results, plan)
         say({**files["summary.json"], "gates": judged_trees(gate_results)})
     else:
         show_tables(lines, tables)

@@ -205,14 +205,11 @@ def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
     return _course(plan, ended)
 
 
-def required_trials(plan: EvalPlan, records: Iterable[Record]) -> dict[Cell, range]:
+def required_trials(plan: EvalPlan, stops: Mapping[Cell, Stopped]) -> dict[Cell, range]:
     """Which trials each cell needs for an evaluation to be complete, in the order of the plan.
 
-    What its rule spares is not missing.
-
-    :param records: of its journal; they are read only where the plan has a rule
+    :param stops: cells that its rule has stopped; the trials that this spares are not missing
     """
-    stops = course_of(plan, records).stops if rule_of(plan) else {}
     return {cell: trials_of(cell, plan, stops) for cell in plan.cells()}
 
 

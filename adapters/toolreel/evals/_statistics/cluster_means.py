@@ -74,7 +74,7 @@ class _Inversion:
             if count == 1:
                 product /= factor
             else:
-                product *= factor**-count
+                product *= (1.0 / factor) ** count  # not factor**-count, which overflows on its way to 0
         found: _Floats = 0.5 + product.imag @ self._weights
         return found
 

@@ -15,7 +15,6 @@ from typing import Final
 from toolreel.evals._statistics.cluster_means import cluster_mean_bounds
 from toolreel.evals._statistics.significance_tests import flips_p, two_way_p
 from toolreel_core.evals._statistics.checked_numbers import inside
-from toolreel_core.evals._statistics.counts import Pairs, total_pairs
 from toolreel_core.evals._statistics.differences import Difference, PairedCell, smallest_flips_p
 from toolreel_core.evals._statistics.interval import Interval
 
@@ -45,7 +44,7 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
     given = [cell for cell in cells if cell.pairs.runs]
     if not given:
         return None
-    both = _clusterings(given)
+    both = clusterings(given)
     scenarios = both[0]
     return Difference(
         about="scenarios-such-as-these",
@@ -53,38 +52,46 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
         interval=max(
             (_interval(tuple(sorted(each)), confidence) for each in both), key=lambda interval: interval.width
         ),
-        p_value=scenarios_p(given),
+        p_value=_p_value(both, given),
         smallest_p=max(smallest_flips_p(len(each)) for each in both),
         test="exact sign flips by scenario" + (" and by model, and of both" if len(both) > 1 else ""),
         scenarios=len(scenarios),
         models=len(both[1]) if len(both) > 1 else 0,
-        runs=total_pairs(cell.pairs for cell in given).runs,
+        runs=sum(cell.pairs.runs for cell in given),
     )
 
 
 def scenarios_p(cells: Iterable[PairedCell]) -> float:
     """The p-value of :func:`compare_scenarios` alone; 1 without a pair."""
     given = [cell for cell in cells if cell.pairs.runs]
-    both = _clusterings(given)
+    return _p_value(clusterings(given), given)
+
+
+def _p_value(both: Sequence[Sequence[Fraction]], given: Sequence[PairedCell]) -> float:
     by_flips = max(map(flips_p, both))
     if len(both) == 1 or len(both[0]) == 1:
         return by_flips
     return max(by_flips, two_way_p(*both, _differences(given, lambda cell: f"{cell.scenario}\0{cell.model}")))
 
 
-def _clusterings(cells: Sequence[PairedCell]) -> list[Sequence[Fraction]]:
-    """The differences of scenarios, and those of models if these are many."""
+def clusterings(cells: Sequence[PairedCell]) -> list[Sequence[Fraction]]:
+    """The differences of scenarios, and those of models if these are many.
+
+    :param cells: of which each has a pair
+    """
     scenarios = _differences(cells, lambda cell: cell.scenario)
     models = _differences(cells, lambda cell: cell.model)
     return [scenarios, models] if len(models) >= MANY_MODELS else [scenarios]
 
 
 def _differences(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], str]) -> Sequence[Fraction]:
-    clusters: dict[str, list[Pairs]] = {}
+    gains: dict[str, int] = {}
+    runs: dict[str, int] = {}
     for cell in cells:
-        clusters.setdefault(cluster(cell), []).append(cell.pairs)
-    tables = map(total_pairs, clusters.values())
-    return [Fraction(table.gained - table.lost, table.runs) for table in tables]
+        name, pairs = cluster(cell), cell.pairs
+        gains[name] = gains.get(name, 0) + pairs.gained - pairs.lost
+        runs[name] = runs.get(name, 0) + pairs.runs
+    return [Fraction(gains[name], runs[name]) for name in gains]
 
 
 @lru_cache(maxsize=1024)

@@ -30,7 +30,8 @@ from toolreel._secrets.scanned_texts import leaks_at, line_texts
 from toolreel.evals._store.plan_history import EarlierPlan, earlier_plans
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core.evals._records.record import VERSION, Record, record_line, record_of
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._records.record import VERSION, Record, record_line, record_of, run_in
 from toolreel_core.evals._verdicts.verdict import Verdict
 
 HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
@@ -151,7 +152,26 @@ def write_json(path: Path, tree: Tree) -> None:
 
     :raises ResultsError: if it cannot be written
     """
-    write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False)}\n")
+    write_atomically(path, f"{_indented(tree)}\n")
+
+
+def _indented(value: Json, begin: str = "\n") -> str:
+    """What ``json.dumps(value, indent=2)`` gives, a third of the time: its encoder in C knows no indents.
+
+    :param begin: a line's end, and the indent of the next one
+    """
+    inner = f"{begin}  "
+    match value:
+        case {**items} if items:
+            parts = [f"{_flat(str(key))}: {_indented(item, inner)}" for key, item in items.items()]
+            return f"{{{inner}{f',{inner}'.join(parts)}{begin}}}"
+        case [_, *_]:
+            return f"[{inner}{f',{inner}'.join(_indented(item, inner) for item in value)}{begin}]"
+        case _:
+            return _flat(value)
+
+
+_flat: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 StoredFile: TypeAlias = Literal["header", "record"]
@@ -196,8 +216,8 @@ class Results:
         folder = Path(path)
         header = read_header(folder / _HEADER)
         offsets: dict[tuple[str, ...], int] = {}
-        for offset, record in _lines(folder / _JOURNAL):
-            offsets[_run_of(record)] = offset
+        for offset, line, place in _lines(folder / _JOURNAL):
+            offsets[_run_in(line, place)] = offset
         return cls(folder, header, offsets)
 
     def records(self) -> Iterator[Record]:
@@ -206,9 +226,9 @@ class Results:
         :raises ResultsError: if a line cannot be read
         """
         counting = set(self.offsets.values())
-        for offset, record in _lines(self.path / _JOURNAL):
+        for offset, line, place in _lines(self.path / _JOURNAL):
             if offset in counting:
-                yield record
+                yield _record(line, place)
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -219,8 +239,8 @@ def all_records(folder: Path) -> Iterator[Record]:
 
     :raises ResultsError: if a line cannot be read
     """
-    for _, record in _lines(folder / _JOURNAL):
-        yield record
+    for _, line, place in _lines(folder / _JOURNAL):
+        yield _record(line, place)
 
 
 class Journal:
@@ -318,20 +338,32 @@ class Journal:
         self.close()
 
 
-def _run_of(record: Record) -> tuple[str, ...]:
+def _run_of(cell: Cell, trial: int) -> tuple[str, ...]:
     """What a record is about, whatever its configuration was."""
-    return (*record.cell.task, record.cell.scenario, str(record.trial))
+    return (*cell.task, cell.scenario, str(trial))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Record]]:
-    """The record in each whole line, with where the line begins."""
+def _run_in(line: bytes, place: str) -> tuple[str, ...]:
+    """What the record in a line is about; only a line that does not say so is read as a whole."""
+    try:
+        tree = json.loads(line)
+    except (ValueError, RecursionError):
+        tree = None
+    if isinstance(tree, dict) and (found := run_in(tree)):
+        return _run_of(*found)
+    record = _record(line, place)
+    return _run_of(record.cell, record.trial)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
+    """Each whole line, with where it begins and what errors call it."""
     offset = 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     return
-                yield offset, _record(line, f"{path}, line {number}")
+                yield offset, line, f"{path}, line {number}"
                 offset += len(line)
     except FileNotFoundError:
         return

@@ -18,6 +18,7 @@ from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.declared_stopping_rules import PairsDecided
 from toolreel_core.evals._statistics.differences import About
 from toolreel_core.evals._statistics.gates import (
     Figures,
@@ -73,7 +74,7 @@ def measured_figures(
         Figures(
             values_of(total_of("", (there[cell] for cell in cells if cell in there), plan.trials, rule)),
             *group,
-            missing=sum(map(lacks, _counting(cells, plan))),
+            missing=sum(map(lacks, counting_cells(cells, plan))),
         )
         for group, cells in groups.items()
     )
@@ -103,7 +104,7 @@ def values_of(total: Total) -> dict[str, float | None]:
     }
 
 
-def _counting(cells: Iterable[Cell], plan: EvalPlan) -> set[Cell]:
+def counting_cells(cells: Iterable[Cell], plan: EvalPlan) -> set[Cell]:
     """The cells that a total is of: those of tool scenarios; where there are none, the controls."""
     given = {*cells}
     return {cell for cell in given if not plan.scenario(cell.scenario).control} or given
@@ -137,11 +138,13 @@ def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Ite
     """Each strategy beside each other; Holm's adjustment is for as many tests as the gates ask for."""
     names = [strategy.name for strategy in plan.strategies]
     found = {pair: _compared(summary, plan, *pair) for pair in permutations(names, 2)}
+    return adjusted_comparisons(found, tests_of(gates)).values()
+
+
+def tests_of(gates: Iterable[Gate]) -> set[tuple[tuple[str, str], About]]:
+    """The significance tests that gates ask for, each once."""
     tests = [gate for gate in gates if isinstance(gate, NoRegression)]
-    asked: set[tuple[tuple[str, str], About]] = {
-        ((gate.strategy, gate.against), gate.about) for gate in tests
-    }
-    return adjusted_comparisons(found, asked).values()
+    return {((gate.strategy, gate.against), gate.about) for gate in tests}
 
 
 def adjusted_comparisons(
@@ -195,8 +198,9 @@ def _compared(summary: Summary, plan: EvalPlan, strategy: str, against: str) -> 
         compare_trials(cells),
         sum(
             max(0, len({*wanted(sides[0])} & {*wanted(sides[1])}) - there[sides[0]])
-            for sides in _tool_cells(plan, (strategy, against))
+            for sides in tool_cells(plan, (strategy, against))
         ),
+        looked_at=isinstance(rule_of(plan), PairsDecided),
     )
 
 
@@ -206,7 +210,7 @@ def _entries(summary: Summary, strategy: str) -> Iterable[RunEntry]:
             yield from cell.entries
 
 
-def _tool_cells(plan: EvalPlan, strategies: tuple[str, str]) -> Iterable[tuple[Cell, ...]]:
+def tool_cells(plan: EvalPlan, strategies: tuple[str, str]) -> Iterable[tuple[Cell, ...]]:
     """The cells of tool scenarios under two strategies, side by side."""
     tools = [scenario.name for scenario in plan.scenarios if not scenario.control]
     for task in plan.tasks():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import cast
 
 from toolreel._secrets.urls import shown_url
-from toolreel.evals._runner.adaptive import required_trials
+from toolreel.evals._runner.adaptive import required_trials, stops_of
 from toolreel.evals._statistics.intervals import Clustered
 from toolreel.evals._statistics.multiple_comparisons import TiesFound
 from toolreel.evals._store.results import Results, write_json
@@ -199,14 +200,15 @@ def summary_of(results: Results, plan: EvalPlan) -> Summary:
     Runs that its rule for stopping early has spared are not missing.
     """
     controls = [each.name for each in WITH_CASE_STUDY if each.control]
-    planned = required_trials(plan, results.records())
-    return summarise(results.records(), planned, controls, plan.options.accepted_voids)
+    whole = summarise(results.records(), required_trials(plan, {}), controls, plan.options.accepted_voids)
+    # The rule is asked after the journal was read, so that this is done once.
+    stops = stops_of(whole, plan)
+    return whole.needing(required_trials(plan, stops)) if stops else whole
 
 
-def summary_trees(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Tree]:
+def summary_trees(summary: Summary, findings: Findings, results: Results, plan: EvalPlan) -> dict[str, Tree]:
     """The files of a summary by name, each as a tree."""
-    files = summary_files(summary, _about(summary, results, plan))
-    return with_figures(files, summary, findings_of(summary, plan))
+    return with_figures(summary_files(summary, _about(summary, results, plan)), summary, findings)
 
 
 def write_summaries(results: Results, plan: EvalPlan) -> Summary:
@@ -215,9 +217,17 @@ def write_summaries(results: Results, plan: EvalPlan) -> Summary:
     :raises ResultsError: if the results cannot be read, or the files cannot be written
     """
     summary = summary_of(results, plan)
-    for name, tree in summary_trees(summary, results, plan).items():
-        write_json(results.path / name, tree)
+    write_trees(results.path, summary_trees(summary, findings_of(summary, plan), results, plan))
     return summary
+
+
+def write_trees(folder: Path, trees: Mapping[str, Tree]) -> None:
+    """Write the files of a summary.
+
+    :raises ResultsError: if one cannot be written
+    """
+    for name, tree in trees.items():
+        write_json(folder / name, tree)
 
 
 def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json]:

@@ -15,6 +15,7 @@ from toolreel_core.evals._own_scenarios.judge_checks import JUDGE, check_judge, 
 from toolreel_core.evals._own_scenarios.placeholders import filled
 from toolreel_core.evals._own_scenarios.table_world import alike, has_arguments
 from toolreel_core.evals._scenarios.checks import arguments_of
+from toolreel_core.evals._scenarios.claims import contains
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check, Layer
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
@@ -284,25 +285,8 @@ def _answer(seen: Evidence, values: Tree) -> str:
 
 
 def _contains(text: str, wanted: Json) -> bool:
-    """Whether a text says something: numbers as whole numbers (4 is not in 14), texts in any letter case.
-
-    >>> _contains("There are 1,400 pieces.", 1400), _contains("There are 14.", 4)
-    (True, False)
-    """
-    if isinstance(wanted, bool) or not isinstance(wanted, int | float):
-        return _spaced(str(wanted)) in _spaced(text)
-    return any(float(found) == wanted for found in _numbers(text))
-
-
-_NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:[,\u00a0\u202f']\d{3})*(?:\.\d+)?(?!\w)")
-
-
-def _numbers(text: str) -> list[str]:
-    return [re.sub(r"[^\d.-]", "", found) for found in _NUMBER.findall(text)]
-
-
-def _spaced(text: str) -> str:
-    return " ".join(text.casefold().split())
+    is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+    return contains(text, wanted) if is_number else contains(text, str(wanted))
 
 
 def _listed(value: Json) -> list[Json]:

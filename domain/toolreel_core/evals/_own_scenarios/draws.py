@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._jsontext.digest import chain
+from toolreel_core.evals._scenarios.draws import Draws
 
 _FORMS: Final = 'write a list of values, { from = 1, to = 9 }, { pattern = "A-####" } or { sum = ["a", "b"] }'
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -66,32 +66,32 @@ def drawn(draws: Mapping[str, Draw], seed: str) -> dict[str, Json]:
     >>> drawn({"sku": Pattern("A-##"), "pieces": Whole(2, 9)}, "1")
     {'sku': 'A-44', 'pieces': 6}
     """
-    values = dict[str, Json]()
+    values, seeded = dict[str, Json](), Draws(seed)
     for name, draw in draws.items():
-        values[name] = _value(draw, name, seed, values)
+        values[name] = _value(draw, name, seeded, values)
     return values
 
 
-def _value(draw: Draw, name: str, seed: str, before: Mapping[str, Json]) -> Json:
+def _value(draw: Draw, name: str, seeded: Draws, before: Mapping[str, Json]) -> Json:
     match draw:
         case Choice():
             allowed = [value for value in draw.values if not _is_one_of(value, draw.unlike, before)]
             # Where all are taken, the first is drawn twice rather than none.
             pool = allowed or draw.values
-            return pool[_number(name, seed) % len(pool)]
+            return pool[seeded.whole(name) % len(pool)]
         case Whole():
-            return _unlike(draw, name, seed, before)
+            return _unlike(draw, name, seeded, before)
         case Pattern():
-            return "".join(_letter(char, f"{name}/{place}", seed) for place, char in enumerate(draw.text))
+            return "".join(_letter(char, f"{name}/{place}", seeded) for place, char in enumerate(draw.text))
         case Computed():
             return _computed(draw, before)
         case _:
             assert_never(draw)
 
 
-def _unlike(draw: Whole, name: str, seed: str, before: Mapping[str, Json]) -> int:
+def _unlike(draw: Whole, name: str, seeded: Draws, before: Mapping[str, Json]) -> int:
     span = draw.most - draw.least + 1
-    tries = (draw.least + _number(f"{name}/{again}", seed) % span for again in count())
+    tries = (draw.least + seeded.whole(f"{name}/{again}") % span for again in count())
     return next(value for value in tries if not _is_one_of(value, draw.unlike, before))
 
 
@@ -108,16 +108,12 @@ def _computed(draw: Computed, before: Mapping[str, Json]) -> int:
             assert_never(draw.operation)
 
 
-def _number(name: str, seed: str) -> int:
-    return int(chain("draw", name, seed), 16)
-
-
-def _letter(char: str, name: str, seed: str) -> str:
+def _letter(char: str, name: str, seeded: Draws) -> str:
     match char:
         case "#":
-            return str(_number(name, seed) % 10)
+            return str(seeded.whole(name) % 10)
         case "?":
-            return _LETTERS[_number(name, seed) % len(_LETTERS)]
+            return _LETTERS[seeded.whole(name) % len(_LETTERS)]
         case _:
             return char
 

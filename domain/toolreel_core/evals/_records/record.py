@@ -202,6 +202,19 @@ def record_of(line: str, place: str = "record", newest: Callable[[Json], Json] |
             return _record_from(_Fields.of(newest(tree) if newest else tree, place))
 
 
+def run_in(tree: Mapping[str, object]) -> tuple[Cell, int] | None:
+    """What a record of this version is about, a cell and a trial, without a look at the rest of it.
+
+    :return: ``None`` if the record has another version, or does not say it
+    """
+    axes = [tree.get(axis) for axis in _OF_CELL]
+    names = [name for name in (*axes, tree.get("endpoint", "")) if isinstance(name, str)]
+    trial = tree.get("trial")
+    if tree.get("record") != VERSION or len(names) <= len(_OF_CELL) or type(trial) is not int:
+        return None
+    return Cell(*names), trial
+
+
 def _attempt_tree(attempt: Attempt) -> Tree:
     return {
         "ms": attempt.ms,

@@ -67,7 +67,13 @@ _DENIALS: Final = re.compile(
     re.I,
 )
 
-_NUMBERS: Final = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
+_NUMBERS: Final = re.compile(
+    # A minus only where a word could begin, so that "2-4" is no -4.
+    r"(?:(?<![^\s(\[])[-\u2212])?"
+    # No part of an identifier such as A4 or v1.2, but the amount of EUR4.
+    r"(?:(?<!\d[.,])(?<![A-Za-z_\d])|(?<=(?<![A-Za-z_])[A-Z]{3}))"
+    r"\d+(?:[.,'’\u00a0\u202f]\d+)*"
+)
 _SEPARATORS: Final = re.compile(r"[.,'’\u00a0\u202f]")
 
 
@@ -101,8 +107,22 @@ def mentions(text: str, value: Value) -> bool:
     return any(value in _readings(found[0]) for found in _NUMBERS.finditer(text))
 
 
-def _readings(digits: str) -> frozenset[float]:
+def contains(text: str, value: Value) -> bool:
+    """Whether a text has a value in it: a number as ``mentions`` reads it, a text even as a part of a word.
+
+    >>> contains("It was confirmed: 4 of 14.", "confirm"), contains("There are 14.", 4)
+    (True, False)
+    """
+    return _spaced(value) in _spaced(text) if isinstance(value, str) else mentions(text, value)
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _readings(number: str) -> frozenset[float]:
     """What a number can mean: the last point or comma begins a fraction, or all of them group digits."""
+    sign, digits = (-1, number[1:]) if number[0] in "-\u2212" else (1, number)
     *groups, last = _SEPARATORS.split(digits)
-    whole = float("".join((*groups, last)))
-    return frozenset({whole, float(f"{''.join(groups)}.{last}")} if groups else {whole})
+    whole = sign * float("".join((*groups, last)))
+    return frozenset({whole, sign * float(f"{''.join(groups)}.{last}")} if groups else {whole})

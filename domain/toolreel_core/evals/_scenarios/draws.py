@@ -21,6 +21,10 @@ class Draws:
 
     seed: str
 
+    def whole(self, what: str) -> int:
+        """The number of 256 bits that everything drawn under this name is made of."""
+        return int(chain("draw", what, self.seed), 16)
+
     def number(self, what: str, low: int, high: int) -> int:
         """A whole number from ``low`` to ``high``, both included.
 
@@ -28,7 +32,7 @@ class Draws:
         True
         """
         # 64 bits: the modulus of what is drawn here is far too small for a bias that could be seen.
-        return low + int(chain("draw", what, self.seed)[:16], 16) % (high - low + 1)
+        return low + (self.whole(what) >> 192) % (high - low + 1)
 
     def one_of(self, what: str, items: Sequence[_Item]) -> _Item:
         """One of several."""

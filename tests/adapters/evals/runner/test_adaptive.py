@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel.evals._runner.adaptive import STOPPED, Course, course_of, required_trials
 from toolreel.evals._store.results import Results
+from toolreel.evals._summary.summary_files import summary_of
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._verdicts.verdict import Result
 
 PASS: tuple[Result, ...] = ("pass",)
@@ -134,8 +137,26 @@ def test_an_evaluation_stops_where_its_rule_says_so(tmp_path: Path, jobs: int) -
     assert told["rule"].startswith("Stop a cell after 2 or 8 runs")
     course = course_of(plan, Results.open(tmp_path).records())
     assert [stopped.tree() for stopped in course.stopped] == told["stopped"]
-    assert sum(map(len, required_trials(plan, Results.open(tmp_path).records()).values())) == 16
+    assert sum(map(len, required_trials(plan, course.stops).values())) == 16
+    TIMES_READ.clear()
+    results = Counted.open(tmp_path)
+    summary = summary_of(results, plan)
+    assert (summary.missing, summary.required_runs) == (0, 16)
+    assert len(TIMES_READ) == 1, "a journal of thousands of runs is read once"
+
+
+TIMES_READ: list[Path] = []
+
+
+class Counted(Results):
+    """Results that count how often their records are read."""
+
+    __slots__ = ()
+
+    def records(self) -> Iterator[Record]:
+        TIMES_READ.append(self.path)
+        return Results.records(self)
 
 
 def test_without_a_rule_all_runs_are_asked_for() -> None:
-    assert [*required_trials(planned("http://127.0.0.1:1", eval={"trials": 3}), ()).values()] == [range(1, 4)]
+    assert [*required_trials(planned("http://127.0.0.1:1", eval={"trials": 3}), {}).values()] == [range(1, 4)]

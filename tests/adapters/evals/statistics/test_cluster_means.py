@@ -22,6 +22,15 @@ def test_clusters_that_pass_or_fail_as_a_whole_have_clopper_and_pearsons_interva
     assert found == pytest.approx((exact.low, exact.high), abs=1e-9)
 
 
+@given(st.floats(0.01, 0.99), st.integers(1, 100))
+def test_where_clusters_agree_no_valid_interval_could_be_narrower(rate: float, clusters: int) -> None:
+    # A population in which a share fails (passes) altogether, and the others are at this rate, shows nothing
+    # but this rate with a chance of 2.5 %: its mean may not be left out more often than that.
+    kept = 0.025 ** (1 / clusters)
+    found = cluster_mean_bounds([rate] * clusters, 0.05)
+    assert found == pytest.approx((rate * kept, 1 - (1 - rate) * kept), abs=1e-6)
+
+
 @given(RATES, st.data())
 def test_a_better_result_never_has_a_lower_bound(rates: Sequence[float], data: st.DataObject) -> None:
     better = [data.draw(st.floats(rate, 1)) for rate in rates]

@@ -6,7 +6,17 @@ from math import sqrt
 
 import pytest
 
-from benchmarks.comparison_errors import EQUAL, GATES, WORSE, Setting, errors, passing
+from benchmarks.comparison_errors import (
+    EQUAL,
+    GATES,
+    WORSE,
+    Setting,
+    drawn,
+    errors,
+    no_difference_held,
+    passing,
+)
+from toolreel.evals._statistics.scenario_differences import compare_scenarios
 
 PLANS = 250
 
@@ -21,6 +31,14 @@ def test_equal_sides_are_told_apart_no_more_often_than_the_level_says(setting: S
     chance = 3 * sqrt(0.05 * 0.95 / PLANS)
     assert found.rejected <= 0.05 + chance
     assert found.covered >= 0.8
+
+
+@pytest.mark.parametrize("setting", EQUAL[3:6], ids=named)
+def test_what_an_interval_holds_is_said_without_its_ends(setting: Setting) -> None:
+    for cells in drawn(setting, 15):
+        found = compare_scenarios(cells)
+        assert found is not None
+        assert no_difference_held(cells) == found.interval.holds(0.0)
 
 
 @pytest.mark.parametrize("setting", [each for each in WORSE if each.scenarios <= 60], ids=named)

@@ -20,6 +20,7 @@ from toolreel_core.evals._records.record import (
     record_line,
     record_of,
     record_tree,
+    run_in,
 )
 from toolreel_core.evals._verdicts.verdict import Verdict
 
@@ -213,3 +214,18 @@ def test_a_record_says_where_it_was_made_and_one_that_does_not_is_stored_as_befo
 def _first_attempt(record: Record) -> Any:  # noqa: ANN401 - JSON
     attempts: Any = record_tree(record)["attempts"]
     return attempts[0]
+
+
+@pytest.mark.parametrize("endpoint", ["", "west"])
+def test_what_a_line_is_about_is_known_without_reading_all_of_it(endpoint: str) -> None:
+    one = record()
+    one = replace(one, cell=replace(one.cell, endpoint=endpoint))
+    assert run_in(json.loads(record_line(one))) == (one.cell, one.trial)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"record": 0}, {"model": 3}, {"model": None}, {"endpoint": []}, {"trial": "1"}, {"trial": True}],
+)
+def test_a_line_that_does_not_say_it_is_no_run(change: dict[str, Any]) -> None:
+    assert run_in({**json.loads(record_line(record())), **change}) is None

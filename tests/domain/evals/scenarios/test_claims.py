@@ -141,6 +141,17 @@ def test_a_denial_is_one_of_the_speakers_own_and_comes_without_a_claim(text: str
         ("order o-50918", "o-5091", False),
         ("**o-50918**", "O-50918", True),
         ("", "x", False),
+        ("It is -5 degrees.", -5, True),
+        ("It is \u22121,234.5 degrees.", -1234.5, True),
+        ("It is -5 degrees.", 5, False),
+        ("Pages 2-5", 5, True),
+        ("Pages 2-5", -5, False),
+        ("Shelf A44 with v1.50", 44, False),
+        ("Shelf A44 with v1.50", 4, False),
+        ("Shelf A44 with v1.50", 50, False),
+        ("EUR4.50 for 3kg", 4.5, True),
+        ("EUR4.50 for 3kg", 3, True),
+        ("在庫は4個です。", 4, True),
     ],
 )
 def test_a_value_is_named_however_it_is_written(text: str, value: str | float, named: bool) -> None:
