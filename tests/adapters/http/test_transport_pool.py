@@ -14,6 +14,7 @@ import certifi
 import httpx
 import pytest
 
+from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
 from tests.servers.http2_server import serving_http2
@@ -87,7 +88,7 @@ async def test_whoever_finds_no_connection_free_waits_for_its_turn() -> None:
 
 @pytest.mark.anyio
 async def test_a_request_that_is_cancelled_frees_its_place() -> None:
-    with serving(Answer(delay=60), HELLO) as server:
+    with serving(Answer(delay=NEVER), HELLO) as server:
         async with AsyncHttpEndpoint(server.url, connections=1) as endpoint:
             with anyio.move_on_after(0.1):
                 await endpoint.send(asking())
