@@ -94,7 +94,7 @@ def test_deltas_are_shown_when_they_come(ask: Sending) -> None:
 
 @each
 def test_a_stream_may_take_its_time_as_long_as_it_goes_on(ask: Sending) -> None:
-    pieces = chain.from_iterable((0.1, chunk("o")) for _ in range(15))
+    pieces: list[str | float] = [0.1, chunk("o")] * 15
     with serving(streaming(*pieces, chunk(None, "stop"), DONE)) as server:
         assert isinstance(ask(server, stall_timeout=1.2), ReplyReceived)
 
