@@ -73,8 +73,9 @@ ORDERED := tests/properties tests/replay tests/fuzz \
 	$(addprefix tests/,adapters/journal/test_migrations.py evals/test_versions.py evals/test_recorded_evaluation.py) \
 	$(addprefix --ignore=tests/replay/,test_killed_runs.py test_new_process.py)
 
-# Checks that use one core each: two run at a time, the longest first, and each shows its output at once.
-TOGETHER := $(MAKE) --no-print-directory --output-sync -j 2
+# Checks that use one core each: two run at a time, the longest first. Each shows its output at once, where make can
+# do that.
+TOGETHER := $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) -j 2
 LINTERS  := check-pyright check-mypy check-style check-imports
 
 # tests/package_coverage.py holds domain/ at 100 %, branches too: each package by its own tests alone. It runs the
