@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test lint format lock nightly fuzz bench bench-parts conformance bfcl check-install clean \
-	check-style check-mypy check-pyright check-imports check-exhaustive check-examples
+	check-style check-mypy check-pyright check-imports check-exhaustive check-collection check-examples
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -67,21 +67,27 @@ $(CLI): requirements-cli.lock
 # Run under a second hash seed: what could depend on the order of a set or of a pyrsistent map. The core makes
 # every digest, request and record, and its tests, properties and fuzz findings compare them with literals; the
 # recorded sessions, the recorded evaluation and records of older versions hold whole runs byte for byte. Tests of
-# adapters and commands are about I/O around the same values, which a seed does not reach.
+# adapters and commands are about I/O around the same values, which a seed does not reach; and processes that are
+# killed or started anew do the same under any seed.
 ORDERED := tests/properties tests/replay tests/fuzz \
-	$(addprefix tests/,adapters/journal/test_migrations.py evals/test_versions.py evals/test_recorded_evaluation.py)
+	$(addprefix tests/,adapters/journal/test_migrations.py evals/test_versions.py evals/test_recorded_evaluation.py) \
+	$(addprefix --ignore=tests/replay/,test_killed_runs.py test_new_process.py)
+
+# Checks that use one core each: two run at a time, the longest first. Each shows its output at once, where make can
+# do that.
+TOGETHER := $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) -j 2
+LINTERS  := check-pyright check-mypy check-style check-imports
 
 # tests/package_coverage.py holds domain/ at 100 %, branches too: each package by its own tests alone. It runs the
 # tests of the core a second time anyway, so that is under the second seed.
-test: setup lint ## everything that must hold before a change lands
+test: setup ## everything that must hold before a change lands
+	$(TOGETHER) $(LINTERS) check-exhaustive check-collection check-examples
 	PYTHONHASHSEED=0 $(PYTEST) -m "not slow"
 	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(BIN)/python tests/package_coverage.py
 	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" $(ORDERED)
-	$(MAKE) --no-print-directory -j 2 check-exhaustive check-examples
 
-# Each of the checks uses one core, so two run at a time.
 lint: setup ## check style, types and the direction of imports
-	$(MAKE) --no-print-directory -j 2 check-mypy check-pyright check-style check-imports
+	$(TOGETHER) $(LINTERS)
 
 check-style:
 	$(BIN)/ruff check
@@ -98,6 +104,13 @@ check-imports:
 
 check-exhaustive:
 	$(BIN)/python tests/exhaustive.py
+
+# This compiles what the tests import, and rewrites their assertions, once for all processes that run tests: in a
+# new checkout each of them would do it for itself, all at the same time.
+check-collection:
+	@mkdir -p build
+	@echo $(BIN)/pytest --collect-only
+	@$(BIN)/pytest -qq --collect-only -m "not slow" > build/collection.log || { cat build/collection.log; exit 1; }
 
 check-examples:
 	@set -e; for example in $(filter-out examples/agent.py,$(wildcard examples/*.py)); do \

@@ -11,10 +11,13 @@ from collections.abc import Callable
 
 import anyio
 
-__all__ = ["HANG", "eventually", "eventually_async"]
+__all__ = ["HANG", "NEVER", "eventually", "eventually_async"]
 
 HANG = 300.0
 """Seconds after which something is taken to hang."""
+
+NEVER = 2 * HANG
+"""Seconds that a silent server waits with what nobody is to get: longer than any test."""
 
 _EVERY = 0.01
 """Seconds between two looks."""

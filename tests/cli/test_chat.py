@@ -25,7 +25,7 @@ from tests.cli.commands import (
     said_by_each,
     toolreel,
 )
-from tests.patience import HANG, eventually
+from tests.patience import HANG, NEVER, eventually
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from toolreel._journal.format import read_journal
 from toolreel._replay.replay import DRIVERS
@@ -143,7 +143,7 @@ def test_old_turns_of_a_long_conversation_are_summarised(tmp_path: Path) -> None
 
 
 def test_ctrl_c_cancels_the_exchange_and_the_conversation_goes_on(tmp_path: Path) -> None:
-    with serving(replying(LOOKING_UP), Answer(delay=60), replying(saying("Fine."))) as server:
+    with serving(replying(LOOKING_UP), Answer(delay=NEVER), replying(saying("Fine."))) as server:
         said = interrupted(server, tmp_path, b"Which status?\n", b"How are you?\n")
     assert (said.code, said.stdout) == (0, "Fine.\n"), said
     assert "cancelled; say something else" in said.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment, said_by_each
-from tests.patience import HANG, eventually
+from tests.patience import HANG, NEVER, eventually
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._replay.replay import DRIVERS
@@ -57,7 +57,7 @@ def heeded() -> Generator[None]:
 
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(driver: str, tmp_path: Path) -> None:
-    with serving(replying(LOOKING_UP), Answer(delay=60)) as server:
+    with serving(replying(LOOKING_UP), Answer(delay=NEVER)) as server:
         base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
         said = interrupted(
             (*base, "--driver", driver, "--record", "kept"), tmp_path, lambda: len(server.seen) == 2
@@ -78,7 +78,7 @@ def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(driver: str, 
 
 def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_path: Path) -> None:
     (tmp_path / "kept.yaml").write_text("of an earlier run")
-    with serving(Answer(delay=60)) as server:
+    with serving(Answer(delay=NEVER)) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept", "--overwrite")
         said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
     assert said.code == 130
@@ -92,7 +92,7 @@ def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_
 def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(
     driver: str, tmp_path: Path
 ) -> None:
-    with serving(streaming(chunk("It is"), 60.0)) as server:
+    with serving(streaming(chunk("It is"), NEVER)) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream", "--record", "kept")
         said = interrupted((*base, "--driver", driver), tmp_path, lambda: len(server.seen) == 1)
     assert said.code == 130
@@ -106,7 +106,7 @@ def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(
 
 def test_an_interrupted_fork_keeps_what_it_began_with_and_what_came(tmp_path: Path) -> None:
     session = str(cassette("workspace"))
-    with serving(replying(LOOKING_UP), Answer(delay=60)) as server:
+    with serving(replying(LOOKING_UP), Answer(delay=NEVER)) as server:
         live = ("--base-url", server.url, *WORKSPACE, "--record", "kept")
         said = interrupted(("fork", session, "--at", "2", *live), tmp_path, lambda: len(server.seen) == 2)
     assert said.code == 130

@@ -16,7 +16,7 @@ from tests.cli.commands import (
     said_by_each,
     toolreel,
 )
-from tests.patience import eventually
+from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel._cli.live.live_run import LiveSession
 from toolreel._cli.live.live_target import LiveTarget
@@ -31,7 +31,7 @@ from toolreel_core._plan.plan import Plan
 
 def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Path) -> None:
     part = tmp_path / "kept.journal.jsonl.part"
-    with serving(replying(LOOKING_UP), Answer(delay=60), replying(READY)) as server:
+    with serving(replying(LOOKING_UP), Answer(delay=NEVER), replying(READY)) as server:
         live = ("--base-url", server.url, *WORKSPACE)
         with subprocess.Popen(
             [*COMMAND, "run", "Which status?", "--model", "m", *live, "--record", "kept"],

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.docs.forks import Forks
+from tests.patience import HANG
 from tests.servers.chat_server import Answer, replying, serving, streaming
 from toolreel.testing import calling, saying
 
@@ -195,7 +196,7 @@ def _in_a_shell(code: str, folder: Path, environment: Mapping[str, str], output:
             stdout=printed,
             stderr=printed,
             check=False,
-            timeout=120,
+            timeout=HANG,
         ).returncode
 
 

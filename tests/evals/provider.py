@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any, Final, TypeAlias
 
+from tests.patience import NEVER
 from toolreel_core._conversation.message import Message
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._plan.cells import Cell, Sample
@@ -147,7 +148,7 @@ class _Answering(BaseHTTPRequestHandler):
             case 2:
                 self._cut()
             case _:
-                self.provider.wait(60)
+                self.provider.wait(NEVER)
                 self.close_connection = True
 
     def _reply(self, body: bytes) -> None:

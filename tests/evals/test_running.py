@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.evals.trying import KEY, Seen, evaluated, plan_of, records
+from tests.patience import NEVER
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._runner.plan_loader import plan_of_header
@@ -24,7 +25,7 @@ def done(text: str = "Done.", /, **further: Json) -> Answer:
 RATE_LIMITED = replying({"error": {"message": "Slow down."}}, 429)
 DOWN = replying({"error": {"message": "Down for the moment."}}, 503)
 CUT = Answer(b'{"choices": [', promised=500)
-SILENT = Answer(delay=60)
+SILENT = Answer(delay=NEVER)
 
 
 def chat(out: Path, *script: Answer, pauses: list[float] | None = None, **tables: Any) -> Any:  # noqa: ANN401

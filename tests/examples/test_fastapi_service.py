@@ -95,10 +95,10 @@ def service(model: ChatServer, folder: Path) -> Generator[Service]:
             command, pass_fds=[fd], cwd=SERVICE.parent, env=environment, stdout=output, stderr=output
         )
     try:
-        with httpx.Client(base_url=url, trust_env=False, timeout=120) as client:
+        with httpx.Client(base_url=url, trust_env=False, timeout=HANG) as client:
             yield Service(client, process)
         process.send_signal(signal.SIGINT)
-        process.wait(120)
+        process.wait(HANG)
     finally:
         process.kill()
         process.wait()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.plugin.project import SESSION, Project
-from tests.servers.chat_server import replying, serving
+from tests.servers.chat_server import replying
 from toolreel.testing import calling, saying
 
 PROMPT = """
@@ -72,7 +72,7 @@ def test_a_prompt_with_the_time_replays_at_another_time(
     before = recordings(project)
     assert b"Now: 2026-11-22 14:03" in before["test_agent/test_pins.yaml"]
     later(monkeypatch)
-    result = project.run()
+    result = project.here()
     result.assert_outcomes(passed=times)
     result.stdout.fnmatch_lines(
         ["*= what may vary in recordings =*", f"test_agent.py::test_pins*: {USED}: 2 *"]
@@ -217,7 +217,7 @@ def test_rules_of_the_project_are_for_all_tests(
     )
     project.record("-k", "other", script=[replying(saying("Yes."))]).assert_outcomes(passed=1, deselected=1)
     later(monkeypatch)
-    result = project.run()
+    result = project.here()
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 2 requests in 1 test"])
     assert result.ret == 0
@@ -236,24 +236,25 @@ UNUSED = '\n[[tool.toolreel.vary]]\nat = "/metadata/trace"\n'
 SAID = "ERROR pyproject.toml: at /metadata/trace is ignored: fits no request of any recording: correct or *"
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_rule_of_the_project_that_fits_nothing_fails_the_session(
-    project: Project, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.tests(PROMPT + MANY)
-    with serving(*[replying(saying("There are 4."))] * 5) as server:
-        project.run(*workers, "--reel=record", "--reel-live-url", server.url).assert_outcomes(passed=5)
+    project.record(script=[replying(saying("There are 4."))] * 5).assert_outcomes(passed=5)
     (project.path / "pyproject.toml").write_text(TABLE)
     later(monkeypatch)
-    result = project.run(*workers)
+    result = project.here()
     result.assert_outcomes(passed=5)
     assert result.ret == 0
     result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 4 requests in 4 tests"])
     (project.path / "pyproject.toml").write_text(TABLE + UNUSED)
-    result = project.run(*workers)
-    result.assert_outcomes(passed=5)
-    result.stdout.fnmatch_lines(["*= rules that fit nothing =*", SAID])
-    assert result.ret == 1
+    # One process, and then two, of which each plays some of the recordings.
+    for result in (project.here(), project.run("-n", "2")):
+        result.assert_outcomes(passed=5)
+        result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 4 requests in 4 tests"])
+        result.stdout.fnmatch_lines(["*= rules that fit nothing =*", SAID])
+        result.stdout.no_fnmatch_line("ERROR pyproject.toml: pattern *")
+        assert result.ret == 1
 
 
 def test_a_rule_of_the_project_is_not_missed_where_its_recordings_were_not_played(project: Project) -> None:
@@ -372,7 +373,7 @@ def test_a_frozen_clock_and_seeded_ids_replay_without_a_rule(project: Project) -
     project.tests(FROZEN)
     script = (replying(calling(("order", {"part": "pin"}))), replying(saying("Done.")))
     project.record(script=script).assert_outcomes(passed=1)
-    result = project.run("-n", "2")
+    result = project.run()
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*what may vary*")
     text = (project.path / "reels/test_agent/test_order.yaml").read_text()

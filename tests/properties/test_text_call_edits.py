@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -98,6 +99,7 @@ def is_whole(text: str, calls: Sequence[Call]) -> bool:
     return opened == closed and max(opened) <= sum(len(arguments) for _, arguments in calls)
 
 
+@cache
 def by_dialect() -> dict[str, list[Case]]:
     """The texts in which a call runs, by the dialect of their first call."""
     cases: dict[str, list[Case]] = {}
@@ -109,9 +111,6 @@ def by_dialect() -> dict[str, list[Case]]:
         if found.calls and calls and is_whole(case.text, calls):
             cases.setdefault(found.calls[0].dialect, []).append(replace(case, calls=calls))
     return cases
-
-
-CASES: Final = by_dialect()
 
 
 @st.composite
@@ -191,9 +190,9 @@ def trimmed(call: Call) -> Call:
     return name, {key: value.strip() if isinstance(value, str) else value for key, value in arguments.items()}
 
 
-@pytest.mark.parametrize("dialect", sorted(CASES))
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
 @given(data=st.data())
 def test_a_damaged_call_runs_as_it_was_meant_or_not(dialect: str, data: st.DataObject) -> None:
-    case = data.draw(st.sampled_from(CASES[dialect]))
+    case = data.draw(st.sampled_from(by_dialect()[dialect]))
     edited = data.draw(edits(case))
     assert wrong(case, edited) == []

@@ -22,6 +22,7 @@ import brotli
 import pytest
 import zstandard
 
+from tests.patience import NEVER
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
@@ -288,7 +289,7 @@ KEPT_ALIVE: Final[tuple[str | float, ...]] = (": OPENROUTER PROCESSING\n\n", 0.0
 _CUT = gzip.compress(b"a reply that is long enough to be cut")[:-9]
 
 FAR_SIDES: Final[Mapping[str, FarSide]] = {
-    "is silent": FarSide(Answer(delay=60), "timeout", "^ReadTimeout|^timed out: "),
+    "is silent": FarSide(Answer(delay=NEVER), "timeout", "^ReadTimeout|^timed out: "),
     "hangs up at once": FarSide(
         Answer(raw=b""), "broken", "^RemoteProtocolError: Server disconnected|: connection closed before"
     ),

@@ -15,6 +15,8 @@ from typing import Final
 
 import pytest
 
+from tests.patience import NEVER
+
 __all__ = ["DRIPS", "FLOODS", "Endless", "answering", "dripping", "sipping"]
 
 
@@ -140,7 +142,7 @@ def _treating(treat: Callable[[socket.socket], None]) -> Generator[str]:
 
     def connected(client: socket.socket) -> None:
         with client, suppress(OSError):
-            client.settimeout(60)
+            client.settimeout(NEVER)
             treat(client)
 
     def serve() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any, Final
 
+from tests.patience import HANG, eventually
 from toolreel.tools.mcp._config_file import ServerSettings, StdioServer
 from toolreel.tools.mcp._server_events import McpNews
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
@@ -33,7 +33,6 @@ __all__ = [
 
 HERE: Final = Path(__file__).parent
 GOOD: Final = HERE / "mcp_good_server.py"
-PATIENCE: Final = 20.0
 RUDE: Final = HERE / "mcp_rude_server.py"
 
 
@@ -50,19 +49,24 @@ class Heard:
         return [news for news in self.news if isinstance(news, kind)]
 
 
+def _settings(given: Mapping[str, Any]) -> ServerSettings:
+    """Those of a test; where it says nothing of the start, a busy machine has minutes for it."""
+    return ServerSettings(**{"start_ms": int(HANG * 1000), **given})
+
+
 def public(name: str, *args: str, **settings: Any) -> StdioServer:  # noqa: ANN401 - any setting
     """A public server, such as ``time`` or ``git``, that the development environment has."""
     command = str(Path(sys.executable).with_name(f"mcp-server-{name}"))
-    return StdioServer(name, command, args, settings=ServerSettings(**settings))
+    return StdioServer(name, command, args, settings=_settings(settings))
 
 
 def good(*args: str, name: str = "good", **settings: Any) -> StdioServer:  # noqa: ANN401 - any setting
-    return StdioServer(name, sys.executable, (str(GOOD), *args), settings=ServerSettings(**settings))
+    return StdioServer(name, sys.executable, (str(GOOD), *args), settings=_settings(settings))
 
 
 def rude(way: str, *args: str, name: str = "rude", **settings: Any) -> StdioServer:  # noqa: ANN401
     arguments = ("-S", "-E", str(RUDE), way, *args)
-    return StdioServer(name, sys.executable, arguments, settings=ServerSettings(**settings))
+    return StdioServer(name, sys.executable, arguments, settings=_settings(settings))
 
 
 @contextmanager
@@ -80,10 +84,7 @@ def good_over_http(*args: str) -> Generator[str]:
 
 def soon(holds: Callable[[], object]) -> None:
     """Wait until a condition holds, which it will in a moment."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "the moment never came"
-        time.sleep(0.01)
+    eventually(holds, "what a server was to do")
 
 
 def called(name: str, **arguments: Json) -> RunTool:

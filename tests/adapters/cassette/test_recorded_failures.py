@@ -13,6 +13,7 @@ import pytest
 import vcr
 from vcr.record_mode import RecordMode
 
+from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
 from toolreel._internal.errors import CassetteError, SecretFound
@@ -23,8 +24,8 @@ from toolreel.cassette._transports import recording
 from toolreel.testing._scripted import saying
 
 BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-PATIENCE: Final = 0.2
-"""Seconds until a client gives up."""
+PATIENCE: Final = 1.0
+"""Seconds until a client gives up: on a busy machine, an answer takes tenths of one."""
 EVENTS: Final = (chunk("Hel"), chunk("lo"))
 
 Heard: TypeAlias = "list[tuple[str, str]]"
@@ -80,7 +81,7 @@ CLIENTS: Final = {"httpx": ask, "asyncio": on("asyncio"), "trio": on("trio"), "h
 each = pytest.mark.parametrize("asks", CLIENTS.values(), ids=CLIENTS)
 
 BREAKS: Final[dict[str, tuple[Answer, str]]] = {
-    "a silent server": (Answer(delay=60), "ReadTimeout"),
+    "a silent server": (Answer(delay=NEVER), "ReadTimeout"),
     "one that hangs up": (Answer(raw=b""), "RemoteProtocolError"),
     "one that hangs up in the middle": (Answer(b'{"choices":', promised=500), "RemoteProtocolError"),
     "one that speaks no HTTP": (Answer(raw=b"SSH-2.0\r\n\r\n"), "RemoteProtocolError"),
@@ -92,7 +93,7 @@ BREAKS: Final[dict[str, tuple[Answer, str]]] = {
         )
         for encoding in ("gzip", "deflate", "br", "zstd")
     },
-    "a stream that falls silent": (streaming(*EVENTS, 60.0), "ReadTimeout"),
+    "a stream that falls silent": (streaming(*EVENTS, NEVER), "ReadTimeout"),
 }
 
 
@@ -161,7 +162,7 @@ def test_a_server_that_recovers_does_so_in_the_same_order(
 ) -> None:
     busy = replying({"error": {"message": "Slow down."}}, 429)
     down = Answer(b"<h1>Bad gateway</h1>", 502)
-    script = (busy, down, Answer(raw=b""), Answer(delay=60), replying(saying("hello")))
+    script = (busy, down, Answer(raw=b""), Answer(delay=NEVER), replying(saying("hello")))
     with serving(*script) as server, use_cassette(path, "record") as session:
         live = asks(session, server.url, len(script))
     assert [said for what, said in live if what == "status"] == ["429", "502", "200"]
@@ -175,7 +176,7 @@ def test_a_server_that_recovers_does_so_in_the_same_order(
 
 def test_the_file_says_what_broke_off_and_the_exception_where_it_comes_from(path: Path) -> None:
     with (
-        serving(streaming(*EVENTS, ends=False), Answer(delay=60)) as server,
+        serving(streaming(*EVENTS, ends=False), Answer(delay=NEVER)) as server,
         use_cassette(path, "record") as session,
     ):
         ask(session, server.url, 2)
@@ -255,7 +256,7 @@ def test_a_secret_in_the_text_of_an_exception_is_not_written(path: Path) -> None
     ],
 )
 def test_what_is_not_an_error_of_httpx_is_not_raised(was: str, now: str, said: str, path: Path) -> None:
-    with serving(Answer(delay=60)) as server, use_cassette(path, "record") as session:
+    with serving(Answer(delay=NEVER)) as server, use_cassette(path, "record") as session:
         ask(session, server.url, 1)
     path.write_text(path.read_text().replace(was, now))
     assert f"interaction 1: {said}" in complaint(CassetteError, lambda: Session.of(path))

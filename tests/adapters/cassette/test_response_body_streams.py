@@ -19,6 +19,7 @@ import httpx
 import pytest
 import zstandard
 
+from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import (
     KEPT_ALIVE,
@@ -193,7 +194,7 @@ each = pytest.mark.parametrize("ask", [send, on("asyncio"), on("trio")], ids=["s
 
 @each
 def test_deltas_are_heard_while_they_are_recorded(ask: Callable[..., Sent], tmp_path: Path) -> None:
-    answer = streaming(HELLO[0], 0.3, *HELLO[1:], 60.0)
+    answer = streaming(HELLO[0], 0.3, *HELLO[1:], NEVER)
     with serving(answer) as server, recording(tmp_path / "a.yaml") as tape:
         event, (first, second) = ask(tape, server.url)
     assert event == ReplyReceived(1, 200, answer.body.decode())

@@ -24,6 +24,7 @@ from typing import Final, TypeAlias
 import anyio
 import httpx
 import pytest
+from hypothesis import settings
 
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import serving
@@ -269,7 +270,9 @@ READERS: Final[dict[str, Reader]] = {
     **{f"replaying on {backend}": on(backend, areplayed) for backend in ("asyncio", "trio")},
 }
 QUICK: Final = ("scripted", "immediate on asyncio", "immediate on trio")
-"""Those without a server; of the others, every seventh event has to do."""
+"""Those without a server."""
+PACE: Final = max(1, 400 // settings().max_examples)
+"""Of the others, every sixteenth event has to do, and in `make nightly` none is left out."""
 every_endpoint = pytest.mark.parametrize(
     "read", [pytest.param(one, id=name) for name, one in READERS.items()]
 )
@@ -335,7 +338,8 @@ def ports_left_out(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("read", "pace"), [pytest.param(one, 1 if name in QUICK else 7, id=name) for name, one in READERS.items()]
+    ("read", "pace"),
+    [pytest.param(one, 1 if name in QUICK else PACE, id=name) for name, one in READERS.items()],
 )
 @pytest.mark.filterwarnings("error")
 def test_a_reader_may_stop_after_any_event(read: Reader, pace: int, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import anyio
 import httpx
 import pytest
 
+from tests.patience import NEVER
 from tests.servers.chat_server import Answer, asking, chunk, replying, serving, streaming
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
@@ -314,8 +315,8 @@ STREAMS: Final = {
     "cut in letters": streaming(chunk("Hel"), *chunk("lo", "stop"), DONE),
     "cut": streaming(chunk("Hel"), chunk("lo")),
     "packed": streaming(*HELLO_STREAMED, encoding="gzip"),
-    "packed, and left open": streaming(*HELLO_STREAMED, 60.0, encoding="gzip"),
-    "left open": streaming(*HELLO_STREAMED, 60.0),
+    "packed, and left open": streaming(*HELLO_STREAMED, NEVER, encoding="gzip"),
+    "left open": streaming(*HELLO_STREAMED, NEVER),
 }
 
 

@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -16,8 +17,8 @@ import httpx
 import pytest
 import trio
 
-from tests.patience import HANG
-from tests.servers.chat_server import Answer, asking, replying, serving
+from tests.patience import HANG, NEVER
+from tests.servers.chat_server import asking, replying
 from tests.servers.dripping_server import DRIPS, FLOODS, Endless, dripping, sipping
 from tests.servers.http2_server import certificate_in
 from toolreel._driver.aio import arun
@@ -119,8 +120,10 @@ WHY: Final = {
 @each
 @pytest.mark.parametrize("flood", FLOODS)
 def test_a_flood_of_nothing_ends(ask: Ask, flood: str) -> None:
+    # Only the deadline ends interim responses for hyper; all else has the time that a busy machine takes.
+    deadline = 0.5 if flood == "100 Continue" else HANG
     with dripping(FLOODS[flood]) as url:
-        (event,) = ask(url, deadline=5.0, max_response_bytes=100_000)
+        (event,) = ask(url, deadline=deadline, max_response_bytes=100_000)
     assert isinstance(event, RequestFailed)
     assert re.search(WHY.get(flood, "^the response body is larger than 100000 bytes"), event.message)
 
@@ -165,12 +168,16 @@ def test_a_body_that_is_cut_off_leaves_no_generator_for_trio_to_warn_about(size:
 def test_an_endpoint_with_one_connection_goes_on_after_a_deadline(
     kind: type[HttpEndpoint] | type[FastEndpoint],
 ) -> None:
+    body = replying(saying("hello")).body
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    answers = chain([b""], repeat(head.encode() + body))
     with (
-        serving(Answer(delay=60), replying(saying("hello"))) as server,
-        kind(server.url, connections=1, deadline=1.5) as endpoint,
+        dripping(lambda: Endless(next(answers), b"", NEVER)) as url,
+        kind(url, connections=1, deadline=0.5) as endpoint,
     ):
-        said = [type(endpoint.send(asking(ref=ref))) for ref in (1, 2)]
-    assert said == [RequestFailed, ReplyReceived]
+        assert isinstance(endpoint.send(asking()), RequestFailed)
+        # On a busy machine an answer may take longer than the deadline, but not each time.
+        assert any(isinstance(endpoint.send(asking(ref=ref)), ReplyReceived) for ref in range(2, 100))
 
 
 LIMITED: Final = Plan.of(model="m", messages="Go.", config=LoopConfig(max_wall_ms=500, max_tries=1))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Event as Flag
 from threading import Thread
 from typing import Final, TypeAlias
 
@@ -18,6 +19,7 @@ import anyio
 import httpx
 import pytest
 
+from tests.patience import HANG, eventually_async
 from tests.servers.chat_server import Answer, asking, replying, serving
 from tests.servers.http2_server import certificate_in
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
@@ -26,8 +28,8 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 HELLO: Final = replying(saying("hello")).body
-PATIENCE: Final = httpx.Timeout(5.0)
-HURRIED: Final = httpx.Timeout(5.0, connect=0.3, read=0.3, write=0.3)
+PATIENCE: Final = httpx.Timeout(HANG)
+HURRIED: Final = httpx.Timeout(HANG, connect=0.3, read=0.3, write=0.3)
 Said: TypeAlias = ReplyReceived | RequestFailed
 Talk: TypeAlias = Callable[..., list[Said]]
 
@@ -249,18 +251,20 @@ def test_a_server_that_shakes_no_hands_is_given_up(talk: Talk) -> None:
 @pytest.mark.anyio
 async def test_a_request_that_is_cancelled_leaves_no_connection_open() -> None:
     closed: list[bytes] = []
+    asked = Flag()
 
     def manners(client: socket.socket) -> None:
         taken(client)
+        asked.set()
         closed.append(client.recv(1))
 
     with listening(manners) as url:
         endpoint = AsyncHttpEndpoint(url)
-        with anyio.move_on_after(0.1):
-            await endpoint.send(asking())
-        with anyio.fail_after(5):
-            while not closed:
-                await anyio.sleep(0.01)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(endpoint.send, asking())
+            await eventually_async(asked.is_set, "a request that the server has read")
+            tasks.cancel_scope.cancel()
+        await eventually_async(lambda: closed, "a connection that the client has closed")
         await endpoint.aclose()
     assert closed == [b""]
 
@@ -272,7 +276,5 @@ async def test_many_connections_are_all_closed_in_the_end() -> None:
         async with AsyncHttpEndpoint(server.url) as endpoint, anyio.create_task_group() as tasks:
             for _ in answers:
                 tasks.start_soon(partial(endpoint.send, asking()))
-        with anyio.fail_after(5):
-            while server.closed < server.connections:
-                await anyio.sleep(0.01)
+        await eventually_async(lambda: server.closed == server.connections, "connections that are all closed")
     assert server.connections == 8

@@ -12,6 +12,7 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.patience import HANG
 from tests.servers.chat_server import Answer, asking, serving
 from tests.servers.dripping_server import answering
 from tests.servers.odd_answers import ODD_ANSWERS, UNLIKE, whole
@@ -27,7 +28,7 @@ Opened: TypeAlias = Callable[[str], AbstractContextManager[Send]]
 def sync(kind: type[HttpEndpoint] | type[FastEndpoint]) -> Opened:
     @contextmanager
     def opened(url: str) -> Generator[Send]:
-        with kind(url, deadline=5.0) as endpoint:
+        with kind(url, deadline=HANG) as endpoint:
             yield lambda stream: endpoint.send(asking(ref=0, stream=stream))
 
     return opened
@@ -37,7 +38,7 @@ def on(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: str) ->
     @contextmanager
     def opened(url: str) -> Generator[Send]:
         with start_blocking_portal(backend) as portal:
-            endpoint = portal.call(lambda: kind(url, deadline=5.0))
+            endpoint = portal.call(lambda: kind(url, deadline=HANG))
             with portal.wrap_async_context_manager(endpoint):
                 yield lambda stream: portal.call(endpoint.send, asking(ref=0, stream=stream))
 

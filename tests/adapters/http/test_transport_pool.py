@@ -14,6 +14,7 @@ import certifi
 import httpx
 import pytest
 
+from tests.patience import HANG, NEVER, eventually, eventually_async
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
 from tests.servers.http2_server import serving_http2
@@ -25,6 +26,8 @@ from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 HELLO = replying(saying("hello"))
 SLOW = Answer(b"{}", delay=0.15)
+TOGETHER = Answer(b"{}", delay=1.0)
+"""So long that each of three requests at once needs a connection, on a busy machine too."""
 
 
 class Clock:
@@ -72,7 +75,7 @@ async def test_whoever_finds_no_connection_free_waits_for_its_turn() -> None:
     events: list[object] = []
     with serving(*[SLOW] * 3) as server:
         async with AsyncHttpEndpoint(
-            server.url, connections=2, timeout=httpx.Timeout(5, pool=0.01)
+            server.url, connections=2, timeout=httpx.Timeout(HANG, pool=0.01)
         ) as endpoint:
 
             async def ask(ref: int) -> None:
@@ -87,18 +90,27 @@ async def test_whoever_finds_no_connection_free_waits_for_its_turn() -> None:
 
 @pytest.mark.anyio
 async def test_a_request_that_is_cancelled_frees_its_place() -> None:
-    with serving(Answer(delay=60), HELLO) as server:
+    with serving(Answer(delay=NEVER), HELLO) as server:
         async with AsyncHttpEndpoint(server.url, connections=1) as endpoint:
-            with anyio.move_on_after(0.1):
-                await endpoint.send(asking())
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(endpoint.send, asking())
+                await eventually_async(lambda: server.seen, "a request that the server has read")
+                tasks.cancel_scope.cancel()
             assert isinstance(await endpoint.send(asking()), ReplyReceived)
     assert server.connections == 2
 
 
 def test_an_endpoint_that_is_closed_while_it_waits_keeps_no_connection() -> None:
-    with serving(Answer(b"{}", delay=0.3)) as server, HttpEndpoint(server.url) as endpoint:
-        threading.Timer(0.1, endpoint.close).start()
+    with serving(Answer(b"{}", delay=0.5)) as server, HttpEndpoint(server.url) as endpoint:
+
+        def close() -> None:
+            eventually(lambda: server.seen, "a request that the server has read")
+            endpoint.close()
+
+        closing = threading.Thread(target=close)
+        closing.start()
         assert isinstance(endpoint.send(asking()), ReplyReceived)
+        closing.join()
         with pytest.raises(RuntimeError, match="closed"):
             endpoint.send(asking())
 
@@ -113,22 +125,20 @@ def test_not_more_connections_are_kept_than_are_worth_it(monkeypatch: pytest.Mon
 
 def test_idle_connections_expire_while_another_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    with serving(*[SLOW] * 3, HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
+    with serving(*[TOGETHER] * 3, HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
         with ThreadPoolExecutor(3) as pool:
             deque(pool.map(endpoint.send, [asking(ref=ref) for ref in (1, 2, 3)]))
         for ref in (4, 5):
             clock.now += transports.EXPIRY * 0.6
             endpoint.send(asking(ref=ref))
-        began = time.monotonic()
-        while server.closed < 2 and time.monotonic() < began + 5:
-            time.sleep(0.01)
-        assert (server.connections, server.closed) == (3, 2)
+        eventually(lambda: server.closed == 2, "two connections that are closed")
+        assert server.connections == 3
 
 
 @pytest.mark.anyio
 async def test_idle_connections_of_async_endpoints_expire_too(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    with serving(*[SLOW] * 3, HELLO, HELLO) as server:
+    with serving(*[TOGETHER] * 3, HELLO, HELLO) as server:
         async with AsyncHttpEndpoint(server.url) as endpoint:
             async with anyio.create_task_group() as tasks:
                 for ref in (1, 2, 3):
@@ -136,10 +146,8 @@ async def test_idle_connections_of_async_endpoints_expire_too(monkeypatch: pytes
             for ref in (4, 5):
                 clock.now += transports.EXPIRY * 0.6
                 await endpoint.send(asking(ref=ref))
-            with anyio.move_on_after(5):
-                while server.closed < 2:
-                    await anyio.sleep(0.01)
-            assert (server.connections, server.closed) == (3, 2)
+            await eventually_async(lambda: server.closed == 2, "two connections that are closed")
+            assert server.connections == 3
 
 
 def test_all_endpoints_share_one_ssl_context(monkeypatch: pytest.MonkeyPatch) -> None:

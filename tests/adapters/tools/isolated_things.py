@@ -73,9 +73,9 @@ def signalled() -> None:
     os.kill(os.getpid(), 40)
 
 
-def lag() -> None:
+def lag(seconds: float) -> None:
     """Leave a thread behind that takes long."""
-    threading.Thread(target=time.sleep, args=(60,)).start()
+    threading.Thread(target=time.sleep, args=(seconds,)).start()
 
 
 def leave() -> None:

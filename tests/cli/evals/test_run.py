@@ -239,7 +239,7 @@ def started(far: Provider, cwd: Path, *further: str) -> subprocess.Popen[str]:
 
 
 def until(process: subprocess.Popen[str], far: Provider, requests: int) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + HANG
     while far.came < requests:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end, "the moment never came"
@@ -260,7 +260,7 @@ def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path)
     with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
         until(process, far, 6)
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert "Stopping: what is under way still ends; Ctrl-C again gives it up." in stderr
     assert "Incomplete (" in stderr
@@ -284,7 +284,7 @@ def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: 
         time.sleep(0.3)
         assert process.poll() is None, "it waits for its runs"
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert stdout == ""
     assert "Given up; every run that had ended is kept." in stderr

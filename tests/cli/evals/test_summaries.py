@@ -19,6 +19,7 @@ from tests.evals import directories
 from tests.evals.directories import plan_with, read, recorded
 from tests.evals.evaluated import evaluated, scripted
 from tests.evals.made import cell, record
+from tests.patience import HANG
 from toolreel._cli.evals.compare import compare_command
 from toolreel._cli.evals.report import report_command
 from toolreel._cli.evals.summarize import summarize_command
@@ -430,7 +431,7 @@ def test_a_real_browser_shows_the_page_and_nothing_goes_out(tmp_path: Path) -> N
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG,
         check=True,
     )
     # The page's own script has run, nobody else's has, and the policy had nothing to refuse.

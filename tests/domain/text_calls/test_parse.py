@@ -17,7 +17,7 @@ CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "text-calls.jsonl"
 CASES = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 MOST = 256 * 1024
 STRIDE = max(1, 60 // settings().max_examples)
-"""Between the places where a text is cut: all of them, but where the tests are run once more, in short."""
+"""Between the places where a text is cut: every other one, and all of them in `make nightly`."""
 PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 FENCED = '```json\n{"name": "ping", "arguments": {}}\n```'
 MODES = ("own", "marked", "everything")

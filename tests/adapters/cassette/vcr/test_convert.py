@@ -25,6 +25,7 @@ from vcr.record_mode import RecordMode
 
 from tests.adapters.cassette.format.test_yaml import TEXT
 from tests.adapters.secrets.planted import KINDS
+from tests.patience import HANG
 from tests.replay.sessions import FOLDER
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
@@ -360,7 +361,7 @@ def test_stock_vcrpy_plays_what_was_exported(
             if by == "httpx":
                 answer = httpx.post(one.url, content=one.body, headers=JSON, verify=CONTEXT)
             else:
-                answer = requests.post(one.url, data=one.body, headers=JSON, timeout=9)
+                answer = requests.post(one.url, data=one.body, headers=JSON, timeout=HANG)
             assert (answer.status_code, answer.content) == (one.answer.status, one.answer.body)
         assert tape.all_played
 

@@ -21,6 +21,7 @@ from vcr.errors import CannotOverwriteExistingCassetteException
 from vcr.request import Request
 
 from tests.adapters.secrets.planted import KINDS
+from tests.patience import HANG
 from tests.replay.sessions import FOLDER
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel._internal.errors import CassetteError, MissingExtra
@@ -56,7 +57,7 @@ def by_httpx(url: str, body: bytes) -> tuple[int, bytes]:
 
 
 def by_requests(url: str, body: bytes) -> tuple[int, bytes]:
-    answer = requests.post(url, data=body, headers=SENT, timeout=9)
+    answer = requests.post(url, data=body, headers=SENT, timeout=HANG)
     return answer.status_code, answer.content
 
 

@@ -308,4 +308,4 @@ def test_a_thousand_tools_of_twenty_servers_take_no_time_and_the_limits_explain_
         "mcp_server10_tool_12 (580 bytes) and 997 more; "
         "mask some (allow, deny, or exposed=False), or raise the limit"
     )
-    assert took < 1.5, f"{took:.2f} s"  # a third of a second where nothing else runs
+    assert took < 5, f"{took:.2f} s"  # a third of a second where nothing else runs

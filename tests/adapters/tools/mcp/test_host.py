@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.patience import HANG
 from tests.samples import complaint
 from tests.servers.mcp_servers_here import (
     Heard,
@@ -47,7 +48,6 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._protocol.outcome import Completed
 
-PATIENCE = 20.0
 AS_EVER = "As it ever was."
 BERLIN = {"timezone": "Europe/Berlin"}
 
@@ -164,7 +164,7 @@ def test_several_calls_are_under_way_at_once(tools: McpTools) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(HANG)
     assert {text: data(answer)["value"] for text, answer in answers.items()} == {text: text for text in texts}
 
 
@@ -213,16 +213,21 @@ def test_the_same_on_an_event_loop(runtime: str) -> None:
     anyio.run(main, backend=runtime)
 
 
-def test_progress_is_heard_and_a_call_that_nobody_waits_for_is_taken_back(tmp_path: Path) -> None:
-    log, heard = tmp_path / "log", Heard()
-    with McpTools([good("--log", str(log), deadline_ms=1000)], listen=heard) as tools:
+def test_progress_is_heard() -> None:
+    heard = Heard()
+    with McpTools([good()], listen=heard) as tools:
         assert data(tools.run(called("mcp_good_count"))) == {"value": "counted"}
         soon(lambda: len(heard.of(CallProgressed)) == 2)
         assert heard.of(CallProgressed)[1] == CallProgressed("mcp_good_count", "call_a", 2, 2, "step 2")
 
+
+def test_a_call_that_is_late_is_taken_back_and_its_server_goes_on(tmp_path: Path) -> None:
+    log, echo = tmp_path / "log", called("mcp_good_echo", text="still there")
+    with McpTools([good("--log", str(log), deadline_ms=1000)]) as tools:
         late = tools.run(called("mcp_good_hang"))
-        # The server's last word about that call comes while this one is waited for.
-        assert data(tools.run(called("mcp_good_echo", text="still there"))) == {"value": "still there"}
+        # The server's last word about that call comes while this one is waited for, which on a busy machine
+        # may be late too.
+        soon(lambda: tree(tools.run(echo)).get("data") == {"value": "still there"})
         assert codes(late) == ["TOOL_TIMEOUT"]
         assert "did not return within 1 s" in message(late)
         soon(lambda: log.exists() and log.read_text() == "the call was taken back")
@@ -253,7 +258,7 @@ def test_a_cancelled_run_takes_its_call_back(tmp_path: Path) -> None:
         async with AsyncMcpTools([good("--log", str(log))]) as tools:
             with anyio.move_on_after(0.3):
                 await tools.run(called("mcp_good_hang"))
-            with anyio.fail_after(PATIENCE):
+            with anyio.fail_after(HANG):
                 while not log.exists():
                     await anyio.sleep(0.01)
 
@@ -334,12 +339,12 @@ def test_an_older_server_announces_changes_unasked(tmp_path: Path) -> None:
 
 
 def test_a_server_that_does_not_say_what_has_changed_is_not_trusted_and_not_waited_for() -> None:
-    with McpTools([rude("announces", start_ms=500)]) as tools:
+    with McpTools([rude("announces", start_ms=5_000)]) as tools:
         assert data(tools.run(called("mcp_rude_do"))) == {"value": "done"}
         for _ in range(2):
             untrusted = tools.run(called("mcp_rude_do"))
             assert codes(untrusted) == ["TOOL_UNAVAILABLE"]
-            assert "does not say what it offers: no answer within 500 ms" in message(untrusted)
+            assert "does not say what it offers: no answer within 5000 ms" in message(untrusted)
 
 
 def test_a_definition_that_changes_over_a_restart_is_refused(tmp_path: Path) -> None:
@@ -371,7 +376,7 @@ def test_a_server_that_never_answers_costs_its_deadline_and_no_more() -> None:
     with McpTools([rude("never", deadline_ms=200)]) as tools:
         began = time.monotonic()
         assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_TIMEOUT"]
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < HANG
 
 
 @pytest.mark.parametrize("way", ["floods", "no_end"])
@@ -388,11 +393,11 @@ def test_a_server_that_floods_with_messages_costs_its_deadline() -> None:
 
 
 def test_a_server_that_does_not_say_what_has_changed_costs_the_deadline_of_the_call() -> None:
-    with McpTools([rude("announces", deadline_ms=500)]) as tools:
+    with McpTools([rude("announces", deadline_ms=3_000)]) as tools:
         assert data(tools.run(called("mcp_rude_do"))) == {"value": "done"}
         late = tools.run(called("mcp_rude_do"))
     assert codes(late) == ["TOOL_TIMEOUT"]
-    assert "was not called: its server was not ready for it within 0.5 s" in message(late)
+    assert "was not called: its server was not ready for it within 3 s" in message(late)
 
 
 def test_a_server_that_announces_changes_without_end_costs_the_deadline_of_each_call() -> None:
