@@ -327,7 +327,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_note_names_them_and_the_tools_that_are_sent_stay_the_same",
         "test_it_waits_for_as_many_repetitions_as_were_set",
         "test_an_effect_that_runs_again_counts_as_well",
-        "test_a_call_that_fails_again_keeps_its_tool",
+        "test_a_call_that_fails_has_one_repetition_more",
         "test_a_result_that_changes_is_no_repetition",
         "test_an_unknown_tool_brings_them_back",
         "test_a_model_that_repeats_although_it_is_not_offered_is_stopped",

@@ -25,7 +25,7 @@ from toolreel_core._loop.admission import (
 from toolreel_core._loop.budgets import tool_calls_left, tool_calls_spent
 from toolreel_core._loop.checks.restatement import is_done, with_done
 from toolreel_core._loop.checks.result_parts import parts_taken
-from toolreel_core._loop.checks.withheld_tools import with_withheld
+from toolreel_core._loop.checks.withheld_tools import repetitions, with_withheld
 from toolreel_core._loop.counted_reply import counted_spending
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
@@ -288,8 +288,7 @@ def _record_result(
     if result.ok and config.remembers_calls:
         memory = with_done(state, memory, call)
     if config.withhold_repeated:
-        again = (times if refused else times - 1) if result.ok else 0
-        memory = with_withheld(state, memory, call, again)
+        memory = with_withheld(state, memory, call, times if refused else repetitions(result, times))
     polling = tool is not None and tool.polling
     notes: tuple[Note, ...] = ()
     if config.repetition_warn is not None and times >= config.repetition_warn and not polling:

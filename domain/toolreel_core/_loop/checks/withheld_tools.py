@@ -11,18 +11,26 @@ from toolreel_core._plan.request import RequestOptions
 from toolreel_core._protocol.notes import ToolsWithheld
 from toolreel_core._protocol.state import Memory, State
 from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._tools.result_envelope import Envelope
 
 
 def with_withheld(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
     """The memory after a call: its tool joins those that are withheld, or all of them are back.
 
-    :param again: how many times in a row it was made again with the same success; 0 if it has failed, since
-        a model is right to make a failed call in another way
+    :param again: how many times in a row it was made again for nothing
     """
     tool = state.plan.tools.by_name.get(call.name)
     if tool is None or tool.polling or again < state.plan.config.withhold_repeated:
         return replace(memory, withheld=()) if memory.withheld else memory
     return replace(memory, withheld=tuple(dict.fromkeys((*memory.withheld, tool.name))))
+
+
+def repetitions(result: Envelope, times: int) -> int:
+    """How many times a call was made again for nothing that ran and had this result so many times in a row.
+
+    One repetition of a failure is free: the model may be about to make the call in another way.
+    """
+    return times - 1 if result.ok else times - 2
 
 
 def narrowed(state: State, options: RequestOptions) -> RequestOptions:

@@ -141,9 +141,11 @@ def test_an_effect_that_runs_again_counts_as_well() -> None:
     assert offered(played(plan(repeated_effects="run"), [ADD_MILK, ADD_MILK])) == without("lists_add")
 
 
-def test_a_call_that_fails_again_keeps_its_tool() -> None:
+def test_a_call_that_fails_has_one_repetition_more() -> None:
     full: Json = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
-    assert offered(played(plan(), [ADD_MILK, ADD_MILK, ADD_MILK], full)) == ALL
+    assert offered(played(plan(), [ADD_MILK] * 2, full)) == ALL
+    assert offered(played(plan(), [ADD_MILK] * 3, full)) == without("lists_add")
+    assert offered(played(plan(), [ADD_MILK] * 3 + [ADD_EGGS], full)) == ALL
 
 
 def test_a_result_that_changes_is_no_repetition() -> None:
