@@ -284,6 +284,7 @@ configs: Final[st.SearchStrategy[LoopConfig]] = st.builds(
     final_check=st.integers(0, 1),
     claim_check=st.booleans(),
     repeated_effects=st.sampled_from(get_args(RepeatedEffects)),
+    withhold_repeated=st.integers(0, 2),
 )
 """Every setting, drawn so that most runs go on for a while."""
 

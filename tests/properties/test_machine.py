@@ -130,6 +130,7 @@ CONFIGS = st.builds(
             "final_check": st.just(1),
             "claim_check": st.just(True),
             "repeated_effects": st.just("refuse"),
+            "withhold_repeated": st.just(1),
             "stream": st.sampled_from(["always", "final"]),
         },
     ).filter(lambda rare: len(rare) <= 5),

@@ -13,6 +13,7 @@ from toolreel_core._conversation.history_policies import SUMMARIZE
 from toolreel_core._conversation.message import shown_content
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
 from toolreel_core._loop.checks.restatement import reminder_of, with_task
+from toolreel_core._loop.checks.withheld_tools import narrowed, withholding
 from toolreel_core._loop.context_window import fit_history, overflow
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.summary.request import draft_of, summary_request, wanted_summary
@@ -71,7 +72,7 @@ def send_next_request(
     if limit := exhausted_limit(state):
         return settle(state, limit, notes)
     state, added = _with_unsent(state)
-    notes, options = (*notes, *added), turn_options(state, tools=tools)
+    notes, options = (*notes, *added, *withholding(state, tools=tools)), turn_options(state, tools=tools)
     if state.present.config.context_window_tokens is not None:
         fitted = _fitted(state, options, notes, tools=tools, summarize=summarize or bool(added))
         if isinstance(fitted, Step):
@@ -144,7 +145,7 @@ def turn_options(state: State, *, tools: bool) -> RequestOptions:
     elif _requires_call(plan) and plan.provider.requires_calls() and not state.memory.successes:
         chosen = bodies.requiring
     else:
-        chosen = bodies.with_tools
+        chosen = narrowed(state, bodies.with_tools)
     return pinned(chosen, state.memory.upstream) if state.memory.upstream else chosen
 
 

@@ -14,7 +14,7 @@ from toolreel_core._protocol.state import Memory, Streak
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.result_envelope import Envelope
 
-# Memory is built once per tool call, and has fifteen fields; all are passed by position.
+# Memory is built once per tool call, and has sixteen fields; all are passed by position.
 _memory: Final = maker(Memory)
 
 
@@ -42,6 +42,7 @@ def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple
         memory.task,
         memory.final_checks,
         memory.claims_checked,
+        memory.withheld,
     ), times
 
 

@@ -25,6 +25,7 @@ from toolreel_core._loop.admission import (
 from toolreel_core._loop.budgets import tool_calls_left, tool_calls_spent
 from toolreel_core._loop.checks.restatement import is_done, with_done
 from toolreel_core._loop.checks.result_parts import parts_taken
+from toolreel_core._loop.checks.withheld_tools import repetitions, with_withheld
 from toolreel_core._loop.counted_reply import counted_spending
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
@@ -87,7 +88,8 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
             case JsonText():
                 if state.present.config.repeated_effects == "refuse" and is_done(state, call, admission):
                     notes = (*notes, _call_skipped(state, call))
-                    state, result_notes, repetition = _record_result(state, call, already_done(call.name))
+                    done = already_done(call.name)
+                    state, result_notes, repetition = _record_result(state, call, done, refused=True)
                     notes = (*notes, *result_notes)
                     if repetition:
                         return finish_mid_turn(state, calls[index + 1 :], repetition, notes)
@@ -261,9 +263,17 @@ def _ask_for_approval(
 
 
 def _record_result(
-    state: State, call: ToolCall, result: Envelope, parts: tuple[Media, ...] = ()
+    state: State,
+    call: ToolCall,
+    result: Envelope,
+    parts: tuple[Media, ...] = (),
+    *,
+    refused: bool = False,
 ) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
-    """The state with a result in its history, the notes, and the outcome if it was repeated too often."""
+    """The state with a result in its history, the notes, and the outcome if it was repeated too often.
+
+    :param refused: whether it was not run, since the same call has succeeded before
+    """
     if is_final(call, state.present):
         # No tool: it counts neither as a failed call nor for the modes and policies of tools.
         return state.said(ToolMessage(call.id, result.text())), (), None
@@ -277,6 +287,8 @@ def _record_result(
     )
     if result.ok and config.remembers_calls:
         memory = with_done(state, memory, call)
+    if config.withhold_repeated:
+        memory = with_withheld(state, memory, call, times if refused else repetitions(result, times))
     polling = tool is not None and tool.polling
     notes: tuple[Note, ...] = ()
     if config.repetition_warn is not None and times >= config.repetition_warn and not polling:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
@@ -25,7 +25,7 @@ from toolreel_core._jsontext.canonical import (
     parse,
 )
 from toolreel_core._jsontext.digest import chain
-from toolreel_core._jsontext.tree_access import json_text
+from toolreel_core._jsontext.tree_access import json_text, tree_at
 from toolreel_core._plan.constrained_calls import ANSWER_TOOL, DIALECT, constrained, instruction
 from toolreel_core._plan.fallback import FallbackPlan, check_fallbacks
 from toolreel_core._plan.output.modes import AskedBy, mode_of
@@ -37,7 +37,7 @@ from toolreel_core._plan.output.wording import (
     schema_of,
     with_instruction,
 )
-from toolreel_core._plan.request import Bodies, OutputParts, bodies_of
+from toolreel_core._plan.request import Bodies, OutputParts, RequestOptions, bodies_of
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import PART_SETTINGS, Provider
@@ -261,15 +261,27 @@ class Plan:
             fallbacks=(),
         )
 
-    def _bodies(self, options: Tree, overrides: Tree) -> Bodies:
+    def options_without(self, withheld: Collection[str]) -> RequestOptions:
+        """The options of a request with tools whose reply may not be a call of these.
+
+        :param withheld: inner names; the others and the final answer are left
+        """
+        options, overrides = _object("options", self.options), _object("overrides", self.overrides)
+        return self._bodies(options, overrides, withheld).with_tools
+
+    def _bodies(self, options: Tree, overrides: Tree, withheld: Collection[str] = ()) -> Bodies:
         trees = cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else []
         entries, changed = self._transformed(trees)
         output, output_changed = self._output_parts()
         if (kind := self.config.constrained_calls) != "off" and self.constrains_calls:
-            output = replace(output, constrained=constrained(kind, entries, output.tool))
+            offered = [entry for entry in entries if self._inner_name(entry) not in withheld]
+            output = replace(output, constrained=constrained(kind, offered, output.tool))
         bodies = bodies_of(options, overrides, entries, self.provider, self.config, output)
         names = tuple(dict.fromkeys((*changed, *output_changed)))
         return replace(bodies, quirks=(*names, *bodies.quirks))
+
+    def _inner_name(self, entry: Tree) -> str:
+        return self.tools.inner(cast("str", tree_at(entry, "function")["name"]))
 
     def _output_parts(self) -> tuple[OutputParts, tuple[str, ...]]:
         """What requests have because of the output, and the names of the transforms that changed it.

@@ -194,6 +194,14 @@ class CallSkipped:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsWithheld:
+    """The reply of this turn may not call these tools, because the model repeats itself."""
+
+    turn: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CallRejected:
     """A call was rejected before it reached its tool; the fault is returned to the model."""
 
@@ -426,6 +434,7 @@ Note: TypeAlias = (
     | ContentStripped
     | CallRejected
     | CallSkipped
+    | ToolsWithheld
     | CallStarted
     | CallEnded
     | PartsLeftOut

@@ -307,6 +307,8 @@ class Memory:
     """How many times the model was asked what is still to be done."""
     claims_checked: bool = False
     """Whether the model was already asked about a claim that no call supports."""
+    withheld: tuple[str, ...] = ()
+    """Inner names of the tools that the next reply may not call; see ``LoopConfig.withhold_repeated``."""
 
     def of_next_exchange(self) -> Memory:
         """What stays when the user speaks again: what was learned about the server."""

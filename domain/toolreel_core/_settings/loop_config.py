@@ -193,6 +193,9 @@ class LoopConfig:
     succeeded."""
     repeated_effects: RepeatedEffects = "run"
     """What a call does that repeats one that succeeded; tools that are read-only or polling always run."""
+    withhold_repeated: int = 0
+    """After how many repetitions of a call that brought nothing new the constraint leaves its tool out, until
+    another call is made; 0 for never. It needs ``constrained_calls``."""
 
     def __post_init__(self) -> None:
         check_settings(self, _MINIMA)
@@ -335,6 +338,7 @@ _MINIMA: Final = {
     "repetition_stop": 2,
     "nudge_no_tool_calls": 0,
     "final_check": 0,
+    "withhold_repeated": 0,
     "output_retries": 0,
     "retry_base_ms": 0,
     "retry_cap_ms": 0,

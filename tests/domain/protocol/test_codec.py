@@ -104,6 +104,7 @@ from toolreel_core._protocol.notes import (
     SummaryRequested,
     TextCallsOff,
     ToolsDropped,
+    ToolsWithheld,
     UpstreamPinned,
     UserMessageKept,
     UserMessagesAdded,
@@ -293,6 +294,7 @@ GOLDEN: list[tuple[object, str]] = [
         '{"type":"call_rejected","turn":1,"call_id":"a","name":"echo","code":"X","message":"why"}',
     ),
     (CallSkipped(1, "a", "echo"), '{"type":"call_skipped","turn":1,"call_id":"a","name":"echo"}'),
+    (ToolsWithheld(1, ("echo",)), '{"type":"tools_withheld","turn":1,"names":["echo"]}'),
     (
         CallStarted(1, "a", "echo", "legacy"),
         '{"type":"call_started","turn":1,"call_id":"a","name":"echo","provenance":"legacy"}',
@@ -407,6 +409,7 @@ GOLDEN: list[tuple[object, str]] = [
         '{"type":"memory","done":[{"type":"done_call","key":"ab","name":"echo","shown":"echo {}"}],'
         '"task":"Echo.","final_checks":1,"claims_checked":true}',
     ),
+    (Memory(withheld=("echo",)), '{"type":"memory","withheld":["echo"]}'),
     (Settled(Completed("x")), '{"type":"settled","outcome":{"type":"completed","content":"x"}}'),
     (
         WAITING,

@@ -24,6 +24,7 @@ COUNTS: dict[str, int] = {
     "retry_base_ms": 0,
     "retry_cap_ms": 0,
     "final_check": 0,
+    "withhold_repeated": 0,
     "reserved_response_tokens": 0,
     "max_tool_definitions_count": 1,
     "max_tool_definitions_bytes": 1,
@@ -148,6 +149,7 @@ def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() ->
         "final_check": 0,
         "claim_check": False,
         "repeated_effects": "run",
+        "withhold_repeated": 0,
     }
 
 

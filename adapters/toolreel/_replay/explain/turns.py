@@ -172,6 +172,8 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return turn.remarked(
                 f"{note.name} has succeeded before with these arguments; it was not run again"
             )
+        case notes.ToolsWithheld():
+            return turn.remarked(f"not offered, since the model repeats itself: {', '.join(note.names)}")
         case notes.OutputRejected():
             then = "the model is asked again" if note.asked_again else "the run ends"
             return turn.remarked(f"the answer does not fit the output; {then}: {note.error}")

@@ -20,6 +20,7 @@ from toolreel.evals._store.results import Header
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.cost_cap import check_cost_cap
@@ -31,7 +32,7 @@ from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION
 from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
-from toolreel_core.evals._statistics.gates import gate_from
+from toolreel_core.evals._statistics.gates import METRICS, Threshold, gate_from
 
 _Place = tuple[str, ...]
 _Built = TypeVar("_Built")
@@ -105,7 +106,11 @@ def _check_rules(options: Options) -> None:
     """Gates and the rule for stopping early, before anything is run."""
     gates = parse(options.gates)
     for gate in gates if isinstance(gates, list) else []:
-        gate_from(Table.of(gate, "gate"))
+        table = Table.of(gate, "gate")
+        found = gate_from(table)
+        # Not in gate_from, which reads stored plans too: an earlier plan may have been wrong about this.
+        if isinstance(found, Threshold) and found.metric not in METRICS:
+            raise table.complaint(unknown_name("metric", found.metric, METRICS))
     if options.adaptive != NOTHING:
         rule_from(Table.of(parse(options.adaptive), "adaptive"))
 

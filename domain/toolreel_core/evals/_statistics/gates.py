@@ -43,6 +43,11 @@ from toolreel_core.evals._statistics.differences import (
 )
 
 Side: TypeAlias = Literal["at_least", "at_most"]
+METRICS: Final = (
+    *("rate", "lower_bound", "upper_bound", "exercised_rate", "coverage", "pass_at_1", "pass_hat_k"),
+    *("runs", "valid", "fail", "unsupported", "void", "p50_ms", "p95_ms", "cost", "tokens"),
+)
+"""What a gate of a plan can name."""
 
 _AXES: Final = ("strategy", "model", "scenario")
 _SAMPLE: Final[About] = "scenarios-such-as-these"

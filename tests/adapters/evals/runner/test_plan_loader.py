@@ -102,6 +102,10 @@ MISTAKES: Final = {
     ),
     "a scenario": ("[eval]\nscenarios = 'hapy_path'\n", "line 2: eval.scenarios: there is no scenario"),
     "a gate": ("gate = 3\n", "line 1: gate: expected tables [[gate]], got 3"),
+    "a gate about what nobody measures": (
+        "[[gate]]\nmetric = 'pass_rate'\nat_least = 0.8\n",
+        "line 1: gate: there is no metric 'pass_rate'; did you mean 'pass_at_1'?",
+    ),
     "a gate that is none": (
         "[[gate]]\nmetric = 'rate'\n",
         "line 1: gate: a gate about a metric has either at_least or at_most",

@@ -18,10 +18,10 @@ from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results, write_atomically
 from toolreel.evals._summary.comparison import compare
 from toolreel.evals._summary.comparison_sides import read_sides
-from toolreel.evals._summary.plan_gates import check_gates, gates_of
+from toolreel.evals._summary.plan_gates import check_gates, gates_of, values_of
 from toolreel.evals._summary.run_files_in_reference_format import write_run_files
 from toolreel.evals._summary.summary_files import write_summaries
-from toolreel.evals._summary.summary_statistics import findings_of
+from toolreel.evals._summary.summary_statistics import findings_of, total_of
 from toolreel.evals._tables.junit import as_junit, cell_cases, gate_cases
 from toolreel.evals._tables.summary_tables import summary_tables
 from toolreel.evals._tables.table import as_markdown, interval_text
@@ -29,7 +29,7 @@ from toolreel.testing._scripted import saying
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._statistics.gates import GateResult
+from toolreel_core.evals._statistics.gates import METRICS, GateResult
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 FILES = (
@@ -457,3 +457,7 @@ def test_an_evaluation_of_controls_alone_is_summed_up_and_compared_by_them(tmp_p
     assert tree["models"][0]["tool_interval"] is None
     first, second = read_sides(out, ["raw", "production"], "strategy")
     assert compare(first.side, second.side, "strategy").whole.pairs.lost == 1
+
+
+def test_a_gate_can_name_just_what_is_measured() -> None:
+    assert (*values_of(total_of("", (), 1, None)),) == METRICS

@@ -123,6 +123,14 @@ def test_checks_of_an_answer_and_calls_that_were_done_are_told() -> None:
     assert claims.remarks == ("the answer claims what no call has done; the model is asked again",)
 
 
+def test_tools_that_a_model_was_not_offered_are_told() -> None:
+    config = LoopConfig(constrained_calls="response_format", withhold_repeated=1)
+    plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
+    adds = calling(("add", {"a": 1, "b": 1}))
+    _, _, third = told(adds, adds, saying("2"), plan=plan)
+    assert third.remarks == ("not offered, since the model repeats itself: add",)
+
+
 def test_a_model_that_goes_in_circles_is_told() -> None:
     *_, last = told(*[calling(("add", {"a": 1, "b": 1}))] * 3, saying("2"))[:3]
     assert last.remarks == ("add has had the same result 3 times; the model was warned",)

@@ -1,0 +1,49 @@
+"""Tools that the next reply may not call, since the model repeats a call of them that brings nothing new.
+
+Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from toolreel_core._plan.request import RequestOptions
+from toolreel_core._protocol.notes import ToolsWithheld
+from toolreel_core._protocol.state import Memory, State
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._tools.result_envelope import Envelope
+
+
+def with_withheld(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
+    """The memory after a call: its tool joins those that are withheld, or all of them are back.
+
+    :param again: how many times in a row it was made again for nothing
+    """
+    tool = state.plan.tools.by_name.get(call.name)
+    if tool is None or tool.polling or again < state.plan.config.withhold_repeated:
+        return replace(memory, withheld=()) if memory.withheld else memory
+    return replace(memory, withheld=tuple(dict.fromkeys((*memory.withheld, tool.name))))
+
+
+def repetitions(result: Envelope, times: int) -> int:
+    """How many times a call was made again for nothing that ran and had this result so many times in a row.
+
+    One repetition of a failure is free: the model may be about to make the call in another way.
+    """
+    return times - 1 if result.ok else times - 2
+
+
+def narrowed(state: State, options: RequestOptions) -> RequestOptions:
+    """The options of a turn with tools, without calls of those that are withheld."""
+    withheld = _withheld(state)
+    return state.plan.options_without(withheld) if withheld else options
+
+
+def withholding(state: State, *, tools: bool) -> tuple[ToolsWithheld, ...]:
+    """The note of the turn that begins."""
+    withheld = _withheld(state) if tools else ()
+    return (ToolsWithheld(state.tally.turns + 1, withheld),) if withheld else ()
+
+
+def _withheld(state: State) -> tuple[str, ...]:
+    return state.memory.withheld if state.plan.constrains_calls else ()
