@@ -7,7 +7,9 @@ import shutil
 from collections.abc import Generator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.pages.watched import PATIENCE
 
 __all__ = ["browser"]
 
@@ -27,6 +29,7 @@ def browser() -> Generator[Browser]:
     # Chromium's sandbox refuses to run as root, as which containers of CI run.
     flags = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE)
         browser = playwright.chromium.launch(executable_path=path, args=flags)
         yield browser
         browser.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.evals.evaluated import evaluated, scripted
 from tests.pages.watched import Mode, opened, serious_findings, widest
@@ -20,13 +20,22 @@ GATE: Final = {"metric": "rate", "strategy": "raw", "at_least": 0.9}
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of 36 runs: of a model that does well, a hostile one, and one that says a lot."""
+    """The report of 24 runs, of a model that does well and of a hostile one."""
     folder = tmp_path_factory.mktemp("results")
-    models = ("local-good", "local-hostile", "local-megabyte")
-    evaluated(folder, *models, gate=[GATE])
+    evaluated(folder, "local-good", "local-hostile", gate=[GATE])
+    return written(folder)
+
+
+def written(folder: Path) -> Path:
+    """The report of the results in a folder."""
     path = folder / "report.html"
     path.write_text(report_page(report_content(Results.open(folder))), encoding="utf-8")
     return path
+
+
+def field(page: Page, label: str) -> Locator:
+    """A filter of the list of runs."""
+    return page.locator("#explorer").get_by_label(label)
 
 
 def rows(page: Page) -> int:
@@ -48,17 +57,19 @@ def test_what_models_wrote_is_shown_and_inert(browser: Browser, report: Path) ->
         ) == ("refused")
 
 
-def test_a_megabyte_is_cut_and_said_to_be(browser: Browser, report: Path) -> None:
-    assert report.stat().st_size < 500_000
-    with opened(browser, report, "#model=local-megabyte&scenario=chat_only") as page:
-        page.locator(".list a").first.click()
+def test_a_megabyte_is_cut_and_said_to_be(browser: Browser, tmp_path: Path) -> None:
+    evaluated(tmp_path, "local-megabyte", strategies=["raw"], scenarios=["chat_only"], trials=1)
+    path = written(tmp_path)
+    assert path.stat().st_size < 200_000
+    with opened(browser, path) as page:
+        page.keyboard.press("j")
         expect(page.locator(DETAIL)).to_contain_text("more characters are in the cassette")
 
 
 def test_the_answer_and_the_gates_come_first(browser: Browser, report: Path) -> None:
     with opened(browser, report) as page:
         answer = page.locator("#answer")
-        expect(answer).to_contain_text("of the 3 models is best: local-good")
+        expect(answer).to_contain_text("of the 2 models is best: local-good")
         expect(answer).to_contain_text("Gate: 1 ")
         expect(answer.locator(".badge")).to_have_count(1)
         box = answer.bounding_box()
@@ -69,18 +80,18 @@ def test_the_answer_and_the_gates_come_first(browser: Browser, report: Path) -> 
 def test_runs_are_filtered_and_the_address_says_how(browser: Browser, report: Path) -> None:
     with opened(browser, report, "#runs") as page:
         status = page.locator("#explorer [role=status]")
-        expect(status).to_have_text("36 of 36 runs")
-        page.get_by_label("strategy").select_option("raw")
-        page.get_by_label("model").select_option("local-good")
-        expect(status).to_have_text("6 of 36 runs")
-        page.get_by_label("outcome").select_option("pass")
-        page.get_by_label("search").fill("happy trial")
-        expect(status).to_have_text("0 of 36 runs")
-        page.get_by_label("search").fill("happy_path")
-        expect(status).to_have_text("2 of 36 runs")
+        expect(status).to_have_text("36 of 24 runs")
+        field(page, "strategy").select_option("raw")
+        field(page, "model").select_option("local-good")
+        expect(status).to_have_text("6 of 24 runs")
+        field(page, "outcome").select_option("pass")
+        field(page, "search").fill("happy trial")
+        expect(status).to_have_text("0 of 24 runs")
+        field(page, "search").fill("happy_path")
+        expect(status).to_have_text("2 of 24 runs")
         address = page.url
         page.reload()
-        expect(status).to_have_text("2 of 36 runs")
+        expect(status).to_have_text("2 of 24 runs")
         assert page.url == address
         assert "strategy=raw" in address
 
@@ -122,7 +133,7 @@ def test_keys_are_enough(browser: Browser, report: Path) -> None:
         expect(page.locator(f"{DETAIL} thead th")).to_have_count(2)
         page.keyboard.press("/")
         page.keyboard.type("jk hostile")
-        expect(page.locator("#explorer [role=status]")).to_have_text("0 of 36 runs")
+        expect(page.locator("#explorer [role=status]")).to_have_text("0 of 24 runs")
         page.keyboard.press("Escape")
         page.keyboard.press("Escape")
         expect(title).to_have_count(0)
@@ -224,8 +235,7 @@ def test_seven_thousand_runs_open_at_once(browser: Browser, tmp_path: Path) -> N
     models = ("scripted:good", "scripted:bad")
     strategies = ["raw", "baseline", "production"]
     scripted(tmp_path, *models, strategies=strategies, scenarios=["all", "packs"], trials=26)
-    path = tmp_path / "report.html"
-    path.write_text(report_page(report_content(Results.open(tmp_path))), encoding="utf-8")
+    path = written(tmp_path)
     assert path.stat().st_size < 20_000_000
     with opened(browser, path, "#runs") as page:
         expect(page.locator("#explorer [role=status]")).to_have_text(
@@ -233,9 +243,9 @@ def test_seven_thousand_runs_open_at_once(browser: Browser, tmp_path: Path) -> N
         )
         # From the beginning to the end of loading, by the browser's own clock.
         assert page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2_000
-        page.get_by_label("search").fill("trial 26 restraint")
-        page.get_by_label("search").fill("scripted:bad")
-        page.get_by_label("outcome").select_option("fail")
+        field(page, "search").fill("trial 26 restraint")
+        field(page, "search").fill("scripted:bad")
+        field(page, "outcome").select_option("fail")
         page.get_by_role("button", name="Show more").click()
         assert rows(page) == 200
         page.locator(".list a").last.click()

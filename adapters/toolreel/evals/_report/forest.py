@@ -106,16 +106,24 @@ class _Axis:
 
 def _rates(totals: Sequence[Total]) -> str:
     bounds = [bound for each in totals if (found := _interval(each)) for bound in (found.low, found.high)]
-    low = floor(min(bounds, default=0.0) * 10) / 10
-    axis = _Axis(low, max(low + 0.1, ceil(max(bounds, default=1.0) * 10) / 10))
-    tens = round((axis.high - axis.low) * 10)
+    axis, parts_of_axis = rate_axis(min(bounds, default=0.0), max(bounds, default=1.0))
     bottom = _TOP + len(totals) * _ROW - 8
-    parts = [_grid(axis, axis.ticks(tens if tens <= _TICKS else ceil(tens / 2)), _TOP - 14, bottom, percent)]
+    parts = [_grid(axis, axis.ticks(parts_of_axis), _TOP - 14, bottom, percent)]
     for place, total in enumerate(totals):
         y = _TOP + place * _ROW
         parts.append(_words(total.name, _figures(total), y))
         parts.append(_row(axis, place, total.rate, _interval(total), y + 14))
     return "".join(parts)
+
+
+def rate_axis(least: float, most: float) -> tuple[_Axis, int]:
+    """An axis of rates in steps of 10 or 20 %, whichever have room, and how many they are."""
+    for tenths in (1, 2):
+        low = min(floor(least * 10 / tenths) * tenths, 10 - tenths)
+        high = max(low + tenths, ceil(most * 10 / tenths) * tenths)
+        if (high - low) // tenths <= _TICKS:
+            break
+    return _Axis(low / 10, high / 10), (high - low) // tenths
 
 
 def _differences(compared: Sequence[StrategyPair], top: float) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from toolreel.evals._report.cost_scatter import CostPoint, Costs, Unit, costs_drawing
 from toolreel.evals._report.failure_bar_chart import breakdown, failures_drawing
+from toolreel.evals._report.forest import rate_axis
 from toolreel.evals._report.svg import HEAT, Drawing, drawing_css, text
 
 
@@ -77,3 +78,18 @@ def test_costs_that_lie_far_apart_are_drawn_on_a_logarithmic_axis() -> None:
 
 def test_points_on_each_other_share_one_place_for_their_numbers() -> None:
     assert ">1, 2<" in costs_drawing(costs("cost", 0.5, 0.5)).inline
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "steps"),
+    [
+        (0.0, 0.39, [0, 0.1, 0.2, 0.3, 0.4]),
+        (0.053, 0.895, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (0.5, 0.5, [0.5, 0.6]),
+        (1.0, 1.0, [0.9, 1.0]),
+        (0.11, 0.72, [0.0, 0.2, 0.4, 0.6, 0.8]),
+    ],
+)
+def test_rates_are_read_from_round_numbers(least: float, most: float, steps: list[float]) -> None:
+    axis, parts = rate_axis(least, most)
+    assert axis.ticks(parts) == pytest.approx(steps)

@@ -37,7 +37,7 @@ LOADING: Final = {
 }
 ALLOWED: Final = """
     html head meta title style script body a header h1 h2 h3 h4 p code pre dl div dt dd ul li nav main section
-    table caption thead tbody tr th td span strong small wbr noscript
+    table thead tbody tr th td span strong small wbr noscript
     svg desc g rect line circle polygon text
 """
 
