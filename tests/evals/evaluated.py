@@ -28,6 +28,9 @@ HOSTILE: Final = (
 )
 """What the model ``local-hostile`` says."""
 
+MEGABYTE: Final = "<b>much</b> " * 90_000
+"""What the model ``local-megabyte`` says."""
+
 BEGUN: Final = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 
 
@@ -125,7 +128,7 @@ def _server(known: Mapping[str, ScenarioScripts]) -> Generator[str]:
 def _reply(asked: Mapping[str, Any], known: Mapping[str, ScenarioScripts]) -> object:
     kind = asked["model"].removeprefix("local-")
     if kind in {"hostile", "megabyte"}:
-        said = HOSTILE if kind == "hostile" else HOSTILE * (1_000_000 // len(HOSTILE))
+        said = HOSTILE if kind == "hostile" else MEGABYTE
         message = {"role": "assistant", "content": said}
         return {"model": HOSTILE, "choices": [{"message": message, "finish_reason": "stop"}]}
     told = [entry["content"] for entry in asked["messages"] if entry["content"] in known]

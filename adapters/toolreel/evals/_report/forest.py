@@ -118,11 +118,9 @@ def _rates(totals: Sequence[Total]) -> str:
 
 def rate_axis(least: float, most: float) -> tuple[_Axis, int]:
     """An axis of rates in steps of 10 or 20 %, whichever have room, and how many they are."""
-    for tenths in (1, 2):
-        low = min(floor(least * 10 / tenths) * tenths, 10 - tenths)
-        high = max(low + tenths, ceil(most * 10 / tenths) * tenths)
-        if (high - low) // tenths <= _TICKS:
-            break
+    tenths = 1 if ceil(most * 10) - floor(least * 10) <= _TICKS else 2
+    low = min(floor(least * 10 / tenths) * tenths, 10 - tenths)
+    high = max(low + tenths, ceil(most * 10 / tenths) * tenths)
     return _Axis(low / 10, high / 10), (high - low) // tenths
 
 
