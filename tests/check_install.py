@@ -72,7 +72,9 @@ def build(base: Path) -> Path:
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", base / "dist", ROOT, cwd=base)
     (wheel,) = (base / "dist").glob("*.whl")
     with ZipFile(wheel) as packed:
-        missing = {f"toolreel/evals/_report/page.{ending}" for ending in ("css", "html.jinja", "js")}
+        page = "page.css", "page.html.jinja", "explorer.js", "transcripts.js"
+        missing = {f"toolreel/evals/_report/{name}" for name in page}
+        missing |= {f"toolreel/_internal/pages/shared.{ending}" for ending in ("css", "js")}
         missing -= set(packed.namelist())
         assert not missing, f"the wheel lacks {missing}"
     return wheel

@@ -28,6 +28,9 @@ HOSTILE: Final = (
 )
 """What the model ``local-hostile`` says."""
 
+MEGABYTE: Final = "<b>much</b> " * 90_000
+"""What the model ``local-megabyte`` says."""
+
 BEGUN: Final = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 
 
@@ -54,7 +57,8 @@ def scripted(out: Path, *models: str, **changes: object) -> EvalPlan:
 def evaluated(out: Path, *models: str, **changes: object) -> EvalPlan:
     """Run models on a server, which leaves a cassette a run.
 
-    :param models: ``local-good``, ``local-bad``, ``local-skipping``, ``local-hostile``
+    :param models: ``local-good``, ``local-bad``, ``local-skipping``, ``local-hostile``,
+        ``local-megabyte``
     """
     known: dict[str, ScenarioScripts] = {}
     with _server(known) as url:
@@ -67,17 +71,16 @@ def evaluated(out: Path, *models: str, **changes: object) -> EvalPlan:
 
 
 def _plan(models: list[str], url: str, changes: Mapping[str, object]) -> EvalPlan:
-    own = changes.get("strategy", {})
+    own, gates = changes.get("strategy", {}), changes.get("gate", [])
     chosen: dict[str, Any] = {
         "add_models": models,
         "strategies": ["raw", "production"],
         "scenarios": ["happy_path", "partial_success_failure", "chat_only"],
         "trials": 2,
-        **{key: value for key, value in changes.items() if key != "strategy"},
+        **{key: value for key, value in changes.items() if key not in {"strategy", "gate"}},
     }
-    options = Options.of(
-        {"eval": chosen, "strategy": own, "endpoint": {"base_url": url, "api_key_env": "", "provider": ""}}
-    )
+    endpoint = {"base_url": url, "api_key_env": "", "provider": ""}
+    options = Options.of({"eval": chosen, "strategy": own, "endpoint": endpoint, "gate": gates})
     return EvalPlan(options, shipped(), select_scenarios(options.scenarios))
 
 
@@ -124,8 +127,9 @@ def _server(known: Mapping[str, ScenarioScripts]) -> Generator[str]:
 
 def _reply(asked: Mapping[str, Any], known: Mapping[str, ScenarioScripts]) -> object:
     kind = asked["model"].removeprefix("local-")
-    if kind == "hostile":
-        message = {"role": "assistant", "content": HOSTILE}
+    if kind in {"hostile", "megabyte"}:
+        said = HOSTILE if kind == "hostile" else MEGABYTE
+        message = {"role": "assistant", "content": said}
         return {"model": HOSTILE, "choices": [{"message": message, "finish_reason": "stop"}]}
-    said = [entry["content"] for entry in asked["messages"] if entry["content"] in known]
-    return reply_of(kind, known[said[-1]], asked["messages"])
+    told = [entry["content"] for entry in asked["messages"] if entry["content"] in known]
+    return reply_of(kind, known[told[-1]], asked["messages"])

@@ -23,6 +23,7 @@ _COMMANDS: Final = (
     ),
     LazyCommand("diff", "runs.diff:diff_command", "Show where two recorded runs differ."),
     LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
+    LazyCommand("explain", "runs.explain:explain_command", "Say why a recorded run ended as it did."),
     LazyCommand("fork", "runs.fork:fork_command", "Continue a recorded run from any event, with a change."),
     LazyCommand(
         "normalize", "replies.normalize:normalize_command", "Parse replies of models into calls and content."

@@ -19,6 +19,7 @@ from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.reply_parsing import received
 from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
+from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
@@ -39,6 +40,8 @@ class Traced:
     """The effect that it answers; ``None`` for an event that answers none."""
     before: State
     """The state before the event."""
+    notes: tuple[Note, ...] = ()
+    """What the run decided upon it."""
 
     @property
     def summary(self) -> str:
@@ -85,11 +88,12 @@ def retrace(recorded: Recorded) -> Trace:
     run, traced = Underway(recorded.plan), list[Traced]()
     for record in recorded.records:
         effect = _answered(recorded, record, run.wanted.values())
-        traced.append(Traced(record, effect, run.state))
+        before = run.state
         try:
-            run.take(effect, record.event)
+            notes = run.take(effect, record.event)
         except ProtocolError as error:
             raise ReplayMismatch(f"{recorded.source}, line {record.line}: {error}") from None
+        traced.append(Traced(record, effect, before, notes))
     return Trace(recorded, tuple(traced), replace(run.run, timing=_timing(traced)))
 
 

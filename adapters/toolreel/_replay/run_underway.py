@@ -10,6 +10,7 @@ from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import Finish
+from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.state import Step
 
 
@@ -33,8 +34,8 @@ class Underway:
         self._notes = [*at.notes]
         self._want(at)
 
-    def take(self, effect: Wanted | None, event: events.Event) -> None:
-        """Feed an event that answers one of the pending effects, or none.
+    def take(self, effect: Wanted | None, event: events.Event) -> tuple[Note, ...]:
+        """Feed an event that answers one of the pending effects, or none; returns what the run notes of it.
 
         :raises toolreel.ProtocolError: if the event does not fit the state
         """
@@ -45,6 +46,7 @@ class Underway:
         if effect is not None:
             del self.wanted[effect.ref]
         self._want(at)
+        return at.notes
 
     @property
     def run(self) -> Run:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from toolreel._cli.output.console import err, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel.evals._report.transcript_selection import TRANSCRIPTS
 from toolreel.evals._store.results import write_atomically
-
-if TYPE_CHECKING:
-    pass  # imports SciPy, which --help does not need
 
 
 @click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page, and as pictures.")
@@ -35,20 +31,24 @@ if TYPE_CHECKING:
 @click.option(
     "--transcripts",
     type=click.IntRange(min=0),
-    default=TRANSCRIPTS,
-    show_default=True,
     metavar="N",
-    help="Maximum number of transcripts; failures and first passes are chosen first.",
+    help="Tell only N runs turn by turn, failures first.  [default: all]",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @json_option
 @reporting
 def report_command(
-    folder: Path, page: Path | None, pictures: Path | None, transcripts: int, opens: bool, as_machine: bool
+    folder: Path,
+    page: Path | None,
+    pictures: Path | None,
+    transcripts: int | None,
+    opens: bool,
+    as_machine: bool,
 ) -> int:
     """Write the results in DIR as one self-contained HTML page.
 
-    Transcripts are replayed from the cassettes. The same results give the same page.
+    It begins with the answer and the gates, and has all runs turn by turn, replayed from the cassettes. The
+    same results give the same page.
 
     \b
     toolreel eval report results
@@ -59,7 +59,7 @@ def report_command(
 
     found = report_content(Results.open(folder))
     target = page or folder / "report.html"
-    files = {target: report_page(found, transcripts)}
+    files = {target: report_page(found, transcripts, _shown_progress())}
     if pictures is not None:
         files |= {pictures / name: text for name, text in report_pictures(found).items()}
     for path, text in files.items():
@@ -73,3 +73,12 @@ def report_command(
     for path, text in files.items():
         out.print(f"{path}  {len(text.encode()):,} bytes")
     return 0
+
+
+def _shown_progress() -> Callable[[int, int], None] | None:
+    """Shows on a terminal how many runs were replayed; thousands take minutes."""
+    if not err.is_terminal:
+        return None
+    return lambda done, runs: err.print(
+        f"{done:,} of {runs:,} runs replayed", end="\n" if done == runs else "\r"
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Final, Literal, TypeAlias
 
-from toolreel.evals._report.heat_map import label_of
+from toolreel.evals._report.labels import label_of
 from toolreel.evals._report.svg import (
     Drawing,
     group,
@@ -30,9 +30,9 @@ from toolreel_core.evals._summary.summary import Summary, TaskSummary
 
 Unit: TypeAlias = Literal["cost", "tokens"]
 
-_WIDE: Final = 420.0
-_HIGH: Final = 300.0
-_LEFT: Final = 64.0
+_WIDE: Final = 380.0
+_HIGH: Final = 280.0
+_LEFT: Final = 56.0
 _TOP: Final = 40.0
 _CLOSE: Final = 14
 _FAR: Final = 20
@@ -92,20 +92,20 @@ def costs_drawing(found: Costs) -> Drawing:
     for point in found.points:
         parts.append(_drawn(point, axis.at(found.of(point)), found.strategies.index(point.strategy)))
     parts += _numbered(found, axis)
-    right = _LEFT + _WIDE + 40
+    below = _TOP + _HIGH + 66
     for row, point in enumerate(found.points):
-        y = _TOP + 6 + 18 * row
+        y = below + 18 * row
         place = found.strategies.index(point.strategy)
-        parts.append(marker(place, right, y - 4, series_class(place)))
-        parts.append(text(right + 12, y, f"{point.number} {point.label}", "ink small"))
+        parts.append(marker(place, 20, y - 4, series_class(place)))
+        parts.append(text(32, y, f"{point.number} {point.label}", "ink small"))
     names = max([width_of(f"{point.number} {point.label}") for point in found.points], default=0)
-    height = max(_TOP + _HIGH + 56, _TOP + 18 * len(found.points) + 24)
+    width, height = max(_LEFT + _WIDE + 24, names + 44), below + 18 * len(found.points)
     about = "; ".join(
         f"{point.label}: {thousands(found.of(point))} {found.axis}, {percent(point.rate)}"
         for point in found.points
     )
     title = f"Pass rate against {found.axis.partition(',')[0]}"
-    return Drawing("cost", right + names + 24, height, title, about or "No valid run.", "".join(parts))
+    return Drawing("cost", width, height, title, about or "No valid run.", "".join(parts))
 
 
 def _point(number: int, task: TaskSummary, found: Clustered, plan: EvalPlan) -> CostPoint:

@@ -9,9 +9,10 @@ from typing import Final
 from toolreel.evals._report.svg import Drawing, marker, rect, series_class, text, width_of
 from toolreel_core.evals._verdicts.failure_taxonomy import category
 
-_MOST: Final = 24
+_MOST: Final = 12
 """Categories that the picture shows; the table in the page has all."""
-_PLOT: Final = 360.0
+_PLOT: Final = 390.0
+_WIDE: Final = 460.0
 _BAR: Final = 11.0
 
 
@@ -56,28 +57,27 @@ def breakdown(taxonomy: Mapping[str, Mapping[str, int]]) -> Breakdown:
 
 
 def failures_drawing(found: Breakdown) -> Drawing:
-    """The picture of a breakdown: a bar for each strategy in each category."""
+    """The picture of a breakdown: a bar for each strategy in each category; narrow enough for a telephone."""
     rows = found.rows[:_MOST]
-    left = 24 + max([width_of(row.category) for row in rows], default=160)
     max_runs = max([count for row in rows for count in row.counts], default=1)
-    high = len(found.strategies) * (_BAR + 2) + 12
-    top = 40.0
-    parts = [_legend(found.strategies)]
+    high = len(found.strategies) * (_BAR + 2) + 28
+    legend, top = _legend(found.strategies)
+    parts = [legend]
     if not rows:
         parts.append(text(12, top + 12, "No run failed, and none skipped the hard part."))
     for at, row in enumerate(rows):
         y = top + at * high
-        parts.append(text(left - 10, y + (high - 12) / 2 + 3, row.category, "ink end"))
+        parts.append(text(12, y + 12, row.category, "ink"))
         for place, count in enumerate(row.counts):
-            bar = y + place * (_BAR + 2)
-            parts.append(rect(left, bar, max(1, _PLOT * count / max_runs), _BAR, series_class(place)))
-            parts.append(text(left + _PLOT * count / max_runs + 6, bar + 9.5, str(count), "ink small"))
+            bar, wide = y + 18 + place * (_BAR + 2), _PLOT * count / max_runs
+            parts.append(rect(12, bar, max(1, wide), _BAR, series_class(place)))
+            parts.append(text(12 + wide + 6, bar + 9.5, str(count), "ink small"))
     rest = len(found.rows) - len(rows)
     bottom = top + max(1, len(rows)) * high
     if rest:
         parts.append(text(12, bottom + 12, f"{rest} rarer categories are left out", "soft"))
     about = "; ".join(_description(found.strategies, row) for row in rows) or "No run has a category."
-    size = left + _PLOT + 60, bottom + 24
+    size = _WIDE, bottom + 24
     return Drawing("failures", *size, "Why runs did not pass, by strategy", about, "".join(parts))
 
 
@@ -86,9 +86,13 @@ def _description(strategies: Sequence[str], row: BreakdownRow) -> str:
     return f"{row.category}: {counts}"
 
 
-def _legend(strategies: Sequence[str]) -> str:
-    parts, at = [], 18.0
+def _legend(strategies: Sequence[str]) -> tuple[str, float]:
+    """The legend, in as many lines as it takes, and where the bars begin."""
+    parts, at, y = [], 18.0, 16.0
     for place, name in enumerate(strategies):
-        parts.append(marker(place, at, 16, series_class(place)) + text(at + 11, 20, name))
-        at += 36 + width_of(name)
-    return "".join(parts)
+        wide = 36 + width_of(name)
+        if at + wide > _WIDE and at > 18:
+            at, y = 18.0, y + 20
+        parts.append(marker(place, at, y, series_class(place)) + text(at + 11, y + 4, name))
+        at += wide
+    return "".join(parts), y + 16

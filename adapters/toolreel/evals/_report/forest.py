@@ -8,7 +8,17 @@ from itertools import combinations
 from math import ceil, floor
 from typing import Final
 
-from toolreel.evals._report.svg import Drawing, line, marker, percent, points, series_class, text, width_of
+from toolreel.evals._report.svg import (
+    Drawing,
+    line,
+    marker,
+    percent,
+    points,
+    rect,
+    series_class,
+    text,
+    width_of,
+)
 from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._statistics.scenario_differences import compare_scenarios
 from toolreel.evals._summary.run_pairs import pair_runs, paired_cells
@@ -18,9 +28,12 @@ from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
-_PLOT: Final = 380.0
-_ROW: Final = 30.0
-_TOP: Final = 46.0
+_PLOT: Final = 404.0
+_LEFT: Final = 28.0
+_ROW: Final = 38.0
+_TOP: Final = 48.0
+_TICKS: Final = 6
+"""Parts of an axis whose numbers do not touch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +77,17 @@ def runs_of(summary: Summary, strategy: str) -> tuple[RunEntry, ...]:
 
 
 def forest_drawing(totals: Sequence[Total], compared: Sequence[StrategyPair]) -> Drawing:
-    """The picture of strategies, and below it that of their differences."""
-    names = [total.name for total in totals] + [each.name for each in compared]
-    left = 24 + max(map(width_of, names), default=0)
-    body = [text(12, 18, "Pass rate", "ink bold"), _rates(totals, left)]
+    """The picture of strategies, and below it that of their differences; narrow enough for a telephone."""
+    body = [text(12, 18, "Pass rate", "ink bold"), _rates(totals)]
     below = _TOP + len(totals) * _ROW + 34
     if compared:
         body.append(text(12, below + 8, "Difference for scenarios such as these, in points", "ink bold"))
-        body.append(_differences(compared, left, below + 26))
-    height = below + (len(compared) * _ROW + 60 if compared else 0)
+        body.append(_differences(compared, below + 26))
+    height = below + (len(compared) * _ROW + 56 if compared else 0)
     about = "; ".join(f"{total.name}: {_figures(total)}" for total in totals)
     methods = methods_of(map(_interval, totals))
     title = f"Strategies with their 95 % intervals{f' ({methods})' if methods else ''}"
-    return Drawing("strategies", left + _PLOT + 210, height, title, about, "".join(body))
+    return Drawing("strategies", _LEFT + _PLOT + _LEFT, height, title, about, "".join(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,49 +96,64 @@ class _Axis:
 
     low: float
     high: float
-    left: float
 
     def at(self, value: float) -> float:
-        return self.left + _PLOT * (value - self.low) / (self.high - self.low)
+        return _LEFT + _PLOT * (value - self.low) / (self.high - self.low)
 
     def ticks(self, parts: int) -> list[float]:
         return [self.low + (self.high - self.low) * part / parts for part in range(parts + 1)]
 
 
-def _rates(totals: Sequence[Total], left: float) -> str:
+def _rates(totals: Sequence[Total]) -> str:
     bounds = [bound for each in totals if (found := _interval(each)) for bound in (found.low, found.high)]
-    low = floor(min(bounds, default=0.0) * 10) / 10
-    axis = _Axis(low, max(low + 0.1, ceil(max(bounds, default=1.0) * 10) / 10), left)
-    tens = axis.ticks(round((axis.high - axis.low) * 10))
-    parts = [_grid(axis, tens, _TOP - 14, _TOP + len(totals) * _ROW - 8, percent)]
+    axis, parts_of_axis = rate_axis(min(bounds, default=0.0), max(bounds, default=1.0))
+    bottom = _TOP + len(totals) * _ROW - 8
+    parts = [_grid(axis, axis.ticks(parts_of_axis), _TOP - 14, bottom, percent)]
     for place, total in enumerate(totals):
-        y = _TOP + place * _ROW + 6
-        parts.append(text(left - 14, y + 4, total.name, "ink end"))
-        parts.append(_row(axis, place, total.rate, _interval(total), y))
-        parts.append(text(left + _PLOT + 14, y + 4, _figures(total), "ink small"))
+        y = _TOP + place * _ROW
+        parts.append(_words(total.name, _figures(total), y))
+        parts.append(_row(axis, place, total.rate, _interval(total), y + 14))
     return "".join(parts)
 
 
-def _differences(compared: Sequence[StrategyPair], left: float, top: float) -> str:
+def rate_axis(least: float, most: float) -> tuple[_Axis, int]:
+    """An axis of rates in steps of 10 or 20 %, whichever have room, and how many they are."""
+    tenths = 1 if ceil(most * 10) - floor(least * 10) <= _TICKS else 2
+    low = min(floor(least * 10 / tenths) * tenths, 10 - tenths)
+    high = max(low + tenths, ceil(most * 10 / tenths) * tenths)
+    return _Axis(low / 10, high / 10), (high - low) // tenths
+
+
+def _differences(compared: Sequence[StrategyPair], top: float) -> str:
     bounds = [
         abs(bound)
         for each in compared
         for bound in (each.difference.interval.low, each.difference.interval.high)
     ]
     reach = max(0.05, ceil(max(bounds) * 20) / 20)
-    axis = _Axis(-reach, reach, left)
+    axis = _Axis(-reach, reach)
     bottom = top + len(compared) * _ROW + 2
     parts = [
         _grid(axis, axis.ticks(4), top - 6, bottom, _plain_points),
         line(axis.at(0), top - 6, axis.at(0), bottom, "axis"),
     ]
     for place, each in enumerate(compared):
-        y, found = top + place * _ROW + 12, each.difference
-        parts.append(text(left - 14, y + 4, each.name, "ink end"))
-        parts.append(_row(axis, -1, found.difference, found.interval, y))
+        y, found = top + place * _ROW + 8, each.difference
         words = f"{points(found.difference)}, p {each.holm:.3g} (Holm), n {found.runs}"
-        parts.append(text(left + _PLOT + 14, y + 4, words, "ink small"))
+        parts.append(_words(each.name, words, y))
+        parts.append(_row(axis, -1, found.difference, found.interval, y + 14))
     return "".join(parts)
+
+
+def _words(name: str, figures: str, y: float) -> str:
+    """A name above the left end of its row, figures above the right one; no line cuts them."""
+    wide = width_of(figures)
+    return (
+        rect(_LEFT, y - 11, width_of(name) + 4, 15, "paper")
+        + text(_LEFT, y, name, "ink")
+        + rect(_LEFT + _PLOT - wide * 0.9, y - 11, wide * 0.9, 15, "paper")
+        + text(_LEFT + _PLOT, y, figures, "ink small end")
+    )
 
 
 def _grid(
@@ -143,7 +169,7 @@ def _grid(
 def _row(axis: _Axis, place: int, value: float | None, interval: Interval | None, y: float) -> str:
     """An interval and the value in it; at place -1 it is no strategy's."""
     if value is None or interval is None:
-        return text(axis.left + 4, y + 4, "no valid run", "soft small")
+        return text(_LEFT + 4, y + 4, "no valid run", "soft small")
     kind = series_class(place) if place >= 0 else "ink"
     ends = [axis.at(interval.low), axis.at(interval.high)]
     return (

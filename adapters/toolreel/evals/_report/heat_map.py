@@ -1,10 +1,13 @@
-"""Models by scenarios: how often each cell passed, how sure that is, and how its runs went."""
+"""Scenarios by tasks: how often each cell passed, how sure that is, and how its runs went."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
+from toolreel.evals._report.labels import label_of
 from toolreel.evals._report.svg import (
     RESULTS,
     Drawing,
@@ -17,17 +20,20 @@ from toolreel.evals._report.svg import (
     width_of,
 )
 from toolreel.evals._runner.adaptive import rule_of
+from toolreel.evals._statistics.intervals import mean_over_scenarios
 from toolreel.evals._summary.cell_rates import cell_interval, cell_rate
+from toolreel.evals._summary.summary_statistics import counted_cells
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._summary.summary import CellSummary, Summary
+from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import ResultCounts
 
 _WIDE: Final = 108.0
-_HIGH: Final = 44.0
+_HIGH: Final = 40.0
 _BAR: Final = 4.0
+_UNKNOWN: Final = "no longer in the plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,77 +44,139 @@ class HeatCell:
     counts: ResultCounts
     rate: float | None
     interval: Interval | None
-    key: str
-    """Of the run that is worth reading first: the first that is no pass, or else the first."""
 
     @classmethod
     def of(cls, cell: CellSummary, rule: Rule | None) -> HeatCell:
         """The cell of a summary."""
-        bad = [entry.key for entry in cell.entries if entry.result != "pass"]
-        rate, interval = cell_rate(cell, rule).rate, cell_interval(cell, rule)
-        return cls(cell.cell, cell.counts, rate, interval, (bad or [cell.entries[0].key])[0])
+        return cls(cell.cell, cell.counts, cell_rate(cell, rule).rate, cell_interval(cell, rule))
 
     @property
     def kind(self) -> str:
         """The class of its colour."""
         return heat_class(self.rate)
 
+    @property
+    def bounds(self) -> str:
+        """Its interval, without a unit."""
+        return interval_words(self.interval).removesuffix(" %")
+
+
+@dataclass(frozen=True, slots=True)
+class HeatColumn:
+    """One task: a model under a strategy, and what else varies."""
+
+    model: str
+    variant: str
+    """Everything but the model; empty if nothing else varies."""
+    label: str
+
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
-    """One task."""
+    """One scenario."""
 
-    label: str
+    scenario: str
+    about: str
     cells: tuple[HeatCell | None, ...]
-    """By scenario; ``None`` where no run has ended."""
+    """By column; ``None`` where no run has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatPack:
+    """The scenarios of one pack."""
+
+    name: str
+    rates: tuple[float | None, ...]
+    """By column: the mean over the pack's scenarios."""
+    rows: tuple[HeatRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
     """All cells of an evaluation."""
 
-    scenarios: tuple[str, ...]
-    rows: tuple[HeatRow, ...]
+    columns: tuple[HeatColumn, ...]
+    packs: tuple[HeatPack, ...]
+
+    @property
+    def rows(self) -> tuple[HeatRow, ...]:
+        """All scenarios."""
+        return tuple(row for pack in self.packs for row in pack.rows)
+
+    @property
+    def models(self) -> tuple[tuple[str, int], ...]:
+        """Neighbouring columns of one model: its name, and how many they are."""
+        found = groupby(self.columns, key=lambda column: column.model)
+        return tuple((model, len([*columns])) for model, columns in found)
 
 
 def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
-    """The cells of a summary, tasks by scenarios, both in the order of the plan."""
+    """The cells of a summary by scenario and task: both in the order of the plan, scenarios by pack."""
+    about = {each.name: (each.pack, each.about) for each in plan.scenarios}
     ran = dict.fromkeys(cell.cell.scenario for cell in summary.cells)
-    planned = [each.name for each in plan.scenarios if each.name in ran]
-    scenarios = tuple(dict.fromkeys((*planned, *ran)))
-    rows, rule = [], rule_of(plan)
-    for task in summary.tasks:
-        known = {cell.cell.scenario: HeatCell.of(cell, rule) for cell in task.cells}
-        rows.append(HeatRow(label_of(task.cell, plan), tuple(known.get(name) for name in scenarios)))
-    return HeatMap(scenarios, tuple(rows))
+    names = dict.fromkeys((*(name for name in about if name in ran), *ran))
+    packs: dict[str, list[str]] = {}
+    for name in names:
+        packs.setdefault(about.get(name, (_UNKNOWN, ""))[0], []).append(name)
+    cells = [{cell.cell.scenario: cell for cell in task.cells} for task in summary.tasks]
+    rule = rule_of(plan)
+
+    def row(name: str) -> HeatRow:
+        found = (task.get(name) for task in cells)
+        heated = tuple(HeatCell.of(cell, rule) if cell else None for cell in found)
+        return HeatRow(name, about.get(name, ("", ""))[1], heated)
+
+    def rates(scenarios: Sequence[str]) -> Iterator[float | None]:
+        for task in cells:
+            counted = counted_cells(task[name] for name in scenarios if name in task)
+            yield mean_over_scenarios(cell_rate(cell, rule) for cell in counted)
+
+    return HeatMap(
+        tuple(_columns(summary.tasks, plan)),
+        tuple(HeatPack(pack, tuple(rates(each)), tuple(map(row, each))) for pack, each in packs.items()),
+    )
 
 
-def label_of(cell: Cell, plan: EvalPlan) -> str:
-    """What a task is called: by whatever is not the same for all of them."""
-    language = f" {cell.language}" if len(plan.languages) > 1 else ""
-    return f"{plan.label(cell)}{language}"
+def _columns(tasks: Iterable[TaskSummary], plan: EvalPlan) -> Iterator[HeatColumn]:
+    for task in tasks:
+        label, model = label_of(task.cell, plan), task.cell.model
+        yield HeatColumn(model, label.removeprefix(model).lstrip(": "), label)
 
 
 def heat_drawing(found: HeatMap) -> Drawing:
     """The picture of a heat map."""
-    left = 24 + max([width_of(row.label) for row in found.rows], default=0)
-    # Names stand at 40 degrees, so each needs about two thirds of its length above the cells.
-    top = 40 + 0.66 * max([width_of(name) for name in found.scenarios], default=0)
-    parts = [
-        text(left + at * _WIDE + _WIDE / 2, top - 8, name, turned=-40)
-        for at, name in enumerate(found.scenarios)
-    ]
-    for number, row in enumerate(found.rows):
-        y = top + number * _HIGH
-        parts.append(text(left - 10, y + _HIGH / 2 + 4, row.label, "ink end"))
-        parts += [_drawn(cell, left + at * _WIDE, y) for at, cell in enumerate(row.cells) if cell is not None]
-    bottom = top + len(found.rows) * _HIGH
-    parts.append(_legend(12, bottom + 14))
-    names = " and ".join((f"{len(found.rows)} tasks", f"{len(found.scenarios)} scenarios"))
-    overhang = 0.77 * max([width_of(name) for name in found.scenarios[-1:]], default=0)
-    width = max(left + len(found.scenarios) * _WIDE + max(12, overhang - _WIDE / 2 + 12), 560)
-    about = f"Pass rates of {names}, with 95 % intervals, the number of valid runs, and how all runs went."
-    return Drawing("heatmap", width, bottom + 40, "Pass rates by task and scenario", about, "".join(parts))
+    left = 24 + max([width_of(row.scenario) for row in found.rows], default=0)
+    names = [column.variant or column.model for column in found.columns]
+    # Names that are wider than their column stand at 40 degrees: two thirds of their length above the cells.
+    turned = any(width_of(name) > _WIDE - 8 for name in names)
+    top = 40 + (0.66 * max(map(width_of, names), default=0) if turned else 16)
+    parts = [*_heads(names, left, top, turned=turned)]
+    y = top
+    for pack in found.packs:
+        parts.append(text(12, y + 20, pack.name, "ink bold"))
+        for at, rate in enumerate(pack.rates):
+            parts.append(text(left + (at + 0.5) * _WIDE, y + 20, percent(rate), "soft middle"))
+        y += 28
+        for row in pack.rows:
+            parts.append(text(left - 10, y + _HIGH / 2 + 4, row.scenario, "ink end"))
+            parts += [_drawn(cell, left + at * _WIDE, y) for at, cell in enumerate(row.cells) if cell]
+            y += _HIGH
+        y += 8
+    parts.append(_legend(12, y + 10))
+    numbers = f"{len(found.columns)} tasks and {len(found.rows)} scenarios"
+    overhang = 0.77 * max(map(width_of, names[-1:]), default=0) - _WIDE / 2 if turned else 0.0
+    width = max(left + len(found.columns) * _WIDE + 12 + max(0.0, overhang), 560)
+    about = f"Pass rates of {numbers}, with 95 % intervals, the number of valid runs, and how all runs went."
+    return Drawing("heatmap", width, y + 36, "Pass rates by scenario and task", about, "".join(parts))
+
+
+def _heads(names: Sequence[str], left: float, top: float, *, turned: bool) -> Iterator[str]:
+    for at, name in enumerate(names):
+        middle = left + (at + 0.5) * _WIDE
+        if turned:
+            yield text(middle, top - 8, name, turned=-40)
+        else:
+            yield text(middle, top - 8, name, "ink bold middle")
 
 
 def split_bar(counts: ResultCounts, x: float, y: float, width: float, height: float) -> str:
@@ -141,13 +209,17 @@ def _split(counts: ResultCounts) -> dict[str, int]:
 
 
 def _drawn(cell: HeatCell, x: float, y: float) -> str:
-    middle, rate = x + _WIDE / 2, cell.rate
+    middle = x + _WIDE / 2
     title = f"{cell.cell.scenario}: {split_words(cell.counts)}"
-    bounds = interval_words(cell.interval).removesuffix(" %")
     return group(
         rect(x + 1, y + 1, _WIDE - 2, _HIGH - 2, cell.kind),
-        text(middle, y + 16, percent(rate), "ink bold middle"),
-        text(middle, y + 31, f"{bounds}, n {cell.counts.valid}" if bounds else "n 0", "ink small middle"),
+        text(middle, y + 15, percent(cell.rate), "ink bold middle"),
+        text(
+            middle,
+            y + 28,
+            f"{cell.bounds}, n {cell.counts.valid}" if cell.bounds else "n 0",
+            "ink small middle",
+        ),
         split_bar(cell.counts, x + 4, y + _HIGH - 3 - _BAR, _WIDE - 8, _BAR),
         title=title,
     )

@@ -1,28 +1,31 @@
 """The report as one self-contained HTML page, and its pictures as files.
 
-Texts of models and servers are escaped. A content security policy in the page allows only its own script and
-style, by their digests, so injected markup would not run. Only the page needs Jinja2.
+Texts of models and servers are escaped, or stand in data that the page's own script shows as text. Only the
+page needs Jinja2.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolreel._internal.errors import MissingExtra
+from toolreel._internal.pages.page_frame import asset, framed
 from toolreel._internal.visible_text import printable
 from toolreel.evals import _report as report
+from toolreel.evals._report.answer import Answer, answer_of
 from toolreel.evals._report.cost_scatter import Costs, costs_drawing, costs_of
 from toolreel.evals._report.failure_bar_chart import Breakdown, breakdown, failures_drawing
+from toolreel.evals._report.flips import flips
 from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
-from toolreel.evals._report.heat_map import HeatMap, heat_drawing, heat_map, label_of, split_bar, split_words
-from toolreel.evals._report.side_by_side import SideBySide, side_by_side
+from toolreel.evals._report.heat_map import HeatMap, heat_drawing, heat_map, split_bar, split_words
+from toolreel.evals._report.labels import cell_name, run_name
+from toolreel.evals._report.run_data import run_data, transcript_tree
 from toolreel.evals._report.svg import (
+    LONGEST,
     RESULTS,
     Drawing,
     drawing_css,
@@ -32,19 +35,20 @@ from toolreel.evals._report.svg import (
     thousands,
     truncated,
 )
-from toolreel.evals._report.transcript_selection import TRANSCRIPTS, Selection, select_runs
-from toolreel.evals._report.transcripts import Transcript, transcript_of
+from toolreel.evals._report.transcripts import transcript_of
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.cell_rates import common_trials
-from toolreel.evals._summary.plan_changes import gates_set_later, plan_changes
-from toolreel.evals._summary.plan_gates import gates_of
+from toolreel.evals._summary.plan_changes import gates_set_later, plan_changes, with_lateness
+from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.run_pairs import Match
 from toolreel.evals._summary.summary_files import summary_of
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage
 
@@ -61,6 +65,12 @@ class ReportContent:
     compared: tuple[StrategyPair, ...]
     breakdown: Breakdown
     costs: Costs
+    gates: tuple[GateResult, ...]
+
+    @property
+    def answer(self) -> Answer:
+        """What the evaluation says, in a few sentences."""
+        return answer_of(self.findings, self.compared, self.gates)
 
 
 def report_content(results: Results) -> ReportContent:
@@ -81,6 +91,7 @@ def report_content(results: Results) -> ReportContent:
         compared_strategies(summary, findings),
         breakdown(findings.taxonomy),
         costs_of(summary, plan),
+        with_lateness(check_gates(gates_of(plan), summary, plan), results.header),
     )
 
 
@@ -104,82 +115,64 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _PAGE: Final = "page.html.jinja"
-_NAME: Final = 12
-"""Digits of a key that name a run."""
-_BRIEF: Final = 240
+_SCRIPTS: Final = ("transcripts.js", "explorer.js")
+_FLIPS: Final = 24
+"""Pairs that the page lists; a run leads to the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A run, as the page shows it."""
-
-    entry: RunEntry
-    label: str
-    command: str
-    transcript: Transcript
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two runs of one task."""
-
-    match: Match
-    label: str
-    first: Transcript
-    second: Transcript
-    side_by_side: SideBySide
-
-
-def _plan_notes(found: ReportContent) -> Iterator[str]:
-    """What was changed in the plan after the first run, and gates that were set then."""
-    header = found.results.header
-    yield from plan_changes(header)
-    if late := len(gates_set_later(header, gates_of(found.plan))):
-        yield f"Gates that were set after the runs: {late}."
-
-
-def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
+def report_page(
+    found: ReportContent, max_runs: int | None = None, on_run: Callable[[int, int], None] | None = None
+) -> str:
     """The whole page; the same results give the same page.
 
+    :param max_runs: how many runs are told turn by turn, failures first; all, if it is left out
+    :param on_run: called after each run that was replayed, with how many were and how many will be
     :raises ResultsError: if the results cannot be read
     """
-    environment = _environment()
-    chosen = select_runs(found.summary, max_runs)
-    transcripts = _transcripts(found, chosen)
-    css, js = drawing_css() + _asset("page.css"), _asset("page.js")
-    page = environment.get_template(_PAGE)
-    bad = [entry for cell in found.summary.cells for entry in cell.entries if entry.result != "pass"]
-    return page.render(
-        title=_title(found.summary),
-        css=_markup(css),
-        js=_markup(js),
-        css_hash=_digest(css),
-        js_hash=_digest(js),
-        header=found.results.header,
-        plan=found.plan,
-        summary=found.summary,
-        counts=found.summary.counts(),
-        findings=found.findings,
-        k=common_trials(found.findings.trials, found.findings.rule),
-        notes=[*_plan_notes(found), *found.findings.notes, *found.summary.warnings],
-        usage=sum((task.usage for task in found.summary.tasks), start=Usage()),
-        heat=found.heat,
-        compared=found.compared,
-        breakdown=found.breakdown,
-        costs=found.costs,
-        pictures={drawing.name: _markup(drawing.inline) for drawing in drawings(found)},
-        results=RESULTS,
-        models=_served(found.summary),
-        differences=strategy_differences(found.plan),
-        selection=chosen,
-        anchors=frozenset(transcripts),
-        bad=_runs(found, bad, transcripts),
-        told_runs=_runs(found, chosen.entries, transcripts),
-        pairs=[_pair(found, match, transcripts) for match in chosen.pairs],
+    folder = _folder(found.results.path)
+    data = run_data(found.summary, found.plan, _transcripts(found, max_runs, on_run), shlex.quote(folder))
+    return framed(
+        _title(found.summary),
+        _body(found, folder, _told(found.summary, max_runs, data.longest)),
+        styles=(drawing_css(), asset(report, "page.css")),
+        scripts=tuple(asset(report, name) for name in _SCRIPTS),
+        data=data.elements,
     )
 
 
-def _environment() -> Environment:
+def _body(found: ReportContent, folder: str, told: str) -> str:
+    turned = flips(found.summary)
+    return (
+        _environment(found)
+        .get_template(_PAGE)
+        .render(
+            title=_title(found.summary),
+            answer=found.answer,
+            header=found.results.header,
+            plan=found.plan,
+            summary=found.summary,
+            counts=found.summary.counts(),
+            findings=found.findings,
+            k=common_trials(found.findings.trials, found.findings.rule),
+            notes=[*_plan_notes(found), *found.findings.notes, *found.summary.warnings],
+            usage=sum((task.usage for task in found.summary.tasks), start=Usage()),
+            heat=found.heat,
+            compared=found.compared,
+            breakdown=found.breakdown,
+            costs=found.costs,
+            pictures={drawing.name: _markup(drawing.inline) for drawing in drawings(found)},
+            results=RESULTS,
+            models=_served(found.summary),
+            differences=strategy_differences(found.plan),
+            flips=turned[:_FLIPS],
+            all_flips=len(turned),
+            folder=folder,
+            told=told,
+        )
+    )
+
+
+def _environment(found: ReportContent) -> Environment:
     """Where the page is written; every text in it is escaped, and what cannot be seen is spelt out."""
     # Imported here, since importing any name of `toolreel.evals` loads this module; only pages need Jinja2.
     try:
@@ -187,22 +180,24 @@ def _environment() -> Environment:
     except ImportError as error:
         raise MissingExtra.of("report", "jinja2") from error
     environment = Environment(
-        loader=DictLoader({_PAGE: _asset(_PAGE)}),
+        loader=DictLoader({_PAGE: asset(report, _PAGE)}),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=False,
         finalize=_finished,
     )
     filters: Mapping[str, Callable[..., object]] = {
-        "anchor": lambda key: f"run-{key[:_NAME]}",
         "bar": _bar,
         "bounded": truncated,
         "breaking": _breaking,
-        "brief": lambda text: truncated(text, _BRIEF),
+        "cell_name": cell_name,
         "interval": interval_words,
         "methods": lambda totals: methods_of(each.clustered.interval for each in totals if each.clustered),
+        "pair_label": lambda match: _pair_label(match, found.plan),
         "percent": percent,
         "points": points,
+        "quoted": shlex.quote,
+        "run_name": run_name,
         "split": split_words,
         "thousands": thousands,
     }
@@ -224,8 +219,10 @@ def _markup(text: str) -> Markup:
 
 
 def _bar(counts: ResultCounts) -> Markup:
-    label = _markup('<svg width="96" height="7" viewBox="0 0 96 7" role="img" aria-label="{}">')
-    return label.format(split_words(counts)) + _markup(f"{split_bar(counts, 1, 1, 94, 5)}</svg>")
+    return _markup(
+        '<svg viewBox="0 0 96 7" preserveAspectRatio="none" aria-hidden="true">'
+        f"{split_bar(counts, 1, 1, 94, 5)}</svg>"
+    )
 
 
 def _breaking(name: str) -> Markup:
@@ -238,6 +235,19 @@ def _title(summary: Summary) -> str:
     return f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
 
 
+def _folder(path: Path) -> str:
+    """What the page calls the directory: by its name alone, since its reader may have it elsewhere."""
+    return path.resolve().name
+
+
+def _plan_notes(found: ReportContent) -> Iterator[str]:
+    """What was changed in the plan after the first run, and gates that were set then."""
+    header = found.results.header
+    yield from plan_changes(header)
+    if late := len(gates_set_later(header, gates_of(found.plan))):
+        yield f"Gates that were set after the runs: {late}."
+
+
 def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
     """Who answered for each model."""
     found: dict[str, set[str]] = {}
@@ -246,41 +256,48 @@ def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
     return {model: tuple(sorted(names)) for model, names in found.items()}
 
 
-def _transcripts(found: ReportContent, chosen: Selection) -> dict[str, Transcript]:
-    """Transcripts of the selected runs by key."""
-    keys = {entry.key for entry in chosen.entries}
-    records = (record for record in found.results.records() if record.key in keys)
-    return {record.key: transcript_of(record, found.plan, found.results.path) for record in records}
+_NEED: Final = ("fail", "pass_unexercised", "void", "unsupported", "pass")
+"""Results, those of runs that are most worth reading first."""
 
 
-def _runs(
-    found: ReportContent, entries: Iterable[RunEntry], transcripts: Mapping[str, Transcript]
-) -> list[_Run]:
-    where = shlex.quote(str(found.results.path))
-    return [
-        _Run(
-            entry,
-            label_of(entry.cell, found.plan),
-            f"toolreel eval replay {where} {entry.key[:_NAME]}",
-            transcripts.get(entry.key, Transcript()),
-        )
-        for entry in entries
-    ]
+def _transcripts(
+    found: ReportContent, max_runs: int | None, on_run: Callable[[int, int], None] | None
+) -> dict[str, Json]:
+    """The transcripts of runs by key, as data: so, a megabyte that a model wrote is not kept."""
+    entries = [entry for cell in found.summary.cells for entry in cell.entries]
+    keys = {entry.key for entry in sorted(entries, key=_need)[:max_runs]}
+    told: dict[str, Json] = {}
+    for record in found.results.records():
+        if record.key in keys:
+            told[record.key] = transcript_tree(transcript_of(record, found.plan, found.results.path))
+            if on_run:
+                on_run(len(told), len(keys))
+    return told
 
 
-def _pair(found: ReportContent, match: Match, transcripts: Mapping[str, Transcript]) -> _Pair:
-    first, second = transcripts[match.first.key], transcripts[match.second.key]
+def _need(entry: RunEntry) -> tuple[int, int]:
+    return _NEED.index(entry.result), entry.trial
+
+
+def _told(summary: Summary, max_runs: int | None, longest: int) -> str:
+    runs = summary.counts().runs
+    if max_runs is not None and max_runs < runs:
+        told = f"Of {runs:,} runs, {max_runs:,} are told turn by turn, failures first."
+    else:
+        told = "All runs are told turn by turn."
+    if longest < LONGEST:
+        told += f" Texts are cut after {longest:,} characters, so that the page stays small."
+    return told
+
+
+def _pair_label(match: Match, plan: EvalPlan) -> str:
     cell = match.first.cell
-    language = cell.language if len(found.plan.languages) > 1 else ""
-    parts = (cell.model, cell.profile, cell.fallback, language, cell.endpoint, cell.scenario)
-    label = f"{', '.join(filter(None, parts))}, trial {match.first.trial}"
-    return _Pair(match, label, first, second, side_by_side(first, second))
-
-
-def _asset(name: str) -> str:
-    return resources.files(report).joinpath(name).read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    """How the page's policy names one of its own elements."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    parts = (
+        cell.model if len(plan.models) > 1 else "",
+        cell.profile if len({name for _, name in plan.pairs}) > 1 else "",
+        cell.fallback if len(plan.fallbacks) > 1 else "",
+        cell.language if len(plan.languages) > 1 else "",
+        cell.endpoint,
+        cell.scenario,
+    )
+    return f"{', '.join(filter(None, parts))}, trial {match.first.trial}"

@@ -182,19 +182,21 @@ class Drawing:
 
     @property
     def inline(self) -> str:
-        """The element for a page that has the rules of all drawings."""
-        return self._element("")
+        """The element for a page that has the rules of all drawings; as wide as its place."""
+        return self._element("", "")
 
     @property
     def standalone(self) -> str:
         """A file of its own, readable on light and on dark paper."""
-        return self._element(f"<style>{drawing_css()}</style>{rect(0, 0, self.width, self.height, 'paper')}")
+        paper = rect(0, 0, self.width, self.height, "paper")
+        size = f' width="{_number(self.width)}" height="{_number(self.height)}"'
+        return self._element(f"<style>{drawing_css()}</style>{paper}", size)
 
-    def _element(self, before: str) -> str:
-        size = f'viewBox="0 0 {_number(self.width)} {_number(self.height)}" width="{_number(self.width)}"'
+    def _element(self, before: str, size: str) -> str:
+        size = f'viewBox="0 0 {_number(self.width)} {_number(self.height)}"{size}'
         label = f'role="img" aria-labelledby="{self.name}-title {self.name}-about"'
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} height="{_number(self.height)}" {label}>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {label}>'
             f'<title id="{self.name}-title">{_text(self.title)}</title>'
             f'<desc id="{self.name}-about">{_text(self.about)}</desc>{before}{self.body}</svg>\n'
         )

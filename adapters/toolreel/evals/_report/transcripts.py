@@ -55,7 +55,8 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Transcript:
     try:
         rerun_of = rerun(record, plan, folder)
     except ToolreelError as error:
-        return Transcript(problem=str(error))
+        # Files are named from the results on: where these are is no matter of a page that is passed on.
+        return Transcript(problem=str(error).replace(f"{folder}/", ""))
     ended, evidence = rerun_of.run, rerun_of.evidence
     words, _ = describe_outcome(evidence.outcome)
     return Transcript(

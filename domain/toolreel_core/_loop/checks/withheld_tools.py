@@ -19,8 +19,8 @@ def with_withheld(state: State, memory: Memory, call: ToolCall, again: int) -> M
 
     :param again: how many times in a row it was made again for nothing
     """
-    tool = state.plan.tools.by_name.get(call.name)
-    if tool is None or tool.polling or again < state.plan.config.withhold_repeated:
+    tool = state.present.tools.by_name.get(call.name)
+    if tool is None or tool.polling or again < state.present.config.withhold_repeated:
         return replace(memory, withheld=()) if memory.withheld else memory
     return replace(memory, withheld=tuple(dict.fromkeys((*memory.withheld, tool.name))))
 
@@ -36,7 +36,7 @@ def repetitions(result: Envelope, times: int) -> int:
 def narrowed(state: State, options: RequestOptions) -> RequestOptions:
     """The options of a turn with tools, without calls of those that are withheld."""
     withheld = _withheld(state)
-    return state.plan.options_without(withheld) if withheld else options
+    return state.present.options_without(withheld) if withheld else options
 
 
 def withholding(state: State, *, tools: bool) -> tuple[ToolsWithheld, ...]:
@@ -46,4 +46,4 @@ def withholding(state: State, *, tools: bool) -> tuple[ToolsWithheld, ...]:
 
 
 def _withheld(state: State) -> tuple[str, ...]:
-    return state.memory.withheld if state.plan.constrains_calls else ()
+    return state.memory.withheld if state.present.constrains_calls else ()

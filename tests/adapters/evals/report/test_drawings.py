@@ -1,19 +1,15 @@
-"""Colours, drawings, and what a reader is told of two runs."""
+"""Colours and drawings."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from itertools import chain
 
 import pytest
 
 from toolreel.evals._report.cost_scatter import CostPoint, Costs, Unit, costs_drawing
 from toolreel.evals._report.failure_bar_chart import breakdown, failures_drawing
-from toolreel.evals._report.side_by_side import FirstDifference, side_by_side
+from toolreel.evals._report.forest import rate_axis
 from toolreel.evals._report.svg import HEAT, Drawing, drawing_css, text
-from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
-from toolreel_core.evals._scenarios.evidence import ObservedCall
 
 
 def luminance(colour: str) -> float:
@@ -53,15 +49,15 @@ def test_names_are_written_and_never_read_as_markup() -> None:
     drawing = Drawing("x", 10.0, 10.128, "<title>", "a & b", text(1, 2, "</svg><script>\x00"))
     assert "<script>" not in drawing.standalone
     assert "&lt;/svg&gt;&lt;script&gt;\\x00" in drawing.inline
-    assert 'height="10.13"' in drawing.inline
+    assert 'viewBox="0 0 10 10.13"' in drawing.inline
     assert "<style>" not in drawing.inline
 
 
 def test_rare_categories_are_left_out_of_the_picture_and_said_to_be() -> None:
-    found = breakdown({"raw": {f"task.outcome:check{number:02}": 30 - number for number in range(26)}})
+    found = breakdown({"raw": {f"task.outcome:check{number:02}": 30 - number for number in range(14)}})
     drawn = failures_drawing(found).inline
-    assert "task.outcome:check23" in drawn
-    assert "task.outcome:check24" not in drawn
+    assert "task.outcome:check11" in drawn
+    assert "task.outcome:check12" not in drawn
     assert "2 rarer categories are left out" in drawn
     assert "No run failed" in failures_drawing(breakdown({"raw": {}})).inline
 
@@ -84,41 +80,16 @@ def test_points_on_each_other_share_one_place_for_their_numbers() -> None:
     assert ">1, 2<" in costs_drawing(costs("cost", 0.5, 0.5)).inline
 
 
-CALL = ObservedCall("state_get", "{}", True, (), "{}")
-TURN = TranscriptTurn(1, "", "tool_calls", (CALL,), ("mended: x",), "1 tokens in, 2 out")
-LAST = TranscriptTurn(2, "Done.", "stop", (), (), "")
-RUN = Transcript((("user", "hi"),), (TURN, LAST), "completed")
-
-
-def with_turns(*turns: TranscriptTurn) -> Transcript:
-    return Transcript(RUN.opening, turns, RUN.ending)
-
-
-def with_call(call: ObservedCall) -> Transcript:
-    return with_turns(replace(TURN, calls=(call,)), LAST)
-
-
 @pytest.mark.parametrize(
-    ("other", "first_difference"),
+    ("least", "most", "steps"),
     [
-        (RUN, None),
-        (with_turns(replace(TURN, remarks=(), tokens=""), LAST), None),
-        (Transcript((), RUN.turns, RUN.ending), FirstDifference(0, "what they were told to begin with")),
-        (with_call(replace(CALL, name="state_patch")), FirstDifference(1, "the name of call 1")),
-        (with_call(replace(CALL, arguments='{"a":1}')), FirstDifference(1, "the arguments of call 1")),
-        (with_call(replace(CALL, result="[]")), FirstDifference(1, "the result of call 1")),
-        (with_turns(replace(TURN, calls=(CALL, CALL)), LAST), FirstDifference(1, "1 calls, and 2")),
-        (with_turns(TURN, replace(LAST, text="No.")), FirstDifference(2, "the text")),
-        (with_turns(TURN, replace(LAST, finish="length")), FirstDifference(2, "why the reply ended")),
-        (with_turns(TURN), FirstDifference(2, "only one of them has this turn")),
-        (Transcript(RUN.opening, RUN.turns, "refused"), FirstDifference(3, "how they ended")),
+        (0.0, 0.39, [0, 0.1, 0.2, 0.3, 0.4]),
+        (0.053, 0.895, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (0.5, 0.5, [0.5, 0.6]),
+        (1.0, 1.0, [0.9, 1.0]),
+        (0.11, 0.72, [0.0, 0.2, 0.4, 0.6, 0.8]),
     ],
 )
-def test_two_runs_part_at_the_first_thing_that_differs(
-    other: Transcript, first_difference: FirstDifference | None
-) -> None:
-    assert side_by_side(RUN, other).first_difference == first_difference
-
-
-def test_turns_that_only_one_run_has_stand_beside_nothing() -> None:
-    assert [*chain(*side_by_side(RUN, with_turns(TURN)).rows)] == [TURN, TURN, LAST, None]
+def test_rates_are_read_from_round_numbers(least: float, most: float, steps: list[float]) -> None:
+    axis, parts = rate_axis(least, most)
+    assert axis.ticks(parts) == pytest.approx(steps)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import html
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,9 +18,10 @@ import pytest
 
 from tests.evals.evaluated import evaluated
 from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
-from toolreel.evals._report.transcript_selection import select_runs
-from toolreel.evals._report.transcripts import transcript_of
+from toolreel.evals._report.run_data import run_data, transcript_tree
+from toolreel.evals._report.transcripts import Transcript, transcript_of
 from toolreel.evals._store.results import Results
+from toolreel_core.evals._summary.summary import RunEntry
 
 VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}
 LOADING: Final = {
@@ -32,7 +37,7 @@ LOADING: Final = {
 }
 ALLOWED: Final = """
     html head meta title style script body a header h1 h2 h3 h4 p code pre dl div dt dd ul li nav main section
-    table caption thead tbody tr th td span strong small wbr details summary
+    table thead tbody tr th td span strong small wbr noscript
     svg desc g rect line circle polygon text
 """
 
@@ -91,7 +96,8 @@ def test_the_page_nests_and_asks_for_nothing_from_outside(page: str) -> None:
     parsed = Strict(page)
     assert parsed.tags <= set(ALLOWED.split()), "no element that could load something"
     assert all(link.startswith("#") for link in parsed.links)
-    assert {link[1:] for link in parsed.links} <= set(parsed.ids), "links lead nowhere"
+    anchors = {link[1:] for link in parsed.links if "=" not in link}
+    assert anchors <= set(parsed.ids), "links lead nowhere"
     assert len(parsed.ids) == len(set(parsed.ids))
     css = page.partition("<style>")[2].partition("</style>")[0]
     assert "url(" not in css
@@ -102,19 +108,44 @@ def test_a_policy_allows_no_script_and_no_style_but_the_pages_own(page: str) -> 
     policy = page.partition('http-equiv="Content-Security-Policy" content="')[2].partition('"')[0]
     assert re.fullmatch(
         r"default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; "
-        r"form-action 'none'",
-        policy.replace("&#39;", "'"),
+        r"form-action 'none'; require-trusted-types-for 'script'",
+        html.unescape(policy),
     )
 
 
-def test_what_a_model_writes_is_shown_and_never_obeyed(page: str) -> None:
+def data_of(page: str, ident: str) -> Any:  # noqa: ANN401 - JSON
+    """An element of the page's data."""
+    text = page.partition(f' id="{ident}">')[2].partition("</script>")[0]
+    return json.loads(text if text.startswith("{") else gzip.decompress(base64.b64decode(text)))
+
+
+def told(page: str, key: str) -> dict[str, Any]:
+    """The transcript of a run, as the page's script reads it."""
+    ((cell, told),) = [(run[0], run[7]) for run in data_of(page, "run-index")["runs"] if run[2] == key[:12]]
+    found: dict[str, Any] = data_of(page, f"cell-{cell}")[key[:12]] if told else {}
+    return found
+
+
+def test_what_a_model_writes_is_shown_and_never_obeyed(content: ReportContent, page: str) -> None:
     assert page.count("<script>") == 1
     assert "<img" not in page
-    assert "alert(&#39;run&#39;)" in page
-    assert "{{ 7 * 7 }}" in page
+    assert "</pre>" not in page
+    (entry, *_) = runs_of(content, "local-hostile", "chat_only")
+    said = told(page, entry.key)["turns"][0]["text"]
+    assert "<script>alert('run')</script>" in said
+    assert "{{ 7 * 7 }}" in said
     # Nothing moves a terminal's cursor or turns the text around.
-    assert r"\x1b[31m \u202egnp.exe" in page
+    assert r"\x1b[31m \u202egnp.exe" in said
     assert page.encode()
+
+
+def runs_of(content: ReportContent, model: str, scenario: str) -> list[RunEntry]:
+    return [
+        entry
+        for cell in content.summary.cells
+        if cell.cell.model == model and cell.cell.scenario == scenario
+        for entry in cell.entries
+    ]
 
 
 def test_the_same_results_give_the_same_bytes(content: ReportContent, page: str) -> None:
@@ -130,6 +161,7 @@ def test_the_page_begins_with_what_one_has_to_know(page: str) -> None:
     assert "Complete: every run of the plan has ended, and none is void." in said
     assert "strategies are compared on 6 groups" in said or "models are compared on" in said
     assert "production over raw" in said
+    assert said.index("of the 3 models is best") < said.index("pass rate, tool scenarios")
     methods = "Gaffke over scenarios: about scenarios such as these, on these models"
     assert said.count(f"Intervals: {methods}.") == 1, "named once for all strategies"
     assert "Ties:" in said
@@ -137,42 +169,52 @@ def test_the_page_begins_with_what_one_has_to_know(page: str) -> None:
 
 def test_each_cell_has_rate_interval_count_and_results(page: str) -> None:
     table = page.partition('<table class="heat">')[2].partition("</table>")[0]
-    assert "local-skipping:raw" in table
-    cell = table.partition("local-skipping:raw")[2].partition("</td>")[0]
+    head = table.partition("<thead>")[2].partition("</thead>")[0]
+    assert re.findall(r'colspan="2">([^<]+)<', head) == ["local-good", "local-hostile", "local-skipping"]
+    assert re.findall(r"<span>(\w+)</span>", head) == ["raw", "production"] * 3
+    row = table.partition("partial<wbr>" if "partial<wbr>" in table else "partial_")[2].partition("</tr>")[0]
+    cell = row.split("<td ")[5]
     assert "<strong>100 %</strong>" in cell
-    assert "34.2 to 100 %" in cell
-    assert "n 2" in cell
-    assert 'aria-label="2 passed without the hard part"' in cell
+    assert "34.2 to 100, n 2" in cell
+    assert "local-skipping:raw, partial_success_failure: 2 passed without the hard part" in cell
 
 
-def test_failures_are_listed_with_the_command_that_plays_them_again(
-    content: ReportContent, page: str
-) -> None:
-    key = next(
-        entry.key for cell in content.summary.cells for entry in cell.entries if entry.result == "fail"
-    )
-    listed = page.partition('id="list"')[2].partition("</table>")[0]
-    assert f"toolreel eval replay {content.results.path} {key[:12]}" in listed
-    assert f'href="#run-{key[:12]}"' in listed
-    assert "task.outcome:final" in listed
+def test_scenarios_stand_under_their_pack(content: ReportContent) -> None:
+    assert [(pack.name, [row.scenario for row in pack.rows]) for pack in content.heat.packs] == [
+        ("reference", ["happy_path", "partial_success_failure", "chat_only"])
+    ]
+    (pack,) = content.heat.packs
+    # Of the good model and the hostile one; the control, which both pass, is in no mean.
+    assert pack.rates[0] == 1.0
+    assert pack.rates[2] == 0.0
+
+
+def test_runs_are_listed_with_what_plays_them_again(content: ReportContent, page: str) -> None:
+    index = data_of(page, "run-index")
+    entries = [entry for cell in content.summary.cells for entry in cell.entries]
+    assert [run[2] for run in index["runs"]] == [entry.key[:12] for entry in entries]
+    assert [index["texts"][run[4]] for run in index["runs"]] == [entry.category for entry in entries]
+    assert index["folder"] == content.results.path.name
+    assert {run[8] for run in index["runs"]} == {1}
+    assert str(content.results.path.parent) not in page
+    assert 'href="#category=task.outcome%3Afinal"' in page
 
 
 def test_a_run_is_told_turn_by_turn_from_its_cassette(content: ReportContent, page: str) -> None:
-    (entry, *_) = [
-        entry
-        for cell in content.summary.cells
-        if cell.cell.model == "local-good" and cell.cell.scenario == "happy_path"
-        for entry in cell.entries
+    (entry, *_) = runs_of(content, "local-good", "happy_path")
+    run = told(page, entry.key)
+    assert [role for role, _ in run["opening"]] == ["system", "user"]
+    assert [[call["name"] for call in turn["calls"]] for turn in run["turns"]] == [
+        ["state_get"],
+        ["state_patch"],
+        [],
     ]
-    chosen = page.partition(f'id="run-{entry.key[:12]}"')[2].partition("</details>")[0]
-    assert re.findall(r"<h4>(\w+)", chosen) == ["system", "user", "Turn", "Turn", "Turn"]
-    assert "<code>state_get</code>" in chosen
-    assert "draft:1" in chosen
-    assert "Done." in chosen
-    assert "completed: the model gave a final answer" in chosen
+    assert "draft:1" in run["turns"][1]["calls"][0]["result"]
+    assert run["turns"][-1]["text"] == "Done."
+    assert run["ending"] == "completed: the model gave a final answer"
 
 
-def test_two_runs_stand_side_by_side_with_the_place_where_they_part(tmp_path: Path) -> None:
+def test_runs_of_one_task_that_went_otherwise_are_listed_in_pairs(tmp_path: Path) -> None:
     tight = {"extends": "raw", "config": {"max_tool_args_bytes": 20}}
     evaluated(
         tmp_path,
@@ -183,29 +225,39 @@ def test_two_runs_stand_side_by_side_with_the_place_where_they_part(tmp_path: Pa
     )
     pairs = report_page(report_content(Results.open(tmp_path)))
     pairs = pairs.partition('<section id="pairs"')[2].partition("</section>")[0]
-    said = " ".join(re.sub(r"<[^>]+>", " ", pairs).split())
-    assert "local-good, default, best_effort, happy_path, trial 1" in said
-    assert "raw passed, tight failed" in said
-    assert "they part in turn 1: the result of call 1" in said
-    assert '<tr class="parts"><td colspan="2"><strong>Here they part: the result of call 1</strong>' in pairs
+    said = " ".join(re.sub(r"<[^>]+>", "", pairs).split())
+    assert "2 of 2 pairs" in said
+    assert "happy_path, trial 1: raw passed, tight failed" in said
+    assert re.search(r'href="#runs=[0-9a-f]{12},[0-9a-f]{12}"', pairs)
 
 
-def test_of_a_large_evaluation_failures_and_first_passes_are_told(content: ReportContent) -> None:
-    failed = [entry for cell in content.summary.cells for entry in cell.entries if entry.result == "fail"]
-    chosen = select_runs(content.summary, max_runs=30, pairs=1)
-    assert {entry.key for entry in failed} <= {entry.key for entry in chosen.entries}
-    assert chosen.left_out == 0
-    fewer = select_runs(content.summary, max_runs=10, pairs=1)
-    assert len(fewer.entries) == 10
-    assert "further failures are told in the list alone" in fewer.note
-    page = report_page(content, 10)
-    assert page.count('id="run-') == 10
-    assert "Of 36 runs, 10 are told turn by turn: failures, and the first pass of each cell." in page
-    assert len(page) < len(report_page(content))
+def test_some_runs_alone_can_be_told_the_failures_first(content: ReportContent, page: str) -> None:
+    entries = [entry for cell in content.summary.cells for entry in cell.entries]
+    failed = {entry.key[:12] for entry in entries if entry.result == "fail"}
+    seen: list[tuple[int, int]] = []
+    some = report_page(content, len(failed), lambda done, runs: seen.append((done, runs)))
+    chosen = {run[2] for run in data_of(some, "run-index")["runs"] if run[7]}
+    assert chosen == failed
+    assert seen == [(at, len(failed)) for at in range(1, len(failed) + 1)]
+    assert f"Of 36 runs, {len(failed)} are told turn by turn, failures first." in some
+    assert len(some) < len(page)
+    assert "All runs are told turn by turn." in page
 
 
 def test_no_transcripts_can_be_asked_for(content: ReportContent) -> None:
-    assert 'id="run-' not in report_page(content, 0)
+    assert 'id="cell-' not in report_page(content, 0)
+
+
+def test_texts_are_shortened_until_all_runs_fit(content: ReportContent) -> None:
+    long = Transcript((("user", "".join(map(chr, range(0x4E00, 0x4E00 + 9_000)))),))
+    trees = {entry.key: transcript_tree(long) for cell in content.summary.cells for entry in cell.entries}
+    data = run_data(content.summary, content.plan, trees, "results", limit=80_000)
+    assert data.longest == 1_000
+    assert sum(map(len, data.elements[1:])) < 90_000
+    first = data_of("".join(data.elements), "cell-0")
+    for run in first.values():
+        assert len(run["opening"][0][1]["cut"]) == 1_000
+        assert run["opening"][0][1]["more"] == 8_000
 
 
 def test_a_run_that_cannot_be_made_again_says_why(tmp_path: Path) -> None:
@@ -214,8 +266,9 @@ def test_a_run_that_cannot_be_made_again_says_why(tmp_path: Path) -> None:
     (record,) = results.records()
     (tmp_path / record.cassette).unlink()
     page = report_page(report_content(results))
-    assert "Cannot be told: " in page
-    assert "toolreel eval replay" in page
+    assert (
+        told(page, record.key)["problem"] == f"{record.cassette}: there is no such cassette: record it first"
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,7 +309,7 @@ def test_pictures_are_whole_files_with_their_words_as_text(content: ReportConten
         assert root.get("aria-labelledby") == f"{title.get('id')} {about.get('id')}"
         assert "prefers-color-scheme:dark" in text
         assert set(re.findall(r"https?://[^\"<\s]+", text)) == {"http://www.w3.org/2000/svg"}
-    assert "local-good:production" in [*words_in(pictures["heatmap.svg"])]
+    assert "happy_path" in [*words_in(pictures["heatmap.svg"])]
     assert "task.outcome:final" in [*words_in(pictures["failures.svg"])]
     assert "production over raw" in [*words_in(pictures["strategies.svg"])]
 

@@ -1,0 +1,64 @@
+"""The frame of a page: one HTML file, and a policy that allows nothing but its own style and scripts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from types import ModuleType
+from typing import Final
+
+from toolreel._internal import pages
+from toolreel._internal.visible_text import printable
+
+_POLICY: Final = (
+    "default-src 'none'; style-src '{css}'; script-src '{js}'; base-uri 'none'; form-action 'none'; "
+    "require-trusted-types-for 'script'"
+)
+"""By the last rule the browser refuses ``innerHTML`` and the like, so no script can forget to escape."""
+
+
+def framed(
+    title: str,
+    body: str,
+    *,
+    styles: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+    data: Sequence[str] = (),
+) -> str:
+    """A whole page.
+
+    :param title: text, which is escaped
+    :param body: HTML, in which all texts of others are escaped
+    :param styles: CSS after that of all pages
+    :param scripts: JavaScript after that of all pages
+    :param data: elements of :mod:`toolreel._internal.pages.embedded_data`
+    """
+    css = "".join((shared_asset("shared.css"), *styles))
+    js = "".join((shared_asset("shared.js"), *scripts))
+    policy = _POLICY.format(css=_digest(css), js=_digest(js))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{escape(printable(title))}</title>\n<style>{css}</style>\n</head>\n<body>\n"
+        f"{body}\n{''.join(data)}<script>{js}</script>\n</body>\n</html>\n"
+    )
+
+
+def asset(package: ModuleType, name: str) -> str:
+    """A text file that lies in a package."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def shared_asset(name: str) -> str:
+    """Style or script of all pages."""
+    return asset(pages, name)
+
+
+def _digest(text: str) -> str:
+    """How the policy names one of the page's own elements."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,179 @@
+"""All runs as data in the page: an index of them, and their transcripts cell by cell, each packed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
+from toolreel.evals._report.labels import cell_name, run_name
+from toolreel.evals._report.svg import LONGEST, RESULTS
+from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
+from toolreel.evals._summary.run_pairs import AXES
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._scenarios.evidence import ObservedCall
+from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
+
+LIMIT: Final = 14_000_000
+"""Bytes of all transcripts; above it, their texts are shortened until they fit."""
+_SHORTER: Final = (1_000, 240, 60)
+_REASON: Final = 300
+_SCENARIO: Final = "scenario"
+
+
+@dataclass(frozen=True, slots=True)
+class RunData:
+    """The elements of a page that hold its runs."""
+
+    elements: tuple[str, ...]
+    longest: int
+    """Characters of a text that are kept at most."""
+
+
+def run_data(
+    summary: Summary,
+    plan: EvalPlan,
+    trees: Mapping[str, Json],
+    folder: str,
+    limit: int = LIMIT,
+) -> RunData:
+    """The runs of an evaluation.
+
+    :param trees: of the transcripts that there are, by the key of their run
+    :param folder: what commands call the directory of the results
+    """
+    told = [_told(cell, trees) for cell in summary.cells]
+    longest, texts = LONGEST, [packed(each) if each else "" for each in told]
+    for longest in (LONGEST, *_SHORTER):
+        texts = [packed(shortened(each, longest)) if each else "" for each in told]
+        if sum(map(len, texts)) <= limit:
+            break
+    index = json_element("run-index", _index(summary, plan, trees, folder))
+    cells = (packed_element(f"cell-{at}", text) for at, text in enumerate(texts) if text)
+    return RunData((index, *cells), longest)
+
+
+def transcript_tree(transcript: Transcript) -> Json:
+    """A transcript as data; long texts are cut."""
+    return {
+        "opening": [[role, _cut(text)] for role, text in transcript.opening],
+        "turns": [_turn(turn) for turn in transcript.turns],
+        "ending": _cut(transcript.ending),
+        "attempt": transcript.attempt,
+        "problem": _cut(transcript.problem),
+    }
+
+
+def shortened(value: Json, longest: int) -> Json:
+    """The same with shorter texts.
+
+    >>> shortened(["abcdef", {"cut": "abc", "more": 4}], 2)
+    [{'cut': 'ab', 'more': 4}, {'cut': 'ab', 'more': 5}]
+    """
+    match value:
+        case str():
+            return _cut(value, longest)
+        case {"cut": str(text), "more": int(more)}:
+            rest = max(0, len(text) - longest)
+            return {"cut": text[:longest], "more": more + rest}
+        case dict():
+            return {key: shortened(each, longest) for key, each in value.items()}
+        case list() | tuple():
+            return [shortened(each, longest) for each in value]
+        case _:
+            return value
+
+
+def _cut(text: str, longest: int = LONGEST) -> Json:
+    """A text that models or servers wrote, and of a long one how much of it is left out."""
+    rest = len(text) - longest
+    return text if rest <= 0 else {"cut": text[:longest], "more": rest}
+
+
+def _turn(turn: TranscriptTurn) -> Json:
+    return {
+        "number": turn.number,
+        "text": _cut(turn.text),
+        "finish": turn.finish,
+        "tokens": turn.tokens,
+        "remarks": [_cut(remark) for remark in turn.remarks],
+        "said": [_cut(text) for text in turn.said],
+        "calls": [_call(call) for call in turn.calls],
+    }
+
+
+def _call(call: ObservedCall) -> Json:
+    return {
+        "name": _cut(call.name),
+        "arguments": _cut(call.arguments),
+        "ok": call.ok,
+        "codes": [*call.codes],
+        "result": _cut(call.result),
+    }
+
+
+def _told(cell: CellSummary, trees: Mapping[str, Json]) -> Json:
+    return {run_name(entry.key): trees[entry.key] for entry in cell.entries if entry.key in trees}
+
+
+class _Numbers:
+    """Numbers of values in the order in which they came; most texts of an index stand in many runs."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._known = {value: at for at, value in enumerate(dict.fromkeys(values))}
+
+    def of(self, value: str) -> int:
+        """The number of a value, which is noted."""
+        return self._known.setdefault(value, len(self._known))
+
+    @property
+    def values(self) -> list[Json]:
+        """All values by number."""
+        return [*self._known]
+
+
+def _index(summary: Summary, plan: EvalPlan, trees: Mapping[str, Json], folder: str) -> Json:
+    axes = (_SCENARIO, *AXES)
+    order = (each.name for each in plan.scenarios)
+    values = {axis: _Numbers(order if axis == _SCENARIO else ()) for axis in axes}
+    cells: list[Json] = [
+        [cell_name(cell.cell), *(values[axis].of(str(getattr(cell.cell, axis))) for axis in axes)]
+        for cell in summary.cells
+    ]
+    texts = _Numbers()
+    runs = [*_runs(summary.cells, texts, trees)]
+    return {
+        "folder": folder,
+        "axes": [*axes],
+        "values": {axis: values[axis].values for axis in axes},
+        "packs": {each.name: each.pack for each in plan.scenarios},
+        "results": dict(RESULTS.items()),
+        "cells": cells,
+        "runs": runs,
+        "texts": texts.values,
+    }
+
+
+def _runs(cells: Sequence[CellSummary], texts: _Numbers, trees: Mapping[str, Json]) -> Iterator[Json]:
+    for at, cell in enumerate(cells):
+        for entry in cell.entries:
+            yield [
+                at,
+                entry.trial,
+                run_name(entry.key),
+                entry.result,
+                *_numbered(entry, texts),
+                *_flags(entry, trees),
+            ]
+
+
+def _numbered(entry: RunEntry, texts: _Numbers) -> Iterator[int]:
+    for text in (entry.category, entry.reason, entry.hint):
+        yield texts.of(text if len(text) <= _REASON else f"{text[:_REASON]} …")
+
+
+def _flags(entry: RunEntry, trees: Mapping[str, Json]) -> tuple[int, int]:
+    """Whether the page tells it turn by turn, and whether it was recorded."""
+    return int(entry.key in trees), int(bool(entry.cassette))

@@ -1,0 +1,82 @@
+"""Pages that are watched while a test uses them: nothing may go out, go wrong, or run that is not theirs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+__all__ = ["PATIENCE", "opened", "serious_findings", "widest"]
+
+Mode = Literal["light", "dark"]
+PATIENCE: Final = 60_000
+"""Milliseconds; only a machine under load comes near."""
+
+
+@contextmanager
+def opened(
+    browser: Browser,
+    path: Path,
+    anchor: str = "",
+    *,
+    width: int = 1400,
+    mode: Mode = "light",
+    scripts: bool = True,
+    bypass_csp: bool = False,
+    complaint: str = "",
+) -> Generator[Page]:
+    """A page, opened from its file; at the end nothing may have been complained about.
+
+    :param complaint: part of the one complaint that there has to be, if any
+    """
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme=mode,
+        java_script_enabled=scripts,
+        bypass_csp=bypass_csp,
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    complaints = _watched(context)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(path.as_uri() + anchor)
+    yield page
+    context.close()
+    assert [complaint in each for each in complaints] == ([True] if complaint else []), complaints
+
+
+def _watched(context: BrowserContext) -> list[str]:
+    complaints: list[str] = []
+
+    def requested(url: str) -> None:
+        if not url.startswith("file:"):
+            complaints.append(f"requested {url}")
+
+    context.on("request", lambda request: requested(request.url))
+    context.on("console", lambda message: complaints.append(f"console: {message.text}"))
+    context.on("weberror", lambda error: complaints.append(f"error: {error.error}"))
+    context.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
+    return complaints
+
+
+def widest(page: Page) -> int:
+    """How wide the page is; wider than its window, it would have to be scrolled."""
+    found: int = page.evaluate("document.documentElement.scrollWidth")
+    return found
+
+
+def serious_findings(page: Page) -> list[str]:
+    """What axe finds that is serious or critical, each with the first elements that it is about."""
+    axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    page.evaluate(axe)
+    found: dict[str, Any] = json.loads(page.evaluate("axe.run().then(JSON.stringify)"))
+    return [
+        f"{each['id']}: {[node['target'] for node in each['nodes'][:3]]}"
+        for each in found["violations"]
+        if each["impact"] in {"serious", "critical"}
+    ]
