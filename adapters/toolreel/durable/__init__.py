@@ -1,0 +1,14 @@
+"""Durable runs: the same loop with each effect checkpointed in a database, SQLite or PostgreSQL, on DBOS.
+
+``DurableRuns`` submits runs and speaks with them, ``Worker`` performs them; both know only the database.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.durable._public import *
+
+else:
+    from toolreel._internal.lazy import names_of
+
+    __getattr__, __dir__ = names_of(__name__, "durable")

@@ -1,0 +1,239 @@
+"""``Worker``: performs the runs of a queue, on DBOS."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Final, Self, cast
+
+from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
+
+from toolreel._driver.performer import Ports
+from toolreel._driver.ports import Endpoint, Performer, secrets_of
+from toolreel._internal.errors import DurableError
+from toolreel._secrets.known_values import known_secrets as known_secrets_of
+from toolreel.durable._adoption import adopt
+from toolreel.durable._answers import Uncertain
+from toolreel.durable._around import Around, with_around
+from toolreel.durable._book import Written
+from toolreel.durable._claims import WORKFLOW, Claimed, Resting, Segment, claim, release, wake
+from toolreel.durable._database import database_url, lasting, open_database
+from toolreel.durable._inbox import Said, heard_after
+from toolreel.durable._runs import QUEUE
+from toolreel.durable._segment import Policy, perform_segment
+from toolreel.durable._slots import Slot, take_slot
+from toolreel.durable._steps import done_in_order, stored_steps
+
+APPLICATION: Final = "toolreel"
+
+
+def _never() -> bool:
+    return False
+
+
+class Worker:
+    """Performs the runs of a queue, in this process; use it in a ``with`` block.
+
+    When the block ends, runs rest before their next effect and go back to the queue. A process has one worker
+    at a time, and no other application of DBOS.
+
+    :param performer: performs each effect, for example :class:`~toolreel.Ports`; called from several threads
+    :param database: as for ``DurableRuns``
+    :param queue: the queue whose runs it performs
+    :param slot: the name of this worker, which no other may have while it is alive. Runs that it leaves
+        behind when it dies go on when a worker of this name starts again. By default, the first free one of
+        ``worker-1``, ``worker-2`` and so on
+    :param concurrency: how many runs each worker of the queue performs at once; the worker that started last
+        sets it for all
+    :param poll_seconds: how often it looks for new runs
+    :param uncertain: what is done about a call that a dead worker may have begun, of a tool that is neither
+        read-only nor idempotent: ``repeat`` it with the same idempotency key, or ``ask``: the run waits until
+        somebody approves that
+    :param around: called with each request and what sends it, for example to wait for a rate limit
+    :raises DurableError: if the database cannot be used, or a worker that is alive has the slot
+    """
+
+    def __init__(
+        self,
+        performer: Performer | Endpoint,
+        database: str | None = None,
+        *,
+        queue: str = QUEUE,
+        slot: str | None = None,
+        concurrency: int = 4,
+        poll_seconds: float = 1.0,
+        uncertain: Uncertain = "repeat",
+        around: Around | None = None,
+    ) -> None:
+        ports = performer if hasattr(performer, "perform") else Ports(cast("Endpoint", performer))
+        ported = with_around(cast("Performer", ports), around)
+        self._url = database_url(database)
+        self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
+        secrets = known_secrets_of(os.environ) | secrets_of(ports)
+        self._policy = Policy(ported, secrets, uncertain, threading.Event())
+        self._busy: dict[str, str] = {}
+        self._slot: Slot | None = None
+
+    @property
+    def slot(self) -> str:
+        """The name that it has."""
+        return "" if self._slot is None else self._slot.name
+
+    @property
+    def busy_with(self) -> tuple[str, ...]:
+        """The ids of the runs that it is performing."""
+        return tuple(self._busy.values())
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another worker has taken its slot, so that it has to stop."""
+        return self._slot is not None and self._slot.is_lost
+
+    def start(self) -> None:
+        """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
+        global _present  # noqa: PLW0603 - DBOS has one instance a process, and so have we
+        if _present is not None:
+            raise DurableError("worker: this process has one already; start another process")
+        self._engine = open_database(self._url, connections=self._concurrency + 6)
+        self._client = DBOSClient(
+            system_database_engine=self._engine, serializer=DBOSPortableJSONSerializer(), lazy=True
+        )
+        self._slot = take_slot(self._url, self._named)
+        release_name = f"toolreel {version('toolreel')}"
+        adopt(self._engine, self._client, self._slot.name, but_of=release_name)
+        DBOS(
+            config={
+                "name": APPLICATION,
+                "system_database_engine": self._engine,
+                "executor_id": self._slot.name,
+                "application_version": release_name,
+                "serializer": DBOSPortableJSONSerializer(),
+                "log_level": "ERROR",
+                "enable_otlp": False,
+            }
+        )
+        DBOS.listen_queues([self._queue])
+        _present = self
+        DBOS.launch()
+        DBOS.register_queue(
+            self._queue,
+            worker_concurrency=self._concurrency,
+            polling_interval_sec=self._poll,
+            on_conflict="always_update",
+        )
+
+    def stop(self, seconds: float = 30.0) -> bool:
+        """Let all runs rest before their next effect, and end; returns whether all have.
+
+        :param seconds: how long to wait for effects that are under way
+        """
+        global _present  # noqa: PLW0603 - as above
+        if _present is not self:
+            return True
+        self._policy.stopping.set()
+        since = time.monotonic()
+        while self._busy and time.monotonic() - since < seconds:
+            time.sleep(0.02)
+        rested = not self._busy
+        DBOS.destroy()
+        _present = None
+        self._client.destroy()
+        self._engine.dispose()
+        if self._slot is not None:
+            self._slot.give_up()
+        return rested
+
+    def perform(self, run_id: str, workflow_id: str) -> str:
+        """One segment of a run: the body of the workflow."""
+        self._busy[workflow_id] = run_id
+        try:
+            if self._policy.stopping.is_set():
+                lasting(lambda: self._leave(run_id), _never)
+                return "queued"
+            claimed = lasting(lambda: claim(self._engine, run_id, workflow_id), _never)
+            if claimed is None:
+                return "taken"
+            return perform_segment(claimed, self._policy, _Steps(self._client, workflow_id), self)
+        finally:
+            del self._busy[workflow_id]
+
+    # What a segment needs of the database: it waits where the database is away.
+
+    def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
+        """What the steps of segments have stored."""
+        every = (*segments,)
+        return lasting(lambda: stored_steps(self._client, every), _never)
+
+    def heard_after(self, run_id: str, n: int) -> Sequence[Said]:
+        """What was said to a run after the first ``n`` things."""
+        return lasting(lambda: heard_after(self._engine, run_id, n), _never)
+
+    def release(self, claimed: Claimed, rest: Resting) -> bool:
+        """Let go of a run."""
+        return lasting(lambda: release(self._engine, self._client, claimed, rest), _never)
+
+    def _leave(self, run_id: str) -> None:
+        """Queue a segment again that this worker will not perform."""
+        with self._engine.begin() as connection:
+            wake(connection, self._client, run_id)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class _Steps:
+    """The steps of a segment, as steps of DBOS."""
+
+    def __init__(self, client: DBOSClient, workflow_id: str) -> None:
+        self._client = client
+        self._workflow_id = workflow_id
+
+    def take(self, name: str, perform: Callable[[], Written]) -> Written:
+        """Perform the next step, and store what it returns."""
+        return Written.of(DBOS.run_step({"name": name}, lambda: perform().tree()))
+
+    def take_together(self, steps: Sequence[tuple[str, Callable[[], Written]]]) -> Sequence[Written]:
+        """Perform several steps at once, but for those that are stored."""
+
+        def begun(name: str, perform: Callable[[], Written]) -> Callable[[], Mapping[str, Any]]:
+            reserved, context = DBOS.reserve_step(), contextvars.copy_context()
+            return lambda: context.run(reserved.run, {"name": name}, lambda: perform().tree())
+
+        ready = [begun(name, perform) for name, perform in steps]
+        with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
+            return [Written.of(tree) for tree in pool.map(lambda run: run(), ready)]
+
+    def done(self) -> Sequence[tuple[int, str]]:
+        """The numbers and names of the steps that are stored, up to the first missing one."""
+        return lasting(lambda: done_in_order(self._client, self._workflow_id), _never)
+
+    def skip(self, name: str) -> None:
+        """Go past the next step, which is stored."""
+        DBOS.run_step({"name": name}, _is_stored)
+
+
+def _is_stored() -> None:
+    raise AssertionError("this step is stored, so DBOS does not perform it")
+
+
+_present: Worker | None = None
+
+
+@DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
+def _segment(run_id: str) -> str:
+    worker, workflow_id = _present, DBOS.workflow_id
+    if worker is None or workflow_id is None:
+        raise DurableError("worker: it has stopped")
+    return worker.perform(run_id, workflow_id)
