@@ -1,4 +1,4 @@
-"""Durable runs: the same loop with each effect checkpointed in a database, SQLite or PostgreSQL, on DBOS.
+"""Runs that survive crashes, in a database, on DBOS.
 
 ``DurableRuns`` submits runs and speaks with them, ``Worker`` performs them; both know only the database.
 """

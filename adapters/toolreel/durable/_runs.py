@@ -17,10 +17,13 @@ from toolreel._driver.inbox import message_of
 from toolreel._internal.errors import DurableError
 from toolreel._journal.format import parse_journal
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
+from toolreel.durable._adoption import adopt
 from toolreel.durable._book import Told, plan_lines
 from toolreel.durable._claims import now_ms, segments_of, tell, wake
 from toolreel.durable._database import database_url, lasting, open_database
+from toolreel.durable._pruning import prune
 from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
+from toolreel.durable._slots import take_slot
 from toolreel.durable._steps import stored_steps
 from toolreel.durable._tables import RUNS
 from toolreel_core._conversation.chat_form import Said
@@ -47,7 +50,8 @@ class DurableRuns:
     def __init__(
         self, database: str | None = None, *, known_secrets: Mapping[str, str] | None = None
     ) -> None:
-        self._engine = open_database(database_url(database))
+        self._url = database_url(database)
+        self._engine = open_database(self._url)
         self._client = DBOSClient(
             system_database_engine=self._engine, serializer=DBOSPortableJSONSerializer(), lazy=True
         )
@@ -198,6 +202,28 @@ class DurableRuns:
                     wake(connection, self._client, run_id)
 
         lasting(again)
+
+    def adopt(self, slot: str) -> Sequence[str]:
+        """Queue the runs again that a worker left which does not come back, and return their ids.
+
+        :param slot: the name of the worker
+        :raises DurableError: if a worker that is alive has it
+        """
+        held = take_slot(self._url, slot)
+        try:
+            return adopt(self._engine, self._client, slot)
+        finally:
+            held.give_up()
+
+    def prune(self, older_than_seconds: float) -> int:
+        """Delete runs that ended so long ago, with all that is stored of them; returns how many."""
+        return prune(self._engine, self._client, now_ms() - round(older_than_seconds * 1000))
+
+    def oldest_queued_seconds(self) -> float | None:
+        """For how long the oldest queued run is queued; ``None`` if none is."""
+        query = sa.select(sa.func.min(RUNS.c.updated_at)).where(RUNS.c.status == "queued")
+        oldest = self._read(query)[0][0]
+        return None if oldest is None else max(0, now_ms() - oldest) / 1000
 
     def close(self) -> None:
         """Close the connections to the database."""

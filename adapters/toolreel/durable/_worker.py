@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextvars
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self, TypeAlias, cast
 
+import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 
 from toolreel._driver.performer import Ports
@@ -29,8 +31,21 @@ from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, perform_segment
 from toolreel.durable._slots import Slot, take_slot
 from toolreel.durable._steps import done_in_order, stored_steps
+from toolreel.durable._tables import RUNS
 
 APPLICATION: Final = "toolreel"
+
+
+Watch: TypeAlias = Callable[[dict[str, object]], None]
+_EVENT: Final = re.compile(
+    r'{"n":(?P<n>\d+),"kind":"(?P<kind>\w+)".{0,99}?"event":{"type":"\w+"(?:,"ref":(?P<ref>\d+))?'
+)
+"""The beginning of a line of the journal, without its texts."""
+
+
+def _say(watch: Watch | None, happened: dict[str, object]) -> None:
+    if watch is not None:
+        watch(happened)
 
 
 def _never() -> bool:
@@ -56,10 +71,11 @@ class Worker:
         read-only nor idempotent: ``repeat`` it with the same idempotency key, or ``ask``: the run waits until
         somebody approves that
     :param around: called with each request and what sends it, for example to wait for a rate limit
+    :param watch: called with what happens, for logs: each event that is stored, and each run that rests
     :raises DurableError: if the database cannot be used, or a worker that is alive has the slot
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a worker is configured once
         self,
         performer: Performer | Endpoint,
         database: str | None = None,
@@ -70,6 +86,7 @@ class Worker:
         poll_seconds: float = 1.0,
         uncertain: Uncertain = "repeat",
         around: Around | None = None,
+        watch: Watch | None = None,
     ) -> None:
         ports = performer if hasattr(performer, "perform") else Ports(cast("Endpoint", performer))
         ported = with_around(cast("Performer", ports), around)
@@ -77,6 +94,7 @@ class Worker:
         self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
         secrets = known_secrets_of(os.environ) | secrets_of(ports)
         self._policy = Policy(ported, secrets, uncertain, threading.Event())
+        self._watch = watch
         self._busy: dict[str, str] = {}
         self._slot: Slot | None = None
 
@@ -94,6 +112,17 @@ class Worker:
     def is_lost(self) -> bool:
         """Whether another worker has taken its slot, so that it has to stop."""
         return self._slot is not None and self._slot.is_lost
+
+    def has_work(self) -> bool:
+        """Whether its queue has runs that have not ended and wait for nobody."""
+        busy = RUNS.c.status.in_(("queued", "running", "sleeping"))
+        query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self._queue, busy).limit(1)
+
+        def found() -> bool:
+            with self._engine.connect() as connection:
+                return connection.execute(query).first() is not None
+
+        return lasting(found)
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
@@ -159,7 +188,10 @@ class Worker:
             claimed = lasting(lambda: claim(self._engine, run_id, workflow_id), _never)
             if claimed is None:
                 return "taken"
-            return perform_segment(claimed, self._policy, _Steps(self._client, workflow_id), self)
+            steps = _Steps(self._client, workflow_id, run_id, self._watch)
+            status = perform_segment(claimed, self._policy, steps, self)
+            _say(self._watch, {"run": run_id, "is": status})
+            return status
         finally:
             del self._busy[workflow_id]
 
@@ -196,13 +228,15 @@ class Worker:
 class _Steps:
     """The steps of a segment, as steps of DBOS."""
 
-    def __init__(self, client: DBOSClient, workflow_id: str) -> None:
+    def __init__(self, client: DBOSClient, workflow_id: str, run_id: str, watch: Watch | None) -> None:
         self._client = client
         self._workflow_id = workflow_id
+        self._run_id = run_id
+        self._watch = watch
 
     def take(self, name: str, perform: Callable[[], Written]) -> Written:
         """Perform the next step, and store what it returns."""
-        return Written.of(DBOS.run_step({"name": name}, lambda: perform().tree()))
+        return self._seen(Written.of(DBOS.run_step({"name": name}, lambda: perform().tree())))
 
     def take_together(self, steps: Sequence[tuple[str, Callable[[], Written]]]) -> Sequence[Written]:
         """Perform several steps at once, but for those that are stored."""
@@ -213,7 +247,7 @@ class _Steps:
 
         ready = [begun(name, perform) for name, perform in steps]
         with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
-            return [Written.of(tree) for tree in pool.map(lambda run: run(), ready)]
+            return [self._seen(Written.of(tree)) for tree in pool.map(lambda run: run(), ready)]
 
     def done(self) -> Sequence[tuple[int, str]]:
         """The numbers and names of the steps that are stored, up to the first missing one."""
@@ -222,6 +256,14 @@ class _Steps:
     def skip(self, name: str) -> None:
         """Go past the next step, which is stored."""
         DBOS.run_step({"name": name}, _is_stored)
+
+    def _seen(self, written: Written) -> Written:
+        for line in written.lines if self._watch else ():
+            if found := _EVENT.match(line):
+                n, kind = int(found["n"]), found["kind"]
+                ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
+                _say(self._watch, {"run": self._run_id, "event": n, "kind": kind, **ref})
+        return written
 
 
 def _is_stored() -> None:
