@@ -17,6 +17,7 @@ PUBLIC = [
     "toolreel.cassette",
     "toolreel.cassette.vcr",
     "toolreel.demo",
+    "toolreel.durable",
     "toolreel.evals",
     "toolreel.http",
     "toolreel.http.fast",

@@ -12,15 +12,17 @@ from toolreel.durable._claims import WORKFLOW, Segment, now_ms, segments_of, wak
 from toolreel.durable._tables import RUNS
 
 
-def adopt(engine: sa.Engine, client: DBOSClient, slot: str, *, but_of: str | None = None) -> Sequence[str]:
+def adopt(
+    engine: sa.Engine, client: DBOSClient, executor: str, *, but_of: str | None = None
+) -> Sequence[str]:
     """Queue the runs that a slot has left, and return their ids; whoever calls this holds the slot.
 
-    What is stored of them counts, and nothing that their worker may still store if it is not dead after all.
+    What is stored of them counts, and nothing that their worker may still store if it is not dead.
 
     :param but_of: the release whose runs DBOS takes up again by itself
     """
     left = client.list_workflows(
-        status="PENDING", name=WORKFLOW, executor_id=slot, load_input=False, load_output=False
+        status="PENDING", name=WORKFLOW, executor_id=executor, load_input=False, load_output=False
     )
     gone = [each.workflow_id for each in left if but_of is None or each.app_version != but_of]
     return [run_id for workflow_id in gone if (run_id := _taken_over(engine, client, workflow_id))]

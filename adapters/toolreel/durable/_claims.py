@@ -39,7 +39,8 @@ class Claimed:
 
     run_id: str
     workflow_id: str
-    queue: str
+    events: int
+    """Events when it rested last."""
     plan: str
     segments: tuple[Segment, ...]
     """All that have worked on it; the last one is this one."""
@@ -111,7 +112,7 @@ def claim(engine: sa.Engine, run_id: str, workflow_id: str) -> Claimed | None:
         with engine.begin() as connection:
             if connection.execute(change).rowcount:
                 return Claimed(
-                    *(run_id, workflow_id, row.queue, row.plan, segments, row.wake_at, interrupted), again
+                    *(run_id, workflow_id, row.events, row.plan, segments, row.wake_at, interrupted), again
                 )
 
 

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import sqlalchemy as sa
-from dbos import DBOSClient, DBOSPortableJSONSerializer
 
 from toolreel._driver.inbox import message_of
 from toolreel._internal.errors import DurableError
@@ -21,6 +20,7 @@ from toolreel.durable._adoption import adopt
 from toolreel.durable._book import Told, plan_lines
 from toolreel.durable._claims import now_ms, segments_of, tell, wake
 from toolreel.durable._database import database_url, lasting, open_database
+from toolreel.durable._host import client_of
 from toolreel.durable._pruning import prune
 from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
 from toolreel.durable._slots import take_slot
@@ -52,9 +52,7 @@ class DurableRuns:
     ) -> None:
         self._url = database_url(database)
         self._engine = open_database(self._url)
-        self._client = DBOSClient(
-            system_database_engine=self._engine, serializer=DBOSPortableJSONSerializer(), lazy=True
-        )
+        self._client = client_of(self._engine)
         self._secrets = known_secrets_of(os.environ) if known_secrets is None else dict(known_secrets)
 
     def submit(self, plan: Plan, run_id: str | None = None, *, queue: str = QUEUE) -> str:
@@ -203,15 +201,16 @@ class DurableRuns:
 
         lasting(again)
 
-    def adopt(self, slot: str) -> Sequence[str]:
+    def adopt(self, slot: str, *, queue: str = QUEUE) -> Sequence[str]:
         """Queue the runs again that a worker left which does not come back, and return their ids.
 
         :param slot: the name of the worker
+        :param queue: its queue
         :raises DurableError: if a worker that is alive has it
         """
-        held = take_slot(self._url, slot)
+        held = take_slot(self._url, queue, slot)
         try:
-            return adopt(self._engine, self._client, slot)
+            return adopt(self._engine, self._client, held.executor)
         finally:
             held.give_up()
 

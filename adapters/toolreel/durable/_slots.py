@@ -32,6 +32,11 @@ class Slot(Protocol):
     name: str
 
     @property
+    def executor(self) -> str:
+        """The name with its queue, under which DBOS knows it: workers of other queues have other tools."""
+        ...
+
+    @property
     def is_lost(self) -> bool:
         """Whether another process has it now: the database restarted, and that one was faster."""
         ...
@@ -41,14 +46,20 @@ class Slot(Protocol):
         ...
 
 
-def take_slot(url: sa.URL, name: str | None) -> Slot:
-    """Hold a slot: the named one, else the first that is free of ``worker-1``, ``worker-2`` and so on.
+def executor_of(queue: str, name: str) -> str:
+    """How DBOS knows a slot of a queue."""
+    return f"{queue}/{name}"
+
+
+def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
+    """Hold a slot of a queue: the named one, else the first free one of ``worker-1`` and so on.
 
     :raises DurableError: if another process holds the named one
     """
     names: Iterable[str] = _numbered() if name is None else (name,)
     for one in names:
-        slot = _FileSlot.of(url, one) if url.get_backend_name() == "sqlite" else _SessionSlot.of(url, one)
+        kind = _FileSlot if url.get_backend_name() == "sqlite" else _SessionSlot
+        slot = kind.of(url, queue, one)
         if slot is not None:
             return slot
     raise DurableError(f"slot {name}: a worker that is alive has it; stop that one, or take another --slot")
@@ -64,16 +75,17 @@ def _numbered() -> Iterator[str]:
 class _FileSlot:
     is_lost = False
 
-    def __init__(self, name: str, file: IO[bytes]) -> None:
+    def __init__(self, queue: str, name: str, file: IO[bytes]) -> None:
         self.name = name
+        self.executor = executor_of(queue, name)
         self._file = file
 
     @classmethod
-    def of(cls, url: sa.URL, name: str) -> _FileSlot | None:
+    def of(cls, url: sa.URL, queue: str, name: str) -> _FileSlot | None:
         path = Path(str(url.database))
-        file = path.with_name(f"{path.name}.{_number(name)}.slot").open("ab")
+        file = path.with_name(f"{path.name}.{_number(executor_of(queue, name))}.slot").open("ab")
         if taken(file):
-            return cls(name, file)
+            return cls(queue, name, file)
         file.close()
         return None
 
@@ -84,8 +96,9 @@ class _FileSlot:
 class _SessionSlot:
     """An advisory lock; a restart of the database ends the session, then it is taken again."""
 
-    def __init__(self, name: str, engine: sa.Engine, connection: sa.Connection) -> None:
+    def __init__(self, queue: str, name: str, engine: sa.Engine, connection: sa.Connection) -> None:
         self.name = name
+        self.executor = executor_of(queue, name)
         self._engine = engine
         self._connection = connection
         self._lost = False
@@ -94,10 +107,10 @@ class _SessionSlot:
         self._watcher.start()
 
     @classmethod
-    def of(cls, url: sa.URL, name: str) -> _SessionSlot | None:
+    def of(cls, url: sa.URL, queue: str, name: str) -> _SessionSlot | None:
         engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-        connection = lasting(lambda: _locked(engine, name))
-        return None if connection is None else cls(name, engine, connection)
+        connection = lasting(lambda: _locked(engine, executor_of(queue, name)))
+        return None if connection is None else cls(queue, name, engine, connection)
 
     @property
     def is_lost(self) -> bool:
@@ -121,7 +134,7 @@ class _SessionSlot:
             self._connection.close()
         while not self._over.wait(0.1):
             with suppress(exc.DBAPIError):
-                again = _locked(self._engine, self.name)
+                again = _locked(self._engine, self.executor)
                 if again is None:
                     self._lost = True
                     self._over.set()

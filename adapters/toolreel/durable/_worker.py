@@ -6,35 +6,29 @@ import contextvars
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, cast
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
+from dbos import DBOS, DBOSClient
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Endpoint, Performer, secrets_of
 from toolreel._internal.errors import DurableError
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
-from toolreel.durable._adoption import adopt
 from toolreel.durable._answers import Uncertain
 from toolreel.durable._around import Around, with_around
 from toolreel.durable._book import Written
 from toolreel.durable._claims import WORKFLOW, Claimed, Resting, Segment, claim, release, wake
-from toolreel.durable._database import database_url, lasting, open_database
+from toolreel.durable._database import database_url, lasting
+from toolreel.durable._host import Host
 from toolreel.durable._inbox import Said, heard_after
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, perform_segment
-from toolreel.durable._slots import Slot, take_slot
 from toolreel.durable._steps import done_in_order, stored_steps
 from toolreel.durable._tables import RUNS
-
-APPLICATION: Final = "toolreel"
-
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
 _EVENT: Final = re.compile(
@@ -95,23 +89,22 @@ class Worker:
         secrets = known_secrets_of(os.environ) | secrets_of(ports)
         self._policy = Policy(ported, secrets, uncertain, threading.Event())
         self._watch = watch
-        self._busy: dict[str, str] = {}
-        self._slot: Slot | None = None
+        self._host: Host | None = None
 
     @property
     def slot(self) -> str:
-        """The name that it has."""
-        return "" if self._slot is None else self._slot.name
+        """The name that it has; empty before it starts."""
+        return "" if self._host is None else self._host.slot.name
 
     @property
     def busy_with(self) -> tuple[str, ...]:
         """The ids of the runs that it is performing."""
-        return tuple(self._busy.values())
+        return () if self._host is None else self._host.busy_with
 
     @property
     def is_lost(self) -> bool:
         """Whether another worker has taken its slot, so that it has to stop."""
-        return self._slot is not None and self._slot.is_lost
+        return self._host is not None and self._host.slot.is_lost
 
     def has_work(self) -> bool:
         """Whether its queue has runs that have not ended and wait for nobody."""
@@ -126,74 +119,49 @@ class Worker:
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
-        global _present  # noqa: PLW0603 - DBOS has one instance a process, and so have we
-        if _present is not None:
-            raise DurableError("worker: this process has one already; start another process")
-        self._engine = open_database(self._url, connections=self._concurrency + 6)
-        self._client = DBOSClient(
-            system_database_engine=self._engine, serializer=DBOSPortableJSONSerializer(), lazy=True
-        )
-        self._slot = take_slot(self._url, self._named)
-        release_name = f"toolreel {version('toolreel')}"
-        adopt(self._engine, self._client, self._slot.name, but_of=release_name)
-        DBOS(
-            config={
-                "name": APPLICATION,
-                "system_database_engine": self._engine,
-                "executor_id": self._slot.name,
-                "application_version": release_name,
-                "serializer": DBOSPortableJSONSerializer(),
-                "log_level": "ERROR",
-                "enable_otlp": False,
-            }
-        )
-        DBOS.listen_queues([self._queue])
-        _present = self
-        DBOS.launch()
-        DBOS.register_queue(
-            self._queue,
-            worker_concurrency=self._concurrency,
-            polling_interval_sec=self._poll,
-            on_conflict="always_update",
-        )
+        self._host = Host(self._url, self._queue, self._named, self._concurrency, self._poll)
+        self._host.start(WORKFLOW, self._segment)
 
     def stop(self, seconds: float = 30.0) -> bool:
         """Let all runs rest before their next effect, and end; returns whether all have.
 
         :param seconds: how long to wait for effects that are under way
         """
-        global _present  # noqa: PLW0603 - as above
-        if _present is not self:
-            return True
         self._policy.stopping.set()
-        since = time.monotonic()
-        while self._busy and time.monotonic() - since < seconds:
-            time.sleep(0.02)
-        rested = not self._busy
-        DBOS.destroy()
-        _present = None
-        self._client.destroy()
-        self._engine.dispose()
-        if self._slot is not None:
-            self._slot.give_up()
-        return rested
+        host, self._host = self._host, None
+        return True if host is None else host.stop(seconds)
 
-    def perform(self, run_id: str, workflow_id: str) -> str:
-        """One segment of a run: the body of the workflow."""
-        self._busy[workflow_id] = run_id
+    def _segment(self, run_id: str, workflow_id: str) -> str:
+        """One segment of a run."""
+        if self._policy.stopping.is_set():
+            lasting(lambda: self._leave(run_id), _never)
+            return "queued"
+        claimed = lasting(lambda: claim(self._engine, run_id, workflow_id), _never)
+        if claimed is None:
+            return "taken"
+        steps = _Steps(self._client, workflow_id, run_id, self._watch)
         try:
-            if self._policy.stopping.is_set():
-                lasting(lambda: self._leave(run_id), _never)
-                return "queued"
-            claimed = lasting(lambda: claim(self._engine, run_id, workflow_id), _never)
-            if claimed is None:
-                return "taken"
-            steps = _Steps(self._client, workflow_id, run_id, self._watch)
             status = perform_segment(claimed, self._policy, steps, self)
-            _say(self._watch, {"run": run_id, "is": status})
-            return status
-        finally:
-            del self._busy[workflow_id]
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
+            status = "failed"
+            why = f"{type(error).__name__}: {error}"
+            self.release(claimed, Resting("failed", claimed.events, 0, problem=why))
+        _say(self._watch, {"run": run_id, "is": status})
+        return status
+
+    @property
+    def _engine(self) -> sa.Engine:
+        return self._running.engine
+
+    @property
+    def _client(self) -> DBOSClient:
+        return self._running.client
+
+    @property
+    def _running(self) -> Host:
+        if self._host is None:
+            raise DurableError("worker: it is not running; use it in a with block")
+        return self._host
 
     # What a segment needs of the database: it waits where the database is away.
 
@@ -268,14 +236,3 @@ class _Steps:
 
 def _is_stored() -> None:
     raise AssertionError("this step is stored, so DBOS does not perform it")
-
-
-_present: Worker | None = None
-
-
-@DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
-def _segment(run_id: str) -> str:
-    worker, workflow_id = _present, DBOS.workflow_id
-    if worker is None or workflow_id is None:
-        raise DurableError("worker: it has stopped")
-    return worker.perform(run_id, workflow_id)

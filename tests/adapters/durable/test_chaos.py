@@ -16,7 +16,8 @@ import pytest
 
 from tests.adapters.durable.shop import Did, Shop, plan_of, undisturbed
 from tests.servers.postgres import Postgres
-from toolreel.durable import DurableRuns
+from toolreel import DurableError
+from toolreel.durable import DurableRuns, Worker
 
 PARTS = 3
 """So each run has seven effects: four requests and three calls."""
@@ -116,3 +117,26 @@ def test_hundreds_of_runs_survive_killed_workers_and_restarts(
         return
     server: Postgres = request.getfixturevalue("postgres")
     disturbed(server.create("tests_1"), tmp_path, wanted, wanted // 10, server.restart_at_once)
+
+
+def test_a_worker_that_does_not_come_back_is_replaced(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+    workers = Workers(database, tmp_path / "log")
+    with DurableRuns(database) as runs:
+        for name in ("r1", "r2", "r3"):
+            runs.submit(plan_of(name, PARTS, shop.tools.surface), name)
+        workers.start("worker-1")
+        while len(shop.did) < 4:
+            time.sleep(0.02)
+        with pytest.raises(DurableError, match="alive"):
+            runs.adopt("worker-1")
+        workers.kill("worker-1")
+        left = runs.counts().get("running", 0)
+        with Worker(shop.ports, database, slot="other", poll_seconds=0.05):
+            assert len(runs.adopt("worker-1")) >= left
+            assert runs.adopt("worker-1") == []
+            for name in ("r1", "r2", "r3"):
+                assert runs.wait(name, 900).summary.status == "ended", runs.summary(name)
+                quiet = undisturbed(plan_of(name, PARTS, shop.tools.surface), Shop(tmp_path / "quiet"))
+                assert runs.get(name).digest == quiet
+    check(shop.did, {"r1", "r2", "r3"})

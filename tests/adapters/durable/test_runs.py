@@ -10,12 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from tests.adapters.durable.shop import Shop, plan_of, undisturbed
-from toolreel import DurableError, Plan, Ports, PythonTools
+from toolreel import DurableError, Plan, Ports, PythonTools, run, tool
+from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.durable import DurableRuns, Worker
 from toolreel.durable._claims import claim
 from toolreel.durable._database import database_url, open_database
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
-from toolreel_core import Cancelled, Completed, LoopConfig, ToolDefinition, ToolSurface
+from toolreel_core import Cancelled, Completed, LoopConfig, RunTool, ToolDefinition, ToolReturned, ToolSurface
 
 POLL = 0.02
 LONG = 300.0
@@ -60,8 +61,6 @@ def test_somebody_else_approves_while_no_worker_is_there(database: str) -> None:
         surface = asked
 
         def run(self, effect: object) -> object:
-            from toolreel_core import ToolReturned
-
             paid.append(effect.arguments)  # type: ignore[attr-defined]
             return ToolReturned(effect.ref, '"paid"')  # type: ignore[attr-defined]
 
@@ -220,8 +219,8 @@ def test_a_worker_that_is_alive_keeps_its_slot(database: str) -> None:
         from toolreel.durable._slots import take_slot
 
         with pytest.raises(DurableError, match="alive"):
-            take_slot(database_url(database), "shelf")
-        other = take_slot(database_url(database), None)
+            take_slot(database_url(database), "toolreel", "shelf")
+        other = take_slot(database_url(database), "toolreel", None)
         assert other.name == "worker-1"
         other.give_up()
 
@@ -234,3 +233,82 @@ def test_a_long_wait_leaves_its_place_to_others(database: str) -> None:
         with worker(ScriptedEndpoint([busy, saying("Hello.")]), database, concurrency=1):
             assert ended(runs, "waits") == Completed("Hello.")
         assert "wait_elapsed" in runs.get("waits").recorded.text
+
+
+@pytest.mark.parametrize("decided", ["approved", "denied"])
+def test_a_call_that_a_dead_worker_may_have_made_waits_where_that_is_asked_for(
+    database: str, tmp_path: Path, decided: str
+) -> None:
+    shop = Shop(tmp_path / "log")
+
+    class Breaking(Shop):
+        """As far as anybody can tell, its worker died in the middle of the call."""
+
+        def run(self, effect: RunTool) -> ToolReturned:
+            self.tools.run(effect)
+            raise KeyError("gone")
+
+    broken = Breaking(tmp_path / "log")
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(Ports(broken, broken), database):
+            assert runs.wait("a", LONG, poll_seconds=POLL).summary.status == "failed"
+        runs.resume("a")
+        engine = open_database(database_url(database))
+        with engine.begin() as connection:
+            connection.execute(sa.text("UPDATE toolreel_runs SET interrupted = 1"))
+        engine.dispose()
+        with worker(shop.ports, database, uncertain="ask"):
+            (waits,) = runs.wait("a", LONG, poll_seconds=POLL).summary.waits_for
+            assert (waits.name, waits.why) == ("order", "uncertain")
+            (runs.approve if decided == "approved" else runs.deny)("a")
+            ended(runs, "a")
+    keys = [did.key for did in shop.did if did.key != "-"]
+    assert (len(keys), len({*keys})) == ((2, 1) if decided == "approved" else (1, 1))
+    assert ("ordered 0" in runs_text(database)) == (decided == "approved")
+
+
+def runs_text(database: str) -> str:
+    with DurableRuns(database) as runs:
+        return runs.get("a").recorded.text
+
+
+def test_parallel_calls_are_the_same_run(database: str) -> None:
+    def stock(part: str) -> str:
+        """How many of a part are in stock."""
+        return f"4 {part}s"
+
+    tools = PythonTools([tool(read_only=True)(stock)])
+    asking = calling(("stock", {"part": "pin"}), ("stock", {"part": "nut"}), ("stock", {"part": "cog"}))
+    script = [asking, saying("Enough.")]
+    plan = Plan.of(model="m", messages="Hi!", tools=tools.surface, config=LoopConfig(parallel_tools=True))
+    journal = MemoryJournal(plan)
+    run(plan, Ports(ScriptedEndpoint(script), tools), journal=journal)
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "all")
+        with worker(Ports(ScriptedEndpoint(script), tools), database):
+            assert ended(runs, "all") == Completed("Enough.")
+        assert runs.get("all").digest == parse_journal(journal.text).digest
+
+
+def test_a_result_with_a_secret_is_not_stored(database: str) -> None:
+    def key() -> str:
+        """The key."""
+        return "hunter-2-hunter-2"
+
+    tools = PythonTools([key])
+    plan = Plan.of(model="m", messages="Hi!", tools=tools.surface)
+
+    class Keyed(ScriptedEndpoint):
+        secrets = {"KEY": "hunter-2-hunter-2"}  # noqa: RUF012 - as endpoints have it
+
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "kept")
+        with worker(Ports(Keyed([calling(("key", {})), saying("No.")]), tools), database):
+            assert ended(runs, "kept") == Completed("No.")
+        runs.submit(plan, "told")
+        with worker(Ports(Keyed([saying("It is hunter-2-hunter-2")]), tools), database):
+            assert isinstance(ended(runs, "told"), Cancelled)
+        text = runs.get("kept").recorded.text + runs.get("told").recorded.text
+    assert "RESULT_WITHHELD" in text
+    assert "hunter-2" not in text

@@ -20,7 +20,7 @@ queue_option = click.option(
     default="toolreel",
     show_default=True,
     metavar="NAME",
-    help="The queue of the run: workers with other tools or another server have queues of their own.",
+    help="The queue of runs and workers: those with other tools or another server have queues of their own.",
 )
 slot_option = click.option(
     "--slot",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -122,9 +123,12 @@ def serve_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         lost = worker.is_lost
         _log({"worker": worker.slot, "is": "lost" if lost else "draining", "runs": len(worker.busy_with)})
         rested = worker.stop(drain)
+    if not rested:  # a tool that hangs would keep this process; its run is taken up again by the next one
+        _log({"is": "stopped", "cut_off": True})
+        os._exit(FAILED)
     if lost:
         err.print("Another worker has taken this slot; give each worker its own --slot.", style="red")
-    return 0 if rested and not lost else FAILED
+    return FAILED if lost else 0
 
 
 def _log(happened: dict[str, object]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from toolreel._cli.durable.options import database_option, opened_runs
+from toolreel._cli.durable.options import database_option, opened_runs, queue_option
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, json_option, reporting, say
 
@@ -12,8 +12,9 @@ from toolreel._cli.output.errors import EPILOG, FAILED, json_option, reporting, 
 @click.command("adopt", epilog=EPILOG, short_help="Take over the runs of a worker that is gone.")
 @click.argument("slots", metavar="SLOT...", nargs=-1, required=True)
 @database_option
+@queue_option
 @reporting
-def adopt_command(slots: tuple[str, ...], database: str | None) -> int:
+def adopt_command(slots: tuple[str, ...], database: str | None, queue: str) -> int:
     """Queue the runs again that workers left behind which do not come back.
 
     SLOT is the name of such a worker, as in its --slot. A worker that is alive keeps its runs: then this is
@@ -24,7 +25,7 @@ def adopt_command(slots: tuple[str, ...], database: str | None) -> int:
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     with opened_runs(database) as runs:
         for slot in slots:
-            found = runs.adopt(slot)
+            found = runs.adopt(slot, queue=queue)
             labelled(out, "adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
     return 0
 
