@@ -58,8 +58,8 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     """
     names: Iterable[str] = _numbered() if name is None else (name,)
     for one in names:
-        kind = _FileSlot if url.get_backend_name() == "sqlite" else _SessionSlot
-        slot = kind.of(url, queue, one)
+        is_file = url.get_backend_name() == "sqlite"
+        slot: Slot | None = _FileSlot.of(url, queue, one) if is_file else _SessionSlot.of(url, queue, one)
         if slot is not None:
             return slot
     raise DurableError(f"slot {name}: a worker that is alive has it; stop that one, or take another --slot")
