@@ -12,6 +12,7 @@ import pytest
 from tests.cli.commands import assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from toolreel._cli.cassettes.group import cassettes_command
+from toolreel._cli.durable.group import runs_command
 from toolreel._cli.evals.group import eval_command
 from toolreel._cli.lazy import LazyCommand
 from toolreel._cli.main import toolreel as toolreel_group
@@ -37,7 +38,9 @@ main()
 
 
 LATER = [
-    each for lazy in (toolreel_group, cassettes_command, eval_command) for each in lazy.commands.values()
+    each
+    for lazy in (toolreel_group, cassettes_command, eval_command, runs_command)
+    for each in lazy.commands.values()
 ]
 
 

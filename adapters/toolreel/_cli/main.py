@@ -34,6 +34,9 @@ _COMMANDS: Final = (
     ),
     LazyCommand("resume", "runs.resume:resume_command", "Finish a recorded run that was killed."),
     LazyCommand("run", "runs.run:run_command", "Run a tool loop against a live server, and record it."),
+    LazyCommand("runs", "durable.group:runs_command", "Look at durable runs, approve, cancel, speak."),
+    LazyCommand("serve", "durable.serve:serve_command", "Perform durable runs: a worker for a queue."),
+    LazyCommand("submit", "durable.submit:submit_command", "Queue a durable run for a worker."),
     LazyCommand(
         "text-calls", "replies.text_calls:text_calls_command", "Find tool calls that a model wrote as text."
     ),

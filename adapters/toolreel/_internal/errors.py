@@ -19,6 +19,7 @@
         ├── McpServerError        an MCP server cannot be started, or does not list its tools
         ├── SkillError            an Agent Skill cannot be used
         ├── OpenApiError          an OpenAPI document cannot be read, or its operations cannot be called
+        ├── DurableError          a durable run, or its database, cannot be used in this way
         ├── ResultsError          the results of an evaluation cannot be read, continued or written
         ├── OutputError           a run has no value of the type that was asked for
         ├── TokenizerError        a file that should hold a tokenizer cannot be used
@@ -105,6 +106,10 @@ class SkillError(AdapterError, ValueError):
 
 class OpenApiError(AdapterError, ValueError):
     """An OpenAPI document that cannot be read, or lacks an operation; names the place."""
+
+
+class DurableError(AdapterError, ValueError):
+    """A durable run or its database that cannot be used in this way; says what to do."""
 
 
 class ResultsError(AdapterError, ValueError):

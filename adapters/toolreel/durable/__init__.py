@@ -1,4 +1,7 @@
-"""Limits of an account that processes share, in one database."""
+"""Runs that survive crashes, in a database, on DBOS; and limits of an account that processes share.
+
+``DurableRuns`` submits runs and speaks with them, ``Worker`` performs them; both know only the database.
+"""
 
 from typing import TYPE_CHECKING
 

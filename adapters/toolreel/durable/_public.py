@@ -2,10 +2,18 @@
 
 from toolreel.durable._limits import Limits
 from toolreel.durable._limits_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
+from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
+from toolreel.durable._runs import DurableRuns
+from toolreel.durable._worker import Worker
 
 __all__ = [
     "AsyncLimitedEndpoint",
+    "Awaited",
+    "DurableRun",
+    "DurableRuns",
     "LimitedEndpoint",
     "Limits",
+    "RunSummary",
+    "Worker",
     "limited",
 ]

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Final
 
 import click
 
+from toolreel._cli.durable.options import database_option
 from toolreel._cli.evals.connection_notices import connect_with_notices
 from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import counted, err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
-from toolreel.evals._runner.evaluation import EvaluationOutcome, evaluate
+from toolreel.evals._runner.evaluation import EvaluationOutcome, Pool, evaluate, in_threads
 from toolreel.evals._runner.sharding import sharded
 from toolreel.evals._store.packs import MANY_RUNS
 from toolreel.evals._store.recordings import RecordingForm
@@ -67,6 +69,13 @@ _KEY = 12
     metavar="I/N",
     help="Make only the I-th of N parts of the runs, as on one of N machines; `eval merge` joins them.",
 )
+@click.option(
+    "--durable",
+    is_flag=True,
+    help="Keep the runs in --database, where other processes make some of them (toolreel eval work). Needs "
+    "the extra durable.",
+)
+@database_option
 @click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
 @json_option
@@ -79,6 +88,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     accept_changes: bool,
     accept_endpoint_change: bool,
     shard: str | None,
+    durable: bool,
+    database: str | None,
     verbose: bool,
     as_machine: bool,
 ) -> int:
@@ -87,6 +98,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     Run the same command again to resume after an interruption, to retry void runs, and to add trials, models
     or scenarios.
     """
+    if durable and recordings == "packs":
+        raise click.UsageError("--durable writes files, as several processes can; run `eval pack` later")
     level = plan.options.verbosity
     if shard is not None:
         plan = sharded(plan, shard)
@@ -98,9 +111,10 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),
-            cassettes=not no_cassettes and _FORMS[recordings],
+            cassettes=not no_cassettes and ("files" if durable else _FORMS[recordings]),
             accept_changes=accept_changes,
             accept_endpoint_change=accept_endpoint_change,
+            pool=_shared(folder, database) if durable else in_threads,
         )
     summed = _summed_up(folder, plan)
     if as_machine:
@@ -115,6 +129,13 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     if progress.interrupted and not outcome.complete:
         return INTERRUPTED
     return 0 if outcome.complete else DRIFT
+
+
+def _shared(folder: Path, database: str | None) -> Pool:
+    """What makes runs together with other processes."""
+    from toolreel.evals._runner.durable_pool import DurablePool
+
+    return partial(DurablePool, folder, database)
 
 
 def _summed_up(folder: Path, plan: EvalPlan) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from toolreel._cli.durable.options import database_option, run_id_option
 from toolreel._cli.options.attachments import attach_option
 from toolreel._cli.options.driver_and_approval import (
     Approval,
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
 @click.option("--overwrite", is_flag=True, help="Replace an existing recording, even if the run fails.")
 @mode_option
 @durable_option
+@run_id_option
+@database_option
 @approve_option
 @click.option(
     "--stream",
@@ -102,6 +105,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     overwrite: bool,
     mode: Mode | None,
     durable: bool,
+    run_id: str | None,
+    database: str | None,
     approve: Approval,
     stream: bool,
     driver: Driver,
@@ -123,11 +128,16 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._cli.output.progress import RunProgress
 
+    if run_id is not None and (record or mode or overwrite or driver != "sync"):
+        raise click.UsageError(
+            "--run-id keeps the run in --database, so it takes no --record, --mode, --overwrite and "
+            "--driver; toolreel runs export writes it to a file"
+        )
     chosen = parse_settings(settings)
     preset = presets.preset(model)
     path = cassette_path(record)
     keeping = keeping_of(mode, path, overwrite=overwrite)
-    user = user_message([_prompt_text(prompt), *attached])
+    user = user_message([prompt_text(prompt), *attached])
 
     def plan_with(available: Sources) -> Plan:
         system_text = available.system_message(system)
@@ -150,6 +160,11 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         RunProgress() as progress,
         sources.open(progress.show_mcp_event) as available,
     ):
+        if run_id is not None:
+            from toolreel._cli.durable.one_run import run_durably
+
+            where, plan = (base_url, server, timeout, available), plan_with(available)
+            return run_durably(run_id, plan, database, where, approve, progress, as_machine=as_machine)
         target = server.target(base_url, timeout, available.secrets)
         session = live_session(target, available, approve, progress, driver, durable=durable)
         live = session.run(plan_with(available), path, keeping)
@@ -183,7 +198,7 @@ def _replay(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
     return 0 if isinstance(ended, Completed | None) else FAILED
 
 
-def _prompt_text(prompt: str) -> str:
+def prompt_text(prompt: str) -> str:
     """The prompt; ``-`` reads stdin, without the line break at its end."""
     try:
         text = sys.stdin.buffer.read().decode().rstrip("\r\n") if prompt == "-" else prompt

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, TypeAlias, cast
 
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
@@ -20,7 +20,7 @@ from toolreel.evals._runner.connection import Connection, RunRecorder, connect, 
 from toolreel.evals._runner.locations import Location, by_endpoint, check_locations, located, location_of
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._runner.worker_pool import WorkerPool
+from toolreel.evals._runner.worker_pool import JobEnded, WorkerPool
 from toolreel.evals._scenario_files.real_tools import check_served
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.packs import MANY_RUNS, has_packs
@@ -106,6 +106,26 @@ class Watcher(Protocol):
         ...
 
 
+class Runs(Protocol):
+    """Runs that are being made."""
+
+    def next_ended(self) -> JobEnded[Record] | None:
+        """Wait for the next run that ends; ``None`` when all have."""
+        ...
+
+
+Pool: TypeAlias = Callable[[Mapping[str, str], Iterator[Job], int, Callable[[Job], Record], Event], Runs]
+"""Makes runs: gets the secrets that no record may have, the jobs, how many to do at once, what does one, and
+the event after which none is begun."""
+
+
+def in_threads(
+    _: Mapping[str, str], jobs: Iterator[Job], threads: int, run: Callable[[Job], Record], stop: Event
+) -> Runs:
+    """Make runs in threads of this process."""
+    return WorkerPool(jobs, threads, run, stop)
+
+
 def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may choose
     plan: EvalPlan,
     out: Path | str,
@@ -117,6 +137,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     cassettes: bool | RecordingForm = True,
     accept_changes: bool = False,
     accept_endpoint_change: bool = False,
+    pool: Pool = in_threads,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
 
@@ -127,6 +148,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     :param cassettes: ``files`` for a recording a run, ``packs`` for hundreds of runs a file; ``True``: packs
         where the plan has more than 1,000 runs, or the directory has packs; ``False``: none
     :param accept_changes: whether to repeat runs whose configuration has changed
+    :param pool: what makes the runs of a round; threads of this process by default
     :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
@@ -166,7 +188,8 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         for todo in course.rounds(lambda: _fair(plan)):
             if stop.is_set():
                 break
-            runs = WorkerPool((job_for(sample) for sample in todo), plan.jobs, run_one, stop)
+            jobs = (job_for(sample) for sample in todo)
+            runs: Runs = pool(opened.secrets, jobs, plan.jobs, run_one, stop)
             while (one := runs.next_ended()) is not None:
                 if one.error is not None:
                     stop.set()

@@ -382,6 +382,17 @@ def _record(line: bytes, place: str) -> Record:
         raise ResultsError(f"{message}; restore the file, or evaluate into another directory") from None
 
 
+def safe_line(record: Record, secrets: Mapping[str, str], cassette: str | None = None) -> str:
+    """The line of a record; texts that may hold a secret are withheld.
+
+    :param secrets: values by name
+    :param cassette: where its recording is, if the record does not say it
+    """
+    whole = record if cassette is None else replace(record, cassette=cassette)
+    line = record_line(whole)
+    return record_line(_withheld(whole)) if any(leaks_at(line_texts(line), secrets)) else line
+
+
 def _withheld(record: Record) -> Record:
     """The record without any text that came from outside."""
     attempts = [

@@ -1,0 +1,1 @@
+"""Commands for durable runs: workers, submitting, looking at runs and speaking with them."""

@@ -1,0 +1,169 @@
+"""What answers the effects of a run: its ports, and what is said to it from outside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from toolreel._driver.ports import Performer, Wanted
+from toolreel._driver.stopwatch import Stopwatch, timed_anew
+from toolreel._driver.timing import Lap
+from toolreel.durable._book import Book, Written
+from toolreel.durable._claims import Claimed, now_ms
+from toolreel.durable._inbox import Said
+from toolreel_core._jsontext.digest import digest
+from toolreel_core._loop.reducer import uncertain
+from toolreel_core._protocol.codec import tag
+from toolreel_core._protocol.effects import AskApproval, RunTool, Wait, fingerprint
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ToolReturned,
+    UserSpoke,
+    WaitElapsed,
+)
+from toolreel_core._tools.faults import result_unknown
+from toolreel_core._tools.result_envelope import failed
+
+Uncertain: TypeAlias = Literal["repeat", "ask"]
+"""What is done about a call that a dead worker may have begun, if repeating it may do harm."""
+
+
+class Answers:
+    """Performs the effects of one run. The book takes what comes of them while a step is performed."""
+
+    def __init__(
+        self,
+        book: Book,
+        claimed: Claimed,
+        performer: Performer,
+        policy: Uncertain,
+        heard_after: Callable[[str, int], Sequence[Said]],
+        heard: int,
+    ) -> None:
+        self.book = book
+        self.heard = heard
+        """How many things that were said the run has heard."""
+        self.doubtful = claimed.interrupted > 0
+        """Whether the next effect may have been begun by a worker that died."""
+        self._claimed = claimed
+        self._policy = policy
+        self._heard_after = heard_after
+        self._began_at = book.events
+        self._timed = Stopwatch.where_wanted(performer, book.state)
+
+    @property
+    def wake_at(self) -> int:
+        """When the wait is over that the run is in; 0 if it is in none that began before this segment."""
+        return self._claimed.wake_at if self.book.events == self._began_at else 0
+
+    def left_of(self, wait: Wait) -> int:
+        """The milliseconds that are left of a wait."""
+        return max(0, self.wake_at - now_ms()) if self.wake_at else wait.ms
+
+    def is_in_doubt(self, effect: Wanted) -> bool:
+        """Whether somebody has to decide about a call that may have run already."""
+        return self._policy == "ask" and self.doubtful and effect in uncertain(self.book.state)
+
+    def waits_for_somebody(self, effect: Wanted) -> bool:
+        """Whether an effect waits for a decision from outside."""
+        return isinstance(effect, AskApproval) or self.is_in_doubt(effect)
+
+    def answer(self, effect: Wanted) -> Written:
+        """Perform an effect, hear what was said before its answer, and write both."""
+        return self._safely(effect, lambda: self._answer(effect))
+
+    def answer_ahead(self, effect: Wanted, ahead: int) -> Written:
+        """Perform one of several parallel effects, and write its answer for the book to take later.
+
+        :param ahead: how many answers are written before it
+        """
+
+        def answered() -> Written:
+            event, lap = self._timed_event(effect)
+            return Written(() if event is None else self.book.lines(effect, event, lap, ahead)[0], self.heard)
+
+        return self._safely(effect, answered)
+
+    def hear(self) -> Written:
+        """Hear what was said, where no effect is performed."""
+        said = self._said()
+        events = (one.event for one in said if isinstance(one.event, UserSpoke | CancelRequested))
+        lines = tuple(line for event in events for line in self.book.add(None, event))
+        return Written(lines, said[-1].n if said else self.heard)
+
+    def _answer(self, effect: Wanted) -> Written:
+        # Later effects of a segment need not ask: what was said was heard with the answer before.
+        is_first = self.book.events == self._began_at
+        before = self._said() if is_first or self.waits_for_somebody(effect) else ()
+        if any(isinstance(one.event, CancelRequested) for one in before):
+            return self.hear()
+        event, lap = self._decided(effect, before) or self._timed_event(effect)
+        # A decision that comes just now is for the next step, so without an answer nothing later is heard.
+        said, lines = before if event is None else self._said(), list[str]()
+        for one in said:
+            if isinstance(one.event, UserSpoke):
+                lines += self.book.add(None, one.event)
+        if event is not None:
+            lines += self.book.add(effect, event, lap)
+            self.doubtful = False
+        for one in said:
+            if isinstance(one.event, CancelRequested):
+                lines += self.book.add(None, one.event)
+        return Written(tuple(lines), said[-1].n if said else self.heard)
+
+    def _decided(self, effect: Wanted, said: Iterable[Said]) -> tuple[Event | None, Lap | None] | None:
+        """What somebody has decided; ``None`` if nobody has to, or the ports are to perform it."""
+        decision = _decision(effect, said)
+        match effect:
+            case AskApproval() if decision is not None:
+                return decision, None
+            case RunTool() if self.is_in_doubt(effect):
+                if decision is None:
+                    return None, None
+                unknown = failed(effect.name, result_unknown(effect.name)).text()
+                return None if decision.approved else (ToolReturned(effect.ref, unknown), None)
+            case _:
+                return None
+
+    def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:
+        self._timed = timed_anew(self._timed, self.book.state)
+        began = time.monotonic()
+        event = self._event(effect)
+        ms = round((time.monotonic() - began) * 1000)
+        return event, Lap(ms, ms)
+
+    def _event(self, effect: Wanted) -> Event | None:
+        match effect:
+            case RunTool():  # with a key of this run's own: two runs of one plan are two tasks
+                key = digest(f"{self._claimed.run_id} {effect.key}")
+                return self._timed.perform(replace(effect, key=key))
+            case Wait():
+                left = self.left_of(effect)
+                return self._timed.perform(replace(effect, ms=left)) if left else WaitElapsed(effect.ref)
+            case _:
+                return self._timed.perform(effect)
+
+    def _said(self) -> Sequence[Said]:
+        return self._heard_after(self._claimed.run_id, self.heard)
+
+    def _safely(self, effect: Wanted, perform: Callable[[], Written]) -> Written:
+        """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
+        try:
+            return perform()
+        except Exception as error:  # noqa: BLE001 - whatever a port raises
+            return Written(
+                (), self.heard, f"{tag(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
+            )
+
+
+def _decision(effect: Wanted, said: Iterable[Said]) -> ApprovalGiven | None:
+    """What was decided about exactly this effect, if anything."""
+    if not isinstance(effect, AskApproval | RunTool):
+        return None
+    about = fingerprint(effect)
+    given = (one.event for one in said if one.answers == about)
+    return next((event for event in given if isinstance(event, ApprovalGiven)), None)

@@ -1,0 +1,189 @@
+"""Who works on a run: one segment at a time, which takes the run and lets go of it when nothing is left.
+
+A run is performed in segments, each a workflow of DBOS: from its begin, or from the moment that something was
+said to it, until it ends or rests. Whatever is said to a run is written down and queues a segment in the same
+transaction. A segment that finds the run taken returns at once, since the one that has it lets go only if it
+has heard everything. So nothing is lost, nothing waits in a worker, and no two workers act for one run.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+from dbos import DBOSClient, EnqueueOptions
+
+from toolreel.durable._inbox import Said, leave, was_left
+from toolreel.durable._tables import RUNS
+from toolreel_core._protocol.events import Event
+
+WORKFLOW: Final = "toolreel.run"
+Status: TypeAlias = Literal["queued", "running", "waiting", "sleeping", "ended", "failed", "refused"]
+
+
+class Segment(NamedTuple):
+    """A workflow that has worked on a run."""
+
+    workflow_id: str
+    steps: tuple[int, ...] | None = None
+    """The numbers of its steps that count; ``None`` for all. Of a dead worker's, those stored in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A run that a segment has taken."""
+
+    run_id: str
+    workflow_id: str
+    events: int
+    """Events when it rested last."""
+    plan: str
+    segments: tuple[Segment, ...]
+    """All that have worked on it; the last one is this one."""
+    wake_at: int
+    """When the wait is over that it is in; 0 if it is in none that has begun."""
+    interrupted: int
+    """How many times a worker died on it since it last rested."""
+    recovered: bool
+    """Whether this segment has begun before, on a worker that died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """What a segment leaves behind."""
+
+    status: Status
+    events: int
+    heard: int
+    outcome: str = ""
+    waits_for: Sequence[dict[str, Any]] = ()
+    problem: str = ""
+    wake_at: int = 0
+    """When its wait is over, if it is in one that has begun."""
+    interrupted: int = 0
+
+    @property
+    def must_have_heard_all(self) -> bool:
+        """Whether it may rest only if nothing was said that it has not heard."""
+        return self.status in {"waiting", "sleeping", "ended"}
+
+
+def now_ms() -> int:
+    """The time of this machine."""
+    return time.time_ns() // 1_000_000
+
+
+def segments_of(text: str) -> tuple[Segment, ...]:
+    """The segments of a run's row."""
+    return tuple(
+        Segment(workflow_id, None if steps is None else tuple(steps))
+        for workflow_id, steps in json.loads(text)
+    )
+
+
+def claim(engine: sa.Engine, run_id: str, workflow_id: str) -> Claimed | None:
+    """Take a run; ``None`` if another segment has it, or it was deleted."""
+    while True:
+        with engine.connect() as connection:
+            row = connection.execute(sa.select(RUNS).where(RUNS.c.run_id == run_id)).first()
+        if row is None or row.active not in {None, workflow_id}:
+            return None
+        again = row.active == workflow_id
+        segments = segments_of(row.segments)
+        if workflow_id not in {segment.workflow_id for segment in segments}:
+            segments += (Segment(workflow_id),)
+        interrupted = row.interrupted + again
+        change = (
+            sa.update(RUNS)
+            .where(RUNS.c.run_id == run_id, RUNS.c.segments == row.segments)
+            .where(RUNS.c.active == workflow_id if again else RUNS.c.active.is_(None))
+            .values(
+                active=workflow_id,
+                status="running",
+                segments=json.dumps(segments),
+                interrupted=interrupted,
+                updated_at=now_ms(),
+            )
+        )
+        with engine.begin() as connection:
+            if connection.execute(change).rowcount:
+                return Claimed(
+                    *(run_id, workflow_id, row.events, row.plan, segments, row.wake_at, interrupted), again
+                )
+
+
+def release(engine: sa.Engine, client: DBOSClient, claimed: Claimed, rest: Resting) -> bool:
+    """Let go of a run; ``False`` if something was said that it has not heard.
+
+    May be repeated: a run that this segment no longer has was let go of before.
+    """
+    change = (
+        sa.update(RUNS)
+        .where(RUNS.c.run_id == claimed.run_id, RUNS.c.active == claimed.workflow_id)
+        .values(
+            active=None,
+            status=rest.status,
+            events=rest.events,
+            outcome=rest.outcome,
+            waits_for=json.dumps(list(rest.waits_for)),
+            problem=rest.problem,
+            wake_at=rest.wake_at,
+            interrupted=rest.interrupted,
+            updated_at=now_ms(),
+        )
+    )
+    if rest.must_have_heard_all:
+        change = change.where(RUNS.c.said == rest.heard)
+    with engine.begin() as connection:
+        if connection.execute(change).rowcount:
+            if rest.status in {"queued", "sleeping"}:
+                wake(connection, client, claimed.run_id, max(0, rest.wake_at - now_ms()))
+            return True
+        left = connection.execute(sa.select(RUNS.c.active).where(RUNS.c.run_id == claimed.run_id)).scalar()
+    return left != claimed.workflow_id
+
+
+def wake(connection: sa.Connection, client: DBOSClient, run_id: str, in_ms: int = 0) -> None:
+    """Queue a segment for a run."""
+    counted = (
+        sa.update(RUNS)
+        .where(RUNS.c.run_id == run_id)
+        .values(wakeups=RUNS.c.wakeups + 1)
+        .returning(RUNS.c.wakeups, RUNS.c.queue)
+    )
+    row = connection.execute(counted).one()
+    options: EnqueueOptions = {
+        "workflow_name": WORKFLOW,
+        "queue_name": row.queue,
+        "workflow_id": f"{run_id}~{row.wakeups}",
+    }
+    if in_ms:
+        options["delay_seconds"] = in_ms / 1000
+    client.enqueue_in_transaction(connection, options, run_id)
+
+
+def tell(
+    engine: sa.Engine, client: DBOSClient, run_id: str, event: Event, token: str, answers: str = ""
+) -> None:
+    """Write down what is said to a run, and queue a segment that hears it."""
+    counted = (
+        sa.update(RUNS)
+        .where(RUNS.c.run_id == run_id)
+        .values(
+            said=RUNS.c.said + 1,
+            status=sa.case((RUNS.c.active.is_(None), "queued"), else_=RUNS.c.status),
+            updated_at=now_ms(),
+        )
+        .returning(RUNS.c.said)
+    )
+    with engine.begin() as connection:
+        n = connection.execute(counted).scalar_one()
+        if was_left(connection, token):
+            connection.rollback()
+            return
+        leave(connection, run_id, Said(n, event, answers), token)
+        wake(connection, client, run_id)

@@ -1,0 +1,135 @@
+"""The database of durable runs: SQLite in a file by default, or PostgreSQL by its URL."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from toolreel._internal.errors import DurableError, MissingExtra
+
+try:
+    import sqlalchemy as sa
+    from dbos import DBOS
+    from dbos import _error as dbos_error
+    from sqlalchemy import exc
+except ImportError as error:
+    raise MissingExtra.of("durable", str(error.name)) from None
+
+VARIABLE: Final = "TOOLREEL_DATABASE_URL"
+DEFAULT: Final = "sqlite:///toolreel.db"
+_BUSY_MS: Final = 60_000
+_LASTS: Final = 60.0
+"""Seconds for which a client tries again while the database is away."""
+
+_Result = TypeVar("_Result")
+
+
+def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> sa.URL:
+    """The URL to use: the given one, else that of the environment, else SQLite in this folder.
+
+    >>> database_url("postgres://db.example/runs", {}).render_as_string()
+    'postgresql+psycopg://db.example/runs'
+
+    :raises DurableError: if it is no URL of SQLite in a file or of PostgreSQL
+    """
+    text = given or environ.get(VARIABLE) or DEFAULT
+    try:
+        url = sa.make_url(text)
+    except exc.ArgumentError:
+        raise DurableError(f"database: {_shown(text)} is no URL; {_EXAMPLES}") from None
+    match url.get_backend_name():
+        case "sqlite" if url.database and url.database != ":memory:":
+            return url
+        case "postgresql" | "postgres":
+            return url.set(drivername="postgresql+psycopg")
+        case "sqlite":
+            raise DurableError(f"database: SQLite in memory ends with its process; {_EXAMPLES}")
+        case other:
+            raise DurableError(f"database: {other} is not supported; {_EXAMPLES}")
+
+
+_EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"
+
+
+def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
+    """An engine for a database, which is created or migrated where it has to be.
+
+    :param connections: how many the engine keeps open
+    :raises DurableError: if it cannot be reached
+    """
+    try:
+        engine = _engine(url, connections)
+        _migrate(engine, url)
+    except ImportError as error:
+        raise MissingExtra.of("durable", str(error.name)) from None
+    except (exc.DBAPIError, dbos_error.DBOSException) as error:
+        raise DurableError(
+            f"database: {url.render_as_string()} cannot be used: {_first_line(error)}"
+        ) from None
+    return engine
+
+
+def lasting(attempt: Callable[[], _Result], over: Callable[[], bool] | None = None) -> _Result:
+    """Do something with the database, again if it went away: it restarts, or SQLite is busy.
+
+    :param attempt: may be repeated after it was committed, so it has to be idempotent
+    :param over: whether to give up; by default after a minute
+    """
+    since, pause = time.monotonic(), 0.02
+    while True:
+        try:
+            return attempt()
+        except (exc.OperationalError, exc.InterfaceError, exc.InternalError) as error:
+            gone = over() if over is not None else time.monotonic() - since > _LASTS
+            if gone:
+                raise DurableError(f"database: it went away: {_first_line(error)}") from error
+        time.sleep(pause)
+        pause = min(pause * 2, 1.0)
+
+
+def is_sqlite(engine: sa.Engine) -> bool:
+    """Whether it is SQLite."""
+    return engine.dialect.name == "sqlite"
+
+
+def _engine(url: sa.URL, connections: int) -> sa.Engine:
+    if url.get_backend_name() != "sqlite":
+        return sa.create_engine(
+            url, pool_size=connections, max_overflow=connections, pool_timeout=60, pool_pre_ping=True
+        )
+    path = Path(str(url.database))
+    if not path.parent.is_dir():
+        raise DurableError(f"database: there is no folder {path.parent}; create it first")
+    engine = sa.create_engine(url, pool_size=connections, max_overflow=connections, pool_timeout=60)
+
+    @sa.event.listens_for(engine, "connect")
+    def set_up(connection: Any, _: object) -> None:  # noqa: ANN401 - a connection of the driver
+        # IMMEDIATE as the engine of DBOS has it: a writer waits for its turn instead of failing at its end.
+        connection.isolation_level = "IMMEDIATE"
+        connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    return engine
+
+
+def _migrate(engine: sa.Engine, url: sa.URL) -> None:
+    from toolreel.durable._tables import is_current, migrate
+
+    if is_current(engine):
+        return
+    DBOS.migrate(url.render_as_string(hide_password=False))
+    migrate(engine)
+
+
+def _first_line(error: BaseException) -> str:
+    cause = getattr(error, "orig", None) or error
+    return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
+
+
+def _shown(text: str) -> str:
+    """What was given, without what may be a password."""
+    return repr(text.rpartition("@")[2])

@@ -1,0 +1,125 @@
+"""DBOS in this process: one queue, one slot, and what performs the workflows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Final, TypeAlias
+
+import sqlalchemy as sa
+from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
+
+from toolreel._internal.errors import DurableError
+from toolreel.durable._adoption import adopt
+from toolreel.durable._claims import WORKFLOW
+from toolreel.durable._database import open_database
+from toolreel.durable._slots import take_slot
+
+APPLICATION: Final = "toolreel"
+TASK: Final = "toolreel.task"
+Perform: TypeAlias = Callable[[str, str], str]
+"""Gets what a workflow is about and its id, and returns its result; called from several threads."""
+
+_performing: dict[str, Perform] = {}
+
+
+class Host:
+    """A process that performs the workflows of one queue.
+
+    :param slot: its name; ``None`` for the first that is free
+    :raises DurableError: if there is one in this process already, or somebody who is alive has the slot
+    """
+
+    def __init__(
+        self, url: sa.URL, queue: str, slot: str | None, concurrency: int, poll_seconds: float
+    ) -> None:
+        if _performing:
+            raise DurableError("worker: this process has one already; start another process")
+        self._busy: dict[str, str] = {}
+        self._queue, self._concurrency, self._poll_seconds = queue, concurrency, poll_seconds
+        self.engine = open_database(url, connections=concurrency + 6)
+        self.client = client_of(self.engine)
+        self.slot = take_slot(url, queue, slot)
+
+    def start(self, kind: str, perform: Perform) -> None:
+        """Take up what a worker of this slot left behind, and listen to the queue.
+
+        :param kind: the workflows that are performed, ``WORKFLOW`` or ``TASK``
+        :param perform: may be called before this returns
+        """
+        release = f"toolreel {version('toolreel')}"
+        adopt(self.engine, self.client, self.slot.executor, but_of=release)
+        DBOS(
+            config={
+                "name": APPLICATION,
+                "system_database_engine": self.engine,
+                "executor_id": self.slot.executor,
+                "application_version": release,
+                "serializer": DBOSPortableJSONSerializer(),
+                "log_level": "ERROR",
+                "enable_otlp": False,
+            }
+        )
+        DBOS.listen_queues([self._queue])
+        _performing[kind] = self._counted(perform)
+        DBOS.launch()
+        DBOS.register_queue(
+            self._queue,
+            worker_concurrency=self._concurrency,
+            polling_interval_sec=self._poll_seconds,
+            on_conflict="always_update",
+        )
+
+    @property
+    def busy_with(self) -> tuple[str, ...]:
+        """What the workflows are about that are under way."""
+        return tuple(self._busy.values())
+
+    def stop(self, seconds: float) -> bool:
+        """End; returns whether nothing was under way any more.
+
+        :param seconds: how long to wait for that
+        """
+        since = time.monotonic()
+        while self._busy and time.monotonic() - since < seconds:
+            time.sleep(0.02)
+        rested = not self._busy
+        DBOS.destroy()
+        _performing.clear()
+        self.client.destroy()
+        self.engine.dispose()
+        self.slot.give_up()
+        return rested
+
+    def _counted(self, perform: Perform) -> Perform:
+        def counted(about: str, workflow_id: str) -> str:
+            self._busy[workflow_id] = about
+            try:
+                return perform(about, workflow_id)
+            finally:
+                del self._busy[workflow_id]
+
+        return counted
+
+
+def client_of(engine: sa.Engine) -> DBOSClient:
+    """What queues workflows and reads steps."""
+    return DBOSClient(system_database_engine=engine, serializer=DBOSPortableJSONSerializer(), lazy=True)
+
+
+def _perform(kind: str, about: str) -> str:
+    perform, workflow_id = _performing.get(kind), DBOS.workflow_id
+    if perform is None or workflow_id is None:
+        raise DurableError(f"worker: it does not perform {kind}")
+    return perform(about, workflow_id)
+
+
+@DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
+def _segment(run_id: str) -> str:
+    return _perform(WORKFLOW, run_id)
+
+
+@DBOS.workflow(name=TASK, max_recovery_attempts=None)
+def _task(about: str) -> str:
+    return _perform(TASK, about)

@@ -1,0 +1,267 @@
+"""``DurableRuns``: submit runs, look at them, and speak with them, from any process."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import sqlalchemy as sa
+
+from toolreel._driver.inbox import message_of
+from toolreel._internal.errors import DurableError
+from toolreel._journal.format import parse_journal
+from toolreel._secrets.known_values import known_secrets as known_secrets_of
+from toolreel.durable._adoption import adopt
+from toolreel.durable._book import Told, plan_lines
+from toolreel.durable._claims import now_ms, segments_of, tell, wake
+from toolreel.durable._database import database_url, lasting, open_database
+from toolreel.durable._host import client_of
+from toolreel.durable._pruning import prune
+from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
+from toolreel.durable._slots import take_slot
+from toolreel.durable._steps import stored_steps
+from toolreel.durable._tables import RUNS
+from toolreel_core._conversation.chat_form import Said
+from toolreel_core._conversation.content.support import refusal
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, Event
+
+QUEUE: Final = "toolreel"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
+_OVER: Final = ("ended", "failed", "refused")
+_Result = TypeVar("_Result")
+
+
+class DurableRuns:
+    """The runs in a database; use it in a ``with`` block, or close it.
+
+    :param database: URL of SQLite (``sqlite:///runs.db``) or PostgreSQL; by default that in the environment
+        variable ``TOOLREEL_DATABASE_URL``, else ``sqlite:///toolreel.db`` in this folder
+    :param known_secrets: secret values by name, which must not be written; by default, those in the
+        environment variables
+    :raises DurableError: if the database cannot be used
+    """
+
+    def __init__(
+        self, database: str | None = None, *, known_secrets: Mapping[str, str] | None = None
+    ) -> None:
+        self._url = database_url(database)
+        self._engine = open_database(self._url)
+        self._client = client_of(self._engine)
+        self._secrets = known_secrets_of(os.environ) if known_secrets is None else dict(known_secrets)
+
+    def submit(self, plan: Plan, run_id: str | None = None, *, queue: str = QUEUE) -> str:
+        """Queue a run, and return its id; a worker performs it.
+
+        Submitting the same plan again under the same id does nothing.
+
+        :param run_id: letters, digits, ``.``, ``_``, ``:`` and ``-``; by default, a random one
+        :param queue: the queue of the workers that have the plan's tools
+        :raises DurableError: if there is a run with this id and another plan
+        :raises SecretFound: if the plan contains a secret
+        """
+        named = uuid.uuid4().hex[:16] if run_id is None else run_id
+        if not _NAME.fullmatch(named):
+            raise DurableError(f"run id {named!r}: write letters, digits, '.', '_', ':' and '-', at most 120")
+        row = {
+            "run_id": named,
+            "queue": queue,
+            "model": plan.model,
+            "plan": plan_lines(plan, self._secrets),
+            "digest": plan.digest,
+            "status": "queued",
+            "created_at": now_ms(),
+            "updated_at": now_ms(),
+        }
+
+        def insert() -> None:
+            with self._engine.begin() as connection:
+                found = connection.execute(sa.select(RUNS.c.digest).where(RUNS.c.run_id == named)).scalar()
+                if found is None:
+                    connection.execute(sa.insert(RUNS).values(**row))
+                    wake(connection, self._client, named)
+            if found not in {None, plan.digest}:
+                raise DurableError(f"run {named}: there is one with another plan; submit it under another id")
+
+        try:
+            lasting(insert)
+        except sa.exc.IntegrityError:  # another process submitted it in this moment
+            lasting(insert)
+        return named
+
+    def list(
+        self, *, status: str | None = None, limit: int = 100, before: str | None = None
+    ) -> Sequence[RunSummary]:
+        """The runs, the newest first.
+
+        :param status: only those with this status
+        :param before: only those that were submitted before this run: the last one of the page before
+        """
+        query = sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run_id.desc()).limit(limit)
+        if status is not None:
+            query = query.where(RUNS.c.status == status)
+        if before is not None:
+            row = self._row(before)
+            query = query.where(
+                sa.tuple_(RUNS.c.created_at, RUNS.c.run_id) < sa.tuple_(row.created_at, row.run_id)
+            )
+        return [RunSummary.of(row) for row in self._read(query)]
+
+    def counts(self) -> dict[str, int]:
+        """How many runs have which status."""
+        query = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
+        return {row[0]: row[1] for row in self._read(query)}
+
+    def summary(self, run_id: str) -> RunSummary:
+        """One run, without its events.
+
+        :raises DurableError: if there is none with this id
+        """
+        return RunSummary.of(self._row(run_id))
+
+    def get(self, run_id: str) -> DurableRun:
+        """One run with all its events.
+
+        :raises DurableError: if there is none with this id
+        """
+        row = self._row(run_id)
+        stored = lasting(lambda: stored_steps(self._client, segments_of(row.segments)))
+        told = Told.of(row.plan, stored)
+        return DurableRun(RunSummary.of(row), parse_journal(told.text, f"run {run_id}"))
+
+    def wait(self, run_id: str, timeout: float | None = None, *, poll_seconds: float = 0.2) -> DurableRun:
+        """Wait until a run has ended, or waits for somebody, and return it.
+
+        :param timeout: seconds; then a ``TimeoutError``
+        """
+        since = time.monotonic()
+        while (summary := self.summary(run_id)).status not in {*_OVER, "waiting"}:
+            if timeout is not None and time.monotonic() - since > timeout:
+                raise TimeoutError(f"run {run_id}: it is {summary.status} after {timeout:g} s")
+            time.sleep(poll_seconds)
+        return self.get(run_id)
+
+    def speak(self, run_id: str, content: Said) -> None:
+        """Say something to a run: its next request sends it, and after its end it begins the next exchange.
+
+        :raises DurableError: if there is no such run
+        :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
+        """
+        event = message_of(content)
+        plan = parse_journal(self._row(run_id).plan, f"run {run_id}").plan
+        if why := refusal(event.parts, plan.provider):
+            raise DurableError(f"run {run_id}: {why}")
+        self._tell(run_id, event)
+
+    def cancel(self, run_id: str, reason: str = "") -> None:
+        """Cancel a run, as soon as the effect has ended that it is in; a run that has ended stays as it is.
+
+        :raises DurableError: if there is no such run
+        """
+        self._row(run_id)
+        self._tell(run_id, CancelRequested(reason))
+
+    def approve(self, run_id: str, *, ref: int | None = None) -> Awaited:
+        """Approve the call that a run waits for, and return it.
+
+        :param ref: which, if several wait
+        :raises DurableError: if it waits for none
+        """
+        return self._decide(run_id, ref, approved=True, reason="")
+
+    def deny(self, run_id: str, reason: str = "", *, ref: int | None = None) -> Awaited:
+        """Deny the call that a run waits for, and return it.
+
+        :param reason: why; the model reads it
+        :raises DurableError: if it waits for none
+        """
+        return self._decide(run_id, ref, approved=False, reason=reason)
+
+    def resume(self, run_id: str) -> None:
+        """Queue a run again that failed or was refused, once what stopped it is mended.
+
+        :raises DurableError: if there is no such run, or it does not rest
+        """
+        row = self._row(run_id)
+        if row.status not in {"failed", "refused"}:
+            raise DurableError(
+                f"run {run_id}: it is {row.status}; only runs that are failed or refused are resumed"
+            )
+
+        def again() -> None:
+            with self._engine.begin() as connection:
+                change = sa.update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.status == row.status)
+                if connection.execute(change.values(status="queued", problem="", interrupted=0)).rowcount:
+                    wake(connection, self._client, run_id)
+
+        lasting(again)
+
+    def adopt(self, slot: str, *, queue: str = QUEUE) -> Sequence[str]:
+        """Queue the runs again that a worker left which does not come back, and return their ids.
+
+        :param slot: the name of the worker
+        :param queue: its queue
+        :raises DurableError: if a worker that is alive has it
+        """
+        held = take_slot(self._url, queue, slot)
+        try:
+            return adopt(self._engine, self._client, held.executor)
+        finally:
+            held.give_up()
+
+    def prune(self, older_than_seconds: float) -> int:
+        """Delete runs that ended so long ago, with all that is stored of them; returns how many."""
+        return prune(self._engine, self._client, now_ms() - round(older_than_seconds * 1000))
+
+    def oldest_queued_seconds(self) -> float | None:
+        """For how long the oldest queued run is queued; ``None`` if none is."""
+        query = sa.select(sa.func.min(RUNS.c.updated_at)).where(RUNS.c.status == "queued")
+        oldest = self._read(query)[0][0]
+        return None if oldest is None else max(0, now_ms() - oldest) / 1000
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self._client.destroy()
+        self._engine.dispose()
+
+    def _decide(self, run_id: str, ref: int | None, *, approved: bool, reason: str) -> Awaited:
+        summary = self.summary(run_id)
+        waiting = [each for each in summary.waits_for if ref in {None, each.ref}]
+        if not waiting:
+            raise DurableError(f"run {run_id}: it is {summary.status}, and waits for no decision")
+        if len(waiting) > 1:
+            which = ", ".join(f"{each.ref} ({each.name})" for each in waiting)
+            raise DurableError(f"run {run_id}: several calls wait: say which by its ref: {which}")
+        (call,) = waiting
+        self._tell(run_id, ApprovalGiven(call.ref, approved, reason), call.fingerprint)
+        return call
+
+    def _tell(self, run_id: str, event: Event, answers: str = "") -> None:
+        token = uuid.uuid4().hex
+        lasting(lambda: tell(self._engine, self._client, run_id, event, token, answers))
+
+    def _row(self, run_id: str) -> sa.Row[Any]:
+        rows = self._read(sa.select(RUNS).where(RUNS.c.run_id == run_id))
+        if not rows:
+            raise DurableError(f"run {run_id}: there is none in this database; see `toolreel runs list`")
+        return rows[0]
+
+    def _read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+        def read() -> Sequence[sa.Row[Any]]:
+            with self._engine.connect() as connection:
+                return connection.execute(query).all()
+
+        return lasting(read)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,230 @@
+"""One segment of a run: performs its effects, each as a step, until the run ends or rests.
+
+A step stores the lines of the journal that came of it, and nothing else is written while a run is under way.
+After a crash, the same segment begins again: what is stored is read and folded, each effect is compared with
+the recorded one by its fingerprint, and only then does anything happen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from toolreel._driver.ports import Performer, Wanted
+from toolreel._internal.errors import DurableError
+from toolreel._journal.format import Recorded
+from toolreel._replay.replay import check_surface
+from toolreel.durable._answers import Answers, Uncertain
+from toolreel.durable._book import Book, Told, Written, fingerprint_of, retold
+from toolreel.durable._claims import Claimed, Resting, Segment, now_ms
+from toolreel.durable._inbox import Said
+from toolreel.durable._run_views import Awaited
+from toolreel_core._errors import ToolreelError
+from toolreel_core._protocol.codec import tag
+from toolreel_core._protocol.effects import AskApproval, RunTool, Wait, fingerprint
+from toolreel_core._protocol.state import Settled
+from toolreel_core._tools.surface import ToolSurface
+
+INLINE_MS: Final = 1_000
+"""A wait of at most this long is slept through; a longer one gives its place to another run."""
+MAX_INTERRUPTIONS: Final = 20
+"""So many deaths of workers on one stretch of a run end it: it may be what kills them."""
+
+
+class Steps(Protocol):
+    """Stores what steps return; after a crash, a step that is stored is not performed again."""
+
+    def take(self, name: str, perform: Callable[[], Written]) -> Written:
+        """Perform the next step, and store what it returns."""
+        ...
+
+    def take_together(self, steps: Sequence[tuple[str, Callable[[], Written]]]) -> Sequence[Written]:
+        """Perform several steps at once, but for those that are stored."""
+        ...
+
+    def done(self) -> Sequence[tuple[int, str]]:
+        """The numbers and names of the steps of this segment that are stored, up to the first missing one."""
+        ...
+
+    def skip(self, name: str) -> None:
+        """Go past the next step, which is stored."""
+        ...
+
+
+class Outside(Protocol):
+    """What a segment needs of the database."""
+
+    def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
+        """What the steps of segments have stored."""
+        ...
+
+    def heard_after(self, run_id: str, n: int) -> Sequence[Said]:
+        """What was said to a run after the first ``n`` things."""
+        ...
+
+    def release(self, claimed: Claimed, rest: Resting) -> bool:
+        """Let go of the run; ``False`` if something was said that it has not heard."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a worker performs runs."""
+
+    performer: Performer
+    secrets: Mapping[str, str]
+    uncertain: Uncertain
+    stopping: threading.Event
+    """Set when the worker is to stop: then runs rest before the next effect, and go on elsewhere."""
+
+
+def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, outside: Outside) -> str:
+    """Perform a run that was claimed until it rests; returns the status that it rests in."""
+    segment = _Segment(claimed, policy, steps, outside)
+    try:
+        return segment.go()
+    except ToolreelError as error:
+        return segment.let_go("refused", str(error))
+
+
+class _Segment:
+    """The segment of one run while it goes on."""
+
+    def __init__(self, claimed: Claimed, policy: Policy, steps: Steps, outside: Outside) -> None:
+        self._claimed = claimed
+        self._policy = policy
+        self._steps = steps
+        self._outside = outside
+        self._source = f"run {claimed.run_id}"
+        self._events = 0
+        self._early: dict[str, tuple[str, ...]] = {}
+        self._answers: Answers | None = None
+        """Once what is stored was read."""
+
+    def go(self) -> str:
+        """Go on from what is stored."""
+        if self._claimed.interrupted > MAX_INTERRUPTIONS:
+            return self.let_go(
+                "failed",
+                f"{self._claimed.interrupted} workers died while they performed it; mend what kills them, "
+                "then resume it",
+            )
+        answers = self._answers = self._begun()
+        book = answers.book
+        while True:
+            wanted, self._events = book.wanted, book.events
+            if wanted and self._policy.stopping.is_set():
+                return self.let_go("queued")
+            stored = self._perform(answers, wanted)
+            if stored.problem:
+                return self.let_go("failed", stored.problem)
+            if book.events > self._events:
+                continue
+            resting = self._resting(answers, wanted)
+            if self._outside.release(self._claimed, resting):
+                return resting.status
+            if not any(answers.waits_for_somebody(effect) for effect in wanted):  # else the next step hears
+                self._store(answers, "hear", answers.hear)
+
+    def let_go(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
+        """Let go of the run before its end."""
+        answers = self._answers
+        heard, wake_at = (0, 0) if answers is None else (answers.heard, answers.wake_at)
+        interrupted = self._claimed.interrupted if answers is None or answers.doubtful else 0
+        rest = Resting(status, self._events, heard, problem=why, wake_at=wake_at, interrupted=interrupted)
+        self._outside.release(self._claimed, rest)
+        return status
+
+    def _begun(self) -> Answers:
+        """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""
+        own = self._steps.done() if self._claimed.recovered else ()
+        last = Segment(self._claimed.workflow_id, tuple(number for number, _ in own))
+        stored = self._outside.stored((*self._claimed.segments[:-1], last))
+        told = Told.of(self._claimed.plan, stored)
+        recorded, state = retold(told.text, self._source)
+        self._events = len(recorded.records)
+        _check_tools(recorded, self._policy.performer)
+        for _, name in own:
+            self._steps.skip(name)
+        self._early = {fp: lines for lines in told.early if (fp := fingerprint_of(lines))}
+        book = Book(recorded.plan, self._policy.secrets, self._source)
+        book.go_on_from(recorded, state)
+        heard = max((written.heard for written in stored), default=0)
+        policy, outside = self._policy, self._outside
+        return Answers(book, self._claimed, policy.performer, policy.uncertain, outside.heard_after, heard)
+
+    def _perform(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
+        """Perform what the run wants, if it is not to rest at it."""
+        match wanted:
+            case ():
+                return Written((), answers.heard)
+            case (Wait() as wait,) if answers.left_of(wait) > INLINE_MS:
+                return Written((), answers.heard)
+            case (effect,):
+                return self._store(answers, tag(type(effect)), lambda: answers.answer(effect))
+            case _:
+                return self._perform_together(answers, wanted)
+
+    def _store(self, answers: Answers, name: str, perform: Callable[[], Written]) -> Written:
+        stored = self._steps.take(name, perform)
+        answers.heard = max(answers.heard, stored.heard)
+        return stored
+
+    def _perform_together(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
+        """Perform parallel calls; their answers are written in the order of the calls."""
+        if doubtful := next((effect for effect in wanted if answers.is_in_doubt(effect)), None):
+            return self._store(answers, tag(RunTool), lambda: answers.answer(doubtful))
+        places = [at for at, effect in enumerate(wanted) if fingerprint(effect) not in self._early]
+
+        def step_at(at: int) -> tuple[str, Callable[[], Written]]:
+            return tag(type(wanted[at])), lambda: answers.answer_ahead(wanted[at], at)
+
+        stored = dict(zip(places, self._steps.take_together([*map(step_at, places)]), strict=True))
+        failed = next((written for written in stored.values() if written.problem), None)
+        if failed is not None:
+            return failed
+        for at, effect in enumerate(wanted):
+            answers.book.take(stored[at].lines if at in stored else self._early.pop(fingerprint(effect)))
+        answers.doubtful = False
+        return Written((), answers.heard)
+
+    def _resting(self, answers: Answers, wanted: Sequence[Wanted]) -> Resting:
+        """What the run rests at: its end, a wait, or decisions that nobody has made."""
+        state, counts = answers.book.state, (answers.book.events, answers.heard)
+        if isinstance(state.phase, Settled):
+            return Resting("ended", *counts, outcome=state.phase.outcome.name)
+        doubt = self._claimed.interrupted if answers.doubtful else 0
+        match wanted:
+            case (Wait() as wait,):
+                wake_at = now_ms() + answers.left_of(wait)
+                return Resting("sleeping", *counts, wake_at=wake_at, interrupted=doubt)
+            case _:
+                calls = (effect for effect in wanted if isinstance(effect, AskApproval | RunTool))
+                waits = [_awaited(effect) for effect in calls if answers.waits_for_somebody(effect)]
+                return Resting("waiting", *counts, waits_for=waits, interrupted=doubt)
+
+
+def _awaited(effect: AskApproval | RunTool) -> dict[str, object]:
+    why = "approval" if isinstance(effect, AskApproval) else "uncertain"
+    return Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref).tree()
+
+
+def _check_tools(recorded: Recorded, performer: object) -> None:
+    """Check that the worker has the tools that the model was shown.
+
+    :raises DurableError: if it has not
+    :raises toolreel.ReplayMismatch: if one has changed
+    """
+    surface = getattr(getattr(performer, "tools", None), "surface", None)
+    if not recorded.plan.sends_tools or not isinstance(surface, ToolSurface):
+        return
+    there = {tool.name for tool in surface.definitions}
+    exposed = [tool.name for tool in recorded.plan.tools.definitions if tool.exposed]
+    if missing := [name for name in exposed if name not in there]:
+        raise DurableError(
+            f"{recorded.source}: this worker does not have the tools {', '.join(missing)}; start one with "
+            "them (--tools), or submit to the queue of one that has them (--queue), then resume the run"
+        )
+    check_surface(recorded, surface)

@@ -1,0 +1,162 @@
+"""Slots: the names of workers, each held by one process at a time.
+
+A run that its worker leaves behind when it dies belongs to the slot, and goes on when a worker takes the slot
+again. SQLite's slots are locks on files beside the database, PostgreSQL's are advisory locks of a session:
+both end with the process, however it ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import IO, Final, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from toolreel._internal.errors import DurableError
+from toolreel._journal.lock import taken
+from toolreel.durable._database import lasting
+
+_MOST: Final = 1_000
+_CHECK_SECONDS: Final = 2.0
+
+
+class Slot(Protocol):
+    """The name of a worker, held by this process."""
+
+    name: str
+
+    @property
+    def executor(self) -> str:
+        """The name with its queue, under which DBOS knows it: workers of other queues have other tools."""
+        ...
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another process has it now: the database restarted, and that one was faster."""
+        ...
+
+    def give_up(self) -> None:
+        """Leave the name to others."""
+        ...
+
+
+def executor_of(queue: str, name: str) -> str:
+    """How DBOS knows a slot of a queue."""
+    return f"{queue}/{name}"
+
+
+def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
+    """Hold a slot of a queue: the named one, else the first free one of ``worker-1`` and so on.
+
+    :raises DurableError: if another process holds the named one
+    """
+    names: Iterable[str] = _numbered() if name is None else (name,)
+    for one in names:
+        is_file = url.get_backend_name() == "sqlite"
+        slot: Slot | None = _FileSlot.of(url, queue, one) if is_file else _SessionSlot.of(url, queue, one)
+        if slot is not None:
+            return slot
+    raise DurableError(f"slot {name}: a worker that is alive has it; stop that one, or take another --slot")
+
+
+def _numbered() -> Iterator[str]:
+    for number in count(1):
+        if number > _MOST:
+            raise DurableError(f"slots: {_MOST} workers are alive; name one with --slot")
+        yield f"worker-{number}"
+
+
+class _FileSlot:
+    is_lost = False
+
+    def __init__(self, queue: str, name: str, file: IO[bytes]) -> None:
+        self.name = name
+        self.executor = executor_of(queue, name)
+        self._file = file
+
+    @classmethod
+    def of(cls, url: sa.URL, queue: str, name: str) -> _FileSlot | None:
+        path = Path(str(url.database))
+        file = path.with_name(f"{path.name}.{_number(executor_of(queue, name))}.slot").open("ab")
+        if taken(file):
+            return cls(queue, name, file)
+        file.close()
+        return None
+
+    def give_up(self) -> None:
+        self._file.close()
+
+
+class _SessionSlot:
+    """An advisory lock; a restart of the database ends the session, then it is taken again."""
+
+    def __init__(self, queue: str, name: str, engine: sa.Engine, connection: sa.Connection) -> None:
+        self.name = name
+        self.executor = executor_of(queue, name)
+        self._engine = engine
+        self._connection = connection
+        self._lost = False
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True, name="toolreel-slot")
+        self._watcher.start()
+
+    @classmethod
+    def of(cls, url: sa.URL, queue: str, name: str) -> _SessionSlot | None:
+        engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
+        connection = lasting(lambda: _locked(engine, executor_of(queue, name)))
+        return None if connection is None else cls(queue, name, engine, connection)
+
+    @property
+    def is_lost(self) -> bool:
+        return self._lost
+
+    def give_up(self) -> None:
+        self._over.set()
+        self._watcher.join()
+        with suppress(exc.DBAPIError):
+            self._connection.close()
+
+    def _watch(self) -> None:
+        while not self._over.wait(_CHECK_SECONDS):
+            try:
+                self._connection.execute(sa.text("SELECT 1"))
+            except exc.DBAPIError:
+                self._take_again()
+
+    def _take_again(self) -> None:
+        with suppress(exc.DBAPIError):
+            self._connection.close()
+        while not self._over.wait(0.1):
+            with suppress(exc.DBAPIError):
+                again = _locked(self._engine, self.executor)
+                if again is None:
+                    self._lost = True
+                    self._over.set()
+                else:
+                    self._connection = again
+                return
+
+
+def _locked(engine: sa.Engine, name: str) -> sa.Connection | None:
+    """A session that holds the lock; ``None`` if another one does."""
+    connection = engine.connect()
+    query = sa.text("SELECT pg_try_advisory_lock(:key)")
+    try:
+        if connection.execute(query, {"key": _number(name)}).scalar():
+            return connection
+    except exc.DBAPIError:
+        connection.close()
+        raise
+    connection.close()
+    return None
+
+
+def _number(name: str) -> int:
+    """A number for the name of a slot, for advisory locks."""
+    return int.from_bytes(hashlib.sha256(f"toolreel slot {name}".encode()).digest()[:7])

@@ -1,0 +1,238 @@
+"""``Worker``: performs the runs of a queue, on DBOS."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Final, Self, TypeAlias, cast
+
+import sqlalchemy as sa
+from dbos import DBOS, DBOSClient
+
+from toolreel._driver.performer import Ports
+from toolreel._driver.ports import Endpoint, Performer, secrets_of
+from toolreel._internal.errors import DurableError
+from toolreel._secrets.known_values import known_secrets as known_secrets_of
+from toolreel.durable._answers import Uncertain
+from toolreel.durable._around import Around, with_around
+from toolreel.durable._book import Written
+from toolreel.durable._claims import WORKFLOW, Claimed, Resting, Segment, claim, release, wake
+from toolreel.durable._database import database_url, lasting
+from toolreel.durable._host import Host
+from toolreel.durable._inbox import Said, heard_after
+from toolreel.durable._runs import QUEUE
+from toolreel.durable._segment import Policy, perform_segment
+from toolreel.durable._steps import done_in_order, stored_steps
+from toolreel.durable._tables import RUNS
+
+Watch: TypeAlias = Callable[[dict[str, object]], None]
+_EVENT: Final = re.compile(
+    r'{"n":(?P<n>\d+),"kind":"(?P<kind>\w+)".{0,99}?"event":{"type":"\w+"(?:,"ref":(?P<ref>\d+))?'
+)
+"""The beginning of a line of the journal, without its texts."""
+
+
+def _say(watch: Watch | None, happened: dict[str, object]) -> None:
+    if watch is not None:
+        watch(happened)
+
+
+def _never() -> bool:
+    return False
+
+
+class Worker:
+    """Performs the runs of a queue, in this process; use it in a ``with`` block.
+
+    When the block ends, runs rest before their next effect and go back to the queue. A process has one worker
+    at a time, and no other application of DBOS.
+
+    :param performer: performs each effect, for example :class:`~toolreel.Ports`; called from several threads
+    :param database: as for ``DurableRuns``
+    :param queue: the queue whose runs it performs
+    :param slot: the name of this worker, which no other may have while it is alive. Runs that it leaves
+        behind when it dies go on when a worker of this name starts again. By default, the first free one of
+        ``worker-1``, ``worker-2`` and so on
+    :param concurrency: how many runs each worker of the queue performs at once; the worker that started last
+        sets it for all
+    :param poll_seconds: how often it looks for new runs
+    :param uncertain: what is done about a call that a dead worker may have begun, of a tool that is neither
+        read-only nor idempotent: ``repeat`` it with the same idempotency key, or ``ask``: the run waits until
+        somebody approves that
+    :param around: called with each request and what sends it, for example to wait for a rate limit
+    :param watch: called with what happens, for logs: each event that is stored, and each run that rests
+    :raises DurableError: if the database cannot be used, or a worker that is alive has the slot
+    """
+
+    def __init__(  # noqa: PLR0913 - a worker is configured once
+        self,
+        performer: Performer | Endpoint,
+        database: str | None = None,
+        *,
+        queue: str = QUEUE,
+        slot: str | None = None,
+        concurrency: int = 4,
+        poll_seconds: float = 1.0,
+        uncertain: Uncertain = "repeat",
+        around: Around | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        ports = performer if hasattr(performer, "perform") else Ports(cast("Endpoint", performer))
+        ported = with_around(cast("Performer", ports), around)
+        self._url = database_url(database)
+        self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
+        secrets = known_secrets_of(os.environ) | secrets_of(ports)
+        self._policy = Policy(ported, secrets, uncertain, threading.Event())
+        self._watch = watch
+        self._host: Host | None = None
+
+    @property
+    def slot(self) -> str:
+        """The name that it has; empty before it starts."""
+        return "" if self._host is None else self._host.slot.name
+
+    @property
+    def busy_with(self) -> tuple[str, ...]:
+        """The ids of the runs that it is performing."""
+        return () if self._host is None else self._host.busy_with
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another worker has taken its slot, so that it has to stop."""
+        return self._host is not None and self._host.slot.is_lost
+
+    def has_work(self) -> bool:
+        """Whether its queue has runs that have not ended and wait for nobody."""
+        busy = RUNS.c.status.in_(("queued", "running", "sleeping"))
+        query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self._queue, busy).limit(1)
+
+        def found() -> bool:
+            with self._engine.connect() as connection:
+                return connection.execute(query).first() is not None
+
+        return lasting(found)
+
+    def start(self) -> None:
+        """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
+        self._host = Host(self._url, self._queue, self._named, self._concurrency, self._poll)
+        self._host.start(WORKFLOW, self._segment)
+
+    def stop(self, seconds: float = 30.0) -> bool:
+        """Let all runs rest before their next effect, and end; returns whether all have.
+
+        :param seconds: how long to wait for effects that are under way
+        """
+        self._policy.stopping.set()
+        host, self._host = self._host, None
+        return True if host is None else host.stop(seconds)
+
+    def _segment(self, run_id: str, workflow_id: str) -> str:
+        """One segment of a run."""
+        if self._policy.stopping.is_set():
+            lasting(lambda: self._leave(run_id), _never)
+            return "queued"
+        claimed = lasting(lambda: claim(self._engine, run_id, workflow_id), _never)
+        if claimed is None:
+            return "taken"
+        steps = _Steps(self._client, workflow_id, run_id, self._watch)
+        try:
+            status = perform_segment(claimed, self._policy, steps, self)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
+            status = "failed"
+            why = f"{type(error).__name__}: {error}"
+            self.release(claimed, Resting("failed", claimed.events, 0, problem=why))
+        _say(self._watch, {"run": run_id, "is": status})
+        return status
+
+    @property
+    def _engine(self) -> sa.Engine:
+        return self._running.engine
+
+    @property
+    def _client(self) -> DBOSClient:
+        return self._running.client
+
+    @property
+    def _running(self) -> Host:
+        if self._host is None:
+            raise DurableError("worker: it is not running; use it in a with block")
+        return self._host
+
+    # What a segment needs of the database: it waits where the database is away.
+
+    def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
+        """What the steps of segments have stored."""
+        every = (*segments,)
+        return lasting(lambda: stored_steps(self._client, every), _never)
+
+    def heard_after(self, run_id: str, n: int) -> Sequence[Said]:
+        """What was said to a run after the first ``n`` things."""
+        return lasting(lambda: heard_after(self._engine, run_id, n), _never)
+
+    def release(self, claimed: Claimed, rest: Resting) -> bool:
+        """Let go of a run."""
+        return lasting(lambda: release(self._engine, self._client, claimed, rest), _never)
+
+    def _leave(self, run_id: str) -> None:
+        """Queue a segment again that this worker will not perform."""
+        with self._engine.begin() as connection:
+            wake(connection, self._client, run_id)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class _Steps:
+    """The steps of a segment, as steps of DBOS."""
+
+    def __init__(self, client: DBOSClient, workflow_id: str, run_id: str, watch: Watch | None) -> None:
+        self._client = client
+        self._workflow_id = workflow_id
+        self._run_id = run_id
+        self._watch = watch
+
+    def take(self, name: str, perform: Callable[[], Written]) -> Written:
+        """Perform the next step, and store what it returns."""
+        return self._seen(Written.of(DBOS.run_step({"name": name}, lambda: perform().tree())))
+
+    def take_together(self, steps: Sequence[tuple[str, Callable[[], Written]]]) -> Sequence[Written]:
+        """Perform several steps at once, but for those that are stored."""
+
+        def begun(name: str, perform: Callable[[], Written]) -> Callable[[], Mapping[str, Any]]:
+            reserved, context = DBOS.reserve_step(), contextvars.copy_context()
+            return lambda: context.run(reserved.run, {"name": name}, lambda: perform().tree())
+
+        ready = [begun(name, perform) for name, perform in steps]
+        with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
+            return [self._seen(Written.of(tree)) for tree in pool.map(lambda run: run(), ready)]
+
+    def done(self) -> Sequence[tuple[int, str]]:
+        """The numbers and names of the steps that are stored, up to the first missing one."""
+        return lasting(lambda: done_in_order(self._client, self._workflow_id), _never)
+
+    def skip(self, name: str) -> None:
+        """Go past the next step, which is stored."""
+        DBOS.run_step({"name": name}, _is_stored)
+
+    def _seen(self, written: Written) -> Written:
+        for line in written.lines if self._watch else ():
+            if found := _EVENT.match(line):
+                n, kind = int(found["n"]), found["kind"]
+                ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
+                _say(self._watch, {"run": self._run_id, "event": n, "kind": kind, **ref})
+        return written
+
+
+def _is_stored() -> None:
+    raise AssertionError("this step is stored, so DBOS does not perform it")

@@ -1,0 +1,40 @@
+"""What the steps of a run tell, whatever its workers died at."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel.durable._book import Told, Written, number_of
+
+
+def line(number: int, blobs: int = 0) -> tuple[str, ...]:
+    """The lines of an event, with so many blobs of its own before it."""
+    own = tuple(f'{{"blob":"{number}.{at}","base64":""}}' for at in range(blobs))
+    return (*own, f'{{"n":{number},"kind":"run_tool","fp":"{number}"}}')
+
+
+@given(
+    st.lists(st.integers(0, 2), max_size=12).flatmap(
+        lambda blobs: st.tuples(
+            st.just(blobs), st.permutations(range(1, len(blobs) + 1)), st.sets(st.integers(1, 12))
+        )
+    )
+)
+def test_events_are_in_order_up_to_the_first_that_is_missing(
+    stored: tuple[list[int], list[int], set[int]],
+) -> None:
+    blobs, order, missing = stored
+    steps = [Written(line(n, blobs[n - 1]), 0) for n in order if n not in missing]
+    told = Told.of("plan\n", steps)
+    first = min({*missing, len(blobs) + 1})
+    whole = [each for n in range(1, first) for each in line(n, blobs[n - 1])]
+    assert told.text == "plan\n" + "".join(f"{each}\n" for each in whole)
+    early = [n for n in range(first, len(blobs) + 1) if n not in missing]
+    assert told.early == tuple(line(n, blobs[n - 1]) for n in early)
+    assert [number_of(each[-1]) for each in told.early] == early
+
+
+def test_a_step_is_read_as_it_was_stored() -> None:
+    for written in (Written(("a", "b"), 3), Written((), 0, "broken")):
+        assert Written.of(written.tree()) == written

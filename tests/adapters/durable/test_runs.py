@@ -1,0 +1,314 @@
+"""Durable runs from submitting to their end, on both databases, with a worker in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+import sqlalchemy as sa
+
+from tests.adapters.durable.shop import Shop, plan_of, undisturbed
+from toolreel import DurableError, Plan, Ports, PythonTools, run, tool
+from toolreel._journal.format import MemoryJournal, parse_journal
+from toolreel.durable import DurableRuns, Worker
+from toolreel.durable._claims import claim
+from toolreel.durable._database import database_url, open_database
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core import Cancelled, Completed, LoopConfig, RunTool, ToolDefinition, ToolReturned, ToolSurface
+
+POLL = 0.02
+LONG = 300.0
+
+
+def worker(performer: object, database: str, **options: object) -> Worker:
+    return Worker(performer, database, poll_seconds=POLL, **options)  # type: ignore[arg-type]
+
+
+def ended(runs: DurableRuns, run_id: str) -> object:
+    done = runs.wait(run_id, LONG, poll_seconds=POLL)
+    assert done.summary.status == "ended", done.summary
+    return done.run.outcome
+
+
+def test_a_durable_run_is_the_run_that_nothing_durable_is_about(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+    plans = {f"run-{parts}": plan_of(f"run-{parts}", parts, shop.tools.surface) for parts in range(3)}
+    with DurableRuns(database) as runs:
+        for name, plan in plans.items():
+            assert runs.submit(plan, name) == name
+            assert runs.submit(plan, name) == name, "submitting twice is submitting once"
+        with pytest.raises(DurableError, match="another plan"):
+            runs.submit(plans["run-1"], "run-2")
+        assert runs.counts() == {"queued": 3}
+        with worker(shop.ports, database):
+            for name, plan in plans.items():
+                assert ended(runs, name) == Completed(f"{name[-1]} parts ordered.")
+                assert runs.get(name).digest == undisturbed(plan, Shop(tmp_path / f"other-{name}"))
+        assert [each.run_id for each in runs.list(limit=2)] == ["run-2", "run-1"]
+        assert [each.run_id for each in runs.list(before="run-1")] == ["run-0"]
+        assert len(runs.list(status="ended")) == 3
+    keys = [did.key for did in shop.did if did.key != "-"]
+    assert len(keys) == len(set(keys)) == 3
+
+
+def test_somebody_else_approves_while_no_worker_is_there(database: str) -> None:
+    asked = ToolSurface((ToolDefinition.of("pay", "Pay.", {"type": "object"}, needs_approval=True),))
+    paid: list[str] = []
+
+    class Pays:
+        surface = asked
+
+        def run(self, effect: object) -> object:
+            paid.append(effect.arguments)  # type: ignore[attr-defined]
+            return ToolReturned(effect.ref, '"paid"')  # type: ignore[attr-defined]
+
+    plan = Plan.of(model="m", messages="Pay!", tools=asked)
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "pay")
+        with worker(Ports(ScriptedEndpoint([calling(("pay", {}))]), Pays()), database):
+            assert runs.wait("pay", LONG, poll_seconds=POLL).summary.status == "waiting"
+        (waits,) = runs.summary("pay").waits_for
+        assert (waits.name, waits.arguments, waits.why) == ("pay", "{}", "approval")
+        assert runs.approve("pay") == waits
+        with pytest.raises(DurableError, match="waits for no decision"):
+            runs.deny("pay")
+        with worker(Ports(ScriptedEndpoint([calling(("pay", {"again": 1}))]), Pays()), database):
+            assert runs.wait("pay", LONG, poll_seconds=POLL).summary.status == "waiting"
+        runs.deny("pay", "once is enough")
+        with worker(Ports(ScriptedEndpoint([saying("Paid once.")]), Pays()), database):
+            assert ended(runs, "pay") == Completed("Paid once.")
+        assert "once is enough" in runs.get("pay").recorded.text
+    assert paid == ["{}"]
+
+
+def test_the_user_speaks_before_and_after_the_end(database: str) -> None:
+    plan = Plan.of(model="m", messages="Hello!")
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "talk")
+        with worker(ScriptedEndpoint([saying("Hi."), saying("Fine."), saying("Bye.")]), database):
+            assert ended(runs, "talk") == Completed("Hi.")
+            for said, answer in (("How are you?", "Fine."), ("See you!", "Bye.")):
+                runs.speak("talk", said)
+                assert ended(runs, "talk") == Completed(answer)
+        said = [message.content for message in runs.get("talk").run.messages]
+    assert said == ["Hello!", "Hi.", "How are you?", "Fine.", "See you!", "Bye."]
+
+
+def test_a_run_is_cancelled_before_it_begins_and_while_it_waits(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("never", 1, shop.tools.surface), "never")
+        runs.cancel("never", "not wanted")
+        with worker(shop.ports, database):
+            assert ended(runs, "never") == Cancelled("not wanted")
+            runs.cancel("never", "again")
+            assert ended(runs, "never") == Cancelled("not wanted")
+    assert shop.did == []
+
+
+def test_a_worker_without_the_tools_refuses_and_one_with_them_goes_on(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(Ports(shop, PythonTools([])), database):
+            refused = runs.wait("a", LONG, poll_seconds=POLL).summary
+        assert (refused.status, shop.did) == ("refused", [])
+        assert "does not have the tools order" in refused.problem
+        runs.resume("a")
+        with worker(shop.ports, database):
+            assert ended(runs, "a") == Completed("1 parts ordered.")
+
+
+def test_a_bug_in_a_port_fails_the_run_and_resuming_repeats_nothing(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+
+    class Broken:
+        surface = shop.tools.surface
+
+        def run(self, effect: object) -> object:
+            raise ZeroDivisionError(f"no such shop: {type(effect).__name__}")
+
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(Ports(shop, Broken()), database):  # type: ignore[arg-type]
+            failed = runs.wait("a", LONG, poll_seconds=POLL).summary
+        assert (failed.status, failed.events) == ("failed", 1)
+        assert failed.problem == "run_tool 2: ZeroDivisionError: no such shop: RunTool"
+        runs.resume("a")
+        with worker(shop.ports, database):
+            assert ended(runs, "a") == Completed("1 parts ordered.")
+        with pytest.raises(DurableError, match="it is ended"):
+            runs.resume("a")
+    assert [did.step for did in shop.did] == [0, 1, 2]
+
+
+def test_a_reducer_that_wants_something_else_is_refused_and_nothing_changes(
+    database: str, tmp_path: Path
+) -> None:
+    shop = Shop(tmp_path / "log")
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(shop.ports, database):
+            ended(runs, "a")
+        recorded = runs.get("a").recorded
+        # What another release would have stored for its second effect, which this one would not perform.
+        assert recorded.records[1].fp is not None
+        restore = replaced(database, recorded.records[1].fp, "0" * 64)
+        changed = runs.get("a").recorded.text
+        runs.speak("a", "More?")
+        with worker(shop.ports, database):
+            refused = runs.wait("a", LONG, poll_seconds=POLL).summary
+        assert refused.status == "refused"
+        assert "this release of toolreel would do something else" in refused.problem
+        assert runs.get("a").recorded.text == changed != recorded.text
+        assert [did.step for did in shop.did] == [0, 1, 2]
+        restore()
+        runs.resume("a")
+        with worker(shop.ports, database):
+            assert ended(runs, "a") == Completed("1 parts ordered.")
+
+
+def replaced(database: str, old: str, new: str) -> Callable[[], None]:
+    """Replace a text in what steps have stored; returns what undoes it."""
+    engine = open_database(database_url(database))
+    table = "operation_outputs" if engine.dialect.name == "sqlite" else "dbos.operation_outputs"
+
+    def put(this: str, that: str) -> None:
+        change = sa.text(f"UPDATE {table} SET output = replace(output, :old, :new)")  # noqa: S608
+        with engine.begin() as connection:
+            connection.execute(change, {"old": this, "new": that})
+
+    put(old, new)
+
+    def undo() -> None:
+        put(new, old)
+        engine.dispose()
+
+    return undo
+
+
+def test_only_one_of_many_takes_a_run(database: str) -> None:
+    with DurableRuns(database) as runs:
+        runs.submit(Plan.of(model="m", messages="Hi!"), "wanted")
+    engine = open_database(database_url(database), connections=10)
+    for _ in range(3):
+        together, taken = Barrier(8), list[str]()
+
+        def take(name: str, together: Barrier = together, taken: list[str] = taken) -> None:
+            together.wait()
+            if claim(engine, "wanted", name) is not None:
+                taken.append(name)
+
+        threads = [Thread(target=take, args=(f"wanted~{number}",)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(taken) == 1
+        assert claim(engine, "wanted", taken[0]) is not None, "the one that has it may take it again"
+        with engine.begin() as connection:
+            connection.execute(sa.text("UPDATE toolreel_runs SET active = NULL"))
+    engine.dispose()
+
+
+def test_a_worker_that_is_alive_keeps_its_slot(database: str) -> None:
+    with worker(ScriptedEndpoint([]), database, slot="shelf") as first:
+        assert first.slot == "shelf"
+        from toolreel.durable._slots import take_slot
+
+        with pytest.raises(DurableError, match="alive"):
+            take_slot(database_url(database), "toolreel", "shelf")
+        other = take_slot(database_url(database), "toolreel", None)
+        assert other.name == "worker-1"
+        other.give_up()
+
+
+def test_a_long_wait_leaves_its_place_to_others(database: str) -> None:
+    busy = Lost("status", "later", 429)
+    plan = Plan.of(model="m", messages="Hi!", config=LoopConfig(retry_base_ms=3_000))
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "waits")
+        with worker(ScriptedEndpoint([busy, saying("Hello.")]), database, concurrency=1):
+            assert ended(runs, "waits") == Completed("Hello.")
+        assert "wait_elapsed" in runs.get("waits").recorded.text
+
+
+@pytest.mark.parametrize("decided", ["approved", "denied"])
+def test_a_call_that_a_dead_worker_may_have_made_waits_where_that_is_asked_for(
+    database: str, tmp_path: Path, decided: str
+) -> None:
+    shop = Shop(tmp_path / "log")
+
+    class Breaking(Shop):
+        """As far as anybody can tell, its worker died in the middle of the call."""
+
+        def run(self, effect: RunTool) -> ToolReturned:
+            self.tools.run(effect)
+            raise KeyError("gone")
+
+    broken = Breaking(tmp_path / "log")
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(Ports(broken, broken), database):
+            assert runs.wait("a", LONG, poll_seconds=POLL).summary.status == "failed"
+        runs.resume("a")
+        engine = open_database(database_url(database))
+        with engine.begin() as connection:
+            connection.execute(sa.text("UPDATE toolreel_runs SET interrupted = 1"))
+        engine.dispose()
+        with worker(shop.ports, database, uncertain="ask"):
+            (waits,) = runs.wait("a", LONG, poll_seconds=POLL).summary.waits_for
+            assert (waits.name, waits.why) == ("order", "uncertain")
+            (runs.approve if decided == "approved" else runs.deny)("a")
+            ended(runs, "a")
+    keys = [did.key for did in shop.did if did.key != "-"]
+    assert (len(keys), len({*keys})) == ((2, 1) if decided == "approved" else (1, 1))
+    assert ("ordered 0" in runs_text(database)) == (decided == "approved")
+
+
+def runs_text(database: str) -> str:
+    with DurableRuns(database) as runs:
+        return runs.get("a").recorded.text
+
+
+def test_parallel_calls_are_the_same_run(database: str) -> None:
+    def stock(part: str) -> str:
+        """How many of a part are in stock."""
+        return f"4 {part}s"
+
+    tools = PythonTools([tool(read_only=True)(stock)])
+    asking = calling(("stock", {"part": "pin"}), ("stock", {"part": "nut"}), ("stock", {"part": "cog"}))
+    script = [asking, saying("Enough.")]
+    plan = Plan.of(model="m", messages="Hi!", tools=tools.surface, config=LoopConfig(parallel_tools=True))
+    journal = MemoryJournal(plan)
+    run(plan, Ports(ScriptedEndpoint(script), tools), journal=journal)
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "all")
+        with worker(Ports(ScriptedEndpoint(script), tools), database):
+            assert ended(runs, "all") == Completed("Enough.")
+        assert runs.get("all").digest == parse_journal(journal.text).digest
+
+
+def test_a_result_with_a_secret_is_not_stored(database: str) -> None:
+    def key() -> str:
+        """The key."""
+        return "hunter-2-hunter-2"
+
+    tools = PythonTools([key])
+    plan = Plan.of(model="m", messages="Hi!", tools=tools.surface)
+
+    class Keyed(ScriptedEndpoint):
+        secrets = {"KEY": "hunter-2-hunter-2"}  # noqa: RUF012 - as endpoints have it
+
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "kept")
+        with worker(Ports(Keyed([calling(("key", {})), saying("No.")]), tools), database):
+            assert ended(runs, "kept") == Completed("No.")
+        runs.submit(plan, "told")
+        with worker(Ports(Keyed([saying("It is hunter-2-hunter-2")]), tools), database):
+            assert isinstance(ended(runs, "told"), Cancelled)
+        text = runs.get("kept").recorded.text + runs.get("told").recorded.text
+    assert "RESULT_WITHHELD" in text
+    assert "hunter-2" not in text

@@ -1,0 +1,151 @@
+"""``toolreel submit``, ``serve`` and ``runs``, each a process of its own, and the database between them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.commands import COMMAND, Said, environment, toolreel
+from tests.patience import HANG
+from tests.servers.chat_server import ChatServer, replying, serving
+from toolreel.testing import calling, saying
+
+TOOLS = '''
+from toolreel import tool
+
+@tool(needs_approval=True)
+def pay(amount: int) -> str:
+    """Pay an amount."""
+    with open("paid.txt", "a") as paid:
+        paid.write(f"{amount}\\n")
+    return "paid"
+
+TOOLS = [pay]
+'''
+MINE = ("--tools", "my_tools:TOOLS")
+PAYING = replying(calling(("pay", {"amount": 7})))
+
+
+@pytest.fixture(name="desk")
+def desk_fixture(tmp_path: Path) -> Path:
+    (tmp_path / "my_tools.py").write_text(TOOLS)
+    return tmp_path
+
+
+def said(desk: Path, *arguments: str) -> Said:
+    return toolreel(*arguments, cwd=desk)
+
+
+def told(desk: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+    answer = said(desk, *arguments, "--json")
+    return json.loads(answer.stdout)
+
+
+def serve(desk: Path, server: ChatServer, *more: str) -> Said:
+    return said(desk, "serve", "--base-url", server.url, "--until-idle", "--poll", "0.05", *(more or MINE))
+
+
+def test_a_run_is_submitted_approved_and_spoken_to_from_other_processes(desk: Path) -> None:
+    submit = ("submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    assert told(desk, *submit)["run_id"] == told(desk, *submit)["run_id"] == "bill-7"
+    with serving(PAYING, replying(saying("Paid.")), replying(saying("Goodbye."))) as server:
+        served = serve(desk, server)
+        assert served.code == 0, served
+        logged = [json.loads(line) for line in served.stderr.splitlines()]
+        assert {"run": "bill-7", "event": 1, "kind": "send_request", "ref": 1}.items() <= logged[1].items()
+        shown = said(desk, "runs", "show", "bill-7")
+        assert (shown.code, 'pay({"amount":7}): approval' in shown.stdout) == (0, True)
+        assert told(desk, "runs", "list", "--status", "waiting")["counts"] == {"waiting": 1}
+        assert not (desk / "paid.txt").exists()
+        assert said(desk, "runs", "approve", "bill-7").code == 0
+        again = said(desk, "runs", "deny", "bill-7")
+        assert (again.code, "waits for no decision" in again.stderr) == (2, True)
+        serve(desk, server)
+        assert told(desk, "runs", "wait", "bill-7")["detail"]["content"] == "Paid."
+        assert said(desk, "runs", "speak", "bill-7", "Bye!").code == 0
+        serve(desk, server)
+        assert told(desk, "runs", "show", "bill-7")["detail"]["content"] == "Goodbye."
+    assert (desk / "paid.txt").read_text() == "7\n"
+    assert said(desk, "runs", "export", "bill-7", "bill.journal.jsonl").code == 0
+    assert said(desk, "replay", "bill.journal.jsonl").code == 0
+    assert said(desk, "runs", "prune", "--older-than", "0").code == 0
+    assert told(desk, "runs", "list") == {"runs": [], "counts": {}}
+
+
+def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
+    said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    mistakes: Sequence[tuple[tuple[str, ...], str]] = (
+        (("runs", "show", "bill-8"), "there is none in this database; see `toolreel runs list`"),
+        (("submit", "Pay 8.", "--model", "m", "--run-id", "bill-7"), "submit it under another id"),
+        (("submit", "Pay.", "--model", "m", "--run-id", "bill 7"), "write letters, digits"),
+        (("runs", "list", "--database", "mysql://there/it"), "write sqlite:///runs.db or postgresql://"),
+        (("runs", "resume", "bill-7"), "only runs that are failed or refused"),
+        (
+            (
+                "run",
+                "Hi",
+                "--model",
+                "m",
+                "--base-url",
+                "http://127.0.0.1:1",
+                "--run-id",
+                "x",
+                "--record",
+                "y",
+            ),
+            "takes no --record",
+        ),
+    )
+    for arguments, sentence in mistakes:
+        answer = said(desk, *arguments)
+        assert (answer.code, sentence in " ".join(answer.stderr.split())) == (2, True), answer
+    assert said(desk, "runs", "health", "--oldest", "0").code == 1
+    assert told(desk, "runs", "health", "--oldest", "600")["counts"] == {"queued": 1}
+    assert said(desk, "runs", "adopt", "worker-9").stdout.split("worker-9")[1].strip() == ": it left no runs"
+
+
+def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
+    (desk / "my_tools.py").write_text(
+        "import os\nfrom pathlib import Path\nfrom toolreel import current_call\n\n"
+        "def order(part: str) -> str:\n"
+        '    """Order a part."""\n'
+        '    before = Path("ordered.txt")\n'
+        "    if not before.exists():\n"
+        "        before.write_text(current_call().key)\n"
+        "        os.kill(os.getpid(), 9)\n"
+        "    assert before.read_text() == current_call().key\n"
+        '    return "ordered"\n\nTOOLS = [order]\n'
+    )
+    with serving(replying(calling(("order", {"part": "pin"}))), replying(saying("It is ordered."))) as server:
+        command = ("run", "Order a pin.", "--model", "m", "--base-url", server.url, *MINE, "--run-id", "pin")
+        assert said(desk, *command).code in {137, -9}
+        gone_on = said(desk, *command, "--json")
+        assert (gone_on.code, len(server.seen)) == (0, 2), gone_on
+        again = said(desk, *command)
+        assert (again.code, "It is ordered." in again.stdout, len(server.seen)) == (0, True, 2)
+    assert json.loads(gone_on.stdout)["durable"]["events"] == 3
+
+
+def test_a_worker_drains_on_sigterm(desk: Path) -> None:
+    said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    with serving(PAYING) as server:
+        worker = subprocess.Popen(
+            [*COMMAND, "serve", "--base-url", server.url, "--poll", "0.05", *MINE],
+            cwd=desk,
+            env=environment(None),
+            stderr=subprocess.PIPE,
+        )
+        assert worker.stderr is not None
+        for line in worker.stderr:
+            if json.loads(line).get("is") == "waiting":
+                break
+        os.kill(worker.pid, signal.SIGTERM)
+        rest = worker.stderr.read().decode()
+        assert (worker.wait(HANG), "draining" in rest) == (0, True)
