@@ -1,8 +1,8 @@
 """Endpoints that wait for their turn: any endpoint, sync or async, within limits that processes share.
 
 A request that may not start in the time that its run has left, or that the limits let it wait, is answered
-like one that the provider itself refuses: with status 429 and how long to wait, or with 402 if the money is
-spent. So the loop retries it, ends the run, or goes on at a fallback, as it would anyway.
+like one that the provider itself refuses: with status 429 and a Retry-After that nobody waits for, or with
+402 if the money is spent. So the run ends, or goes on at a fallback, as it would anyway.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ _POLL: Final = 0.25
 _POLL_NEXT: Final = 1.0
 """The same for the next one, which knows when it may start."""
 _SHORTEST: Final = 0.005
+_NO_RETRY_MS: Final = 10**12
+"""A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
 _NOTHING: Final = Usage()
 _Piece = Delta | ReplyReceived | RequestFailed
 
@@ -98,7 +100,7 @@ class _Place:
             f"the account {limits.account!r} is at its limits for {seconds:.1f} s or more, and the request "
             f"may wait {left:.1f} s"
         )
-        return RequestFailed(self.effect.ref, "status", why, 429, "", math.ceil(seconds * 1000))
+        return RequestFailed(self.effect.ref, "status", why, 429, "", _NO_RETRY_MS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from toolreel.durable._limits_tables import TICKETS
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import LoopConfig
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.outcome import BudgetSpent, Completed, TransportFailed
+from toolreel_core._protocol.outcome import Completed, TransportFailed
 
 WORKER = Path(__file__).with_name("limits_worker.py")
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,6 +61,28 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def within(database: str, **settings: Any) -> Limits:  # noqa: ANN401 - whatever limits take
     return Limits(**{"account": "a", "database": database, "window": LONG, **settings})
+
+
+OPENED: list[Ledger] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Generator[None]:
+    """Closes the connections of the test, whatever becomes of it."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
+def ledger_of(limits: Limits) -> Ledger:
+    OPENED.append(Ledger.of(limits))
+    return OPENED[-1]
+
+
+def limited_here(endpoint: Any, limits: Limits) -> Any:  # noqa: ANN401 - sync or async
+    made = limited(endpoint, limits)
+    OPENED.append(made.ledger)
+    return made
 
 
 # how long to wait
@@ -117,7 +139,7 @@ def test_three_processes_never_start_more_requests_in_a_window(
 
 
 def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
-    one, other = Ledger.of(within(shared, requests=2)), Ledger.of(within(shared, requests=2))
+    one, other = ledger_of(within(shared, requests=2)), ledger_of(within(shared, requests=2))
     first, second, third = one.join(LITTLE), other.join(LITTLE), one.join(LITTLE)
     assert other.attempt(second) == Queued(0.0, is_next=False)
     assert one.attempt(first) == Granted()
@@ -131,7 +153,7 @@ def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
 
 
 def test_a_ticket_that_is_given_up_holds_nobody_up(shared: str) -> None:
-    ledger = Ledger.of(within(shared, requests=1))
+    ledger = ledger_of(within(shared, requests=1))
     first, second = ledger.join(LITTLE), ledger.join(LITTLE)
     ledger.leave(first)
     assert ledger.attempt(second) == Granted()
@@ -139,7 +161,7 @@ def test_a_ticket_that_is_given_up_holds_nobody_up(shared: str) -> None:
 
 
 def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> None:
-    ledger = Ledger.of(within(shared, requests=1))
+    ledger = ledger_of(within(shared, requests=1))
     dead, living = ledger.join(LITTLE), ledger.join(LITTLE)
     with ledger._engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
@@ -147,7 +169,7 @@ def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> Non
 
 
 def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
-    ledger = Ledger.of(within(shared, requests=1))
+    ledger = ledger_of(within(shared, requests=1))
     slow = ledger.join(LITTLE)
     with ledger._engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == slow).values(alive_until=0.0))
@@ -155,7 +177,7 @@ def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
 
 
 def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str) -> None:
-    ledger = Ledger.of(within(shared, requests=1))
+    ledger = ledger_of(within(shared, requests=1))
     late, next_ = ledger.join(LITTLE), ledger.join(LITTLE)
     assert ledger.attempt(late) == Granted()
     ledger.give_back(late)
@@ -164,7 +186,7 @@ def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str)
 
 
 def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -> None:
-    ledger = Ledger.of(within(shared, tokens=100))
+    ledger = ledger_of(within(shared, tokens=100))
     first, second = ledger.join(Estimate(90, 0.0)), ledger.join(Estimate(90, 0.0))
     assert ledger.attempt(first) == Granted()
     assert isinstance(ledger.attempt(second), Queued)
@@ -176,7 +198,7 @@ def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -
 
 
 def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
-    ledger = Ledger.of(within(shared, tokens=100))
+    ledger = ledger_of(within(shared, tokens=100))
     turn = ledger.attempt(ledger.join(Estimate(101, 0.0)))
     assert isinstance(turn, Refused)
     assert turn.why.startswith(
@@ -185,8 +207,8 @@ def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
 
 
 def test_retry_after_holds_for_all_processes_and_one_account(shared: str) -> None:
-    one, other = Ledger.of(within(shared, requests=9)), Ledger.of(within(shared, requests=9))
-    stranger = Ledger.of(within(shared, requests=9, account="b"))
+    one, other = ledger_of(within(shared, requests=9)), ledger_of(within(shared, requests=9))
+    stranger = ledger_of(within(shared, requests=9, account="b"))
     limited_one = one.join(LITTLE)
     assert one.attempt(limited_one) == Granted()
     one.settle(limited_one, 0, 0.0, retry_after=LONG)
@@ -197,7 +219,7 @@ def test_retry_after_holds_for_all_processes_and_one_account(shared: str) -> Non
 
 
 def test_costs_are_capped_over_all_processes(shared: str) -> None:
-    one, other = Ledger.of(within(shared, max_cost=1)), Ledger.of(within(shared, max_cost=1))
+    one, other = ledger_of(within(shared, max_cost=1)), ledger_of(within(shared, max_cost=1))
     first, second = one.join(Estimate(10, 0.6)), other.join(Estimate(10, 0.6))
     assert one.attempt(first) == Granted()
     refused = other.attempt(second)
@@ -215,7 +237,7 @@ def test_costs_are_capped_over_all_processes(shared: str) -> None:
 
 
 def test_what_no_window_counts_any_more_is_removed(shared: str) -> None:
-    ledger = Ledger.of(within(shared, requests=9, max_cost=9))
+    ledger = ledger_of(within(shared, requests=9, max_cost=9))
     settled, lost = ledger.join(LITTLE), ledger.join(Estimate(10, 0.5))
     assert (ledger.attempt(settled), ledger.attempt(lost)) == (Granted(), Granted())
     ledger.settle(settled, 5, 0.25)
@@ -239,33 +261,31 @@ def refused_by(endpoint: LimitedEndpoint) -> RequestFailed:
 
 
 def test_a_wait_that_the_run_has_no_time_for_ends_at_once(shared: str) -> None:
-    endpoint = limited(Noting(), within(shared, requests=1))
+    endpoint = limited_here(Noting(), within(shared, requests=1))
     assert isinstance(endpoint.send(request()), ReplyReceived)
     with ending_at(0.0):
         answer = refused_by(endpoint)
     assert (answer.failure, answer.status) == ("status", 429)
-    assert answer.message.startswith("the account 'a' is at its limits for 36")
-    assert answer.retry_after_ms is not None
-    assert answer.retry_after_ms > LONG
-    plan = Plan.of(model="m", messages="hi", config=LoopConfig(max_wall_ms=60_000, max_tries=1))
+    assert answer.message.startswith("the account 'a' is at its limits for ")
+    plan = Plan.of(model="m", messages="hi", config=LoopConfig(max_wall_ms=60_000))
     assert isinstance(run(plan, Ports(endpoint)).outcome, TransportFailed)
-    patient = LoopConfig(max_wall_ms=1, max_tries=3, retry_cap_ms=10**9)
+    patient = LoopConfig(max_wall_ms=1_000, max_tries=3, retry_cap_ms=10**9)
     ended = run(Plan.of(model="m", messages="hi", config=patient), Ports(endpoint))
-    assert isinstance(ended.outcome, BudgetSpent | TransportFailed)
+    assert isinstance(ended.outcome, TransportFailed)
     endpoint.close()
 
 
 def test_a_run_may_go_on_at_an_account_that_is_free(shared: str) -> None:
-    full = limited(Noting(), within(shared, requests=1, max_wait=0.01))
+    full = limited_here(Noting(), within(shared, requests=1, max_wait=0.01))
     assert isinstance(full.send(request()), ReplyReceived)
-    free = limited(ScriptedEndpoint([saying("Hello.")]), within(shared, requests=1, account="b"))
+    free = limited_here(ScriptedEndpoint([saying("Hello.")]), within(shared, requests=1, account="b"))
     agent = Agent("m", endpoint=full, fallbacks=[Fallback("n", endpoint=free)])
     assert agent.run("hi").outcome == Completed("Hello.")
 
 
 def test_money_that_is_spent_refuses_with_402(shared: str) -> None:
     price = Price(1_000_000, 1_000_000)
-    endpoint = limited(Noting(), within(shared, max_cost=1, price=price))
+    endpoint = limited_here(Noting(), within(shared, max_cost=1, price=price))
     answer = refused_by(endpoint)
     assert (answer.status, "raise max_cost to go on" in answer.message) == (402, True)
 
@@ -282,7 +302,7 @@ def test_money_that_is_spent_refuses_with_402(shared: str) -> None:
 )
 def test_answers_settle_what_was_reserved(answers: Any, tokens: int | None, tmp_path: Path) -> None:  # noqa: ANN401
     limits = within(str(tmp_path / "limits.sqlite"), tokens=10**6, price=Price(1_000_000, 0))
-    endpoint = limited(ScriptedEndpoint([answers]), limits)
+    endpoint = limited_here(ScriptedEndpoint([answers]), limits)
     endpoint.send(request())
     with endpoint.ledger._engine.begin() as connection:
         [row] = connection.execute(select(TICKETS)).all()
@@ -293,16 +313,16 @@ def test_answers_settle_what_was_reserved(answers: Any, tokens: int | None, tmp_
 
 
 def test_an_error_of_the_endpoint_settles_by_the_estimate(tmp_path: Path) -> None:
-    endpoint = limited(ScriptedEndpoint([]), within(str(tmp_path / "limits.sqlite"), requests=5))
+    endpoint = limited_here(ScriptedEndpoint([]), within(str(tmp_path / "limits.sqlite"), requests=5))
     with pytest.raises(Exception, match="the script has no reply left"):
         endpoint.send(request())
     with endpoint.ledger._engine.begin() as connection:
         assert connection.execute(select(TICKETS.c.settled)).scalars().all() == [True]
 
 
-@pytest.mark.parametrize("on", [asyncio.run, trio.run])
+@pytest.mark.parametrize("on", [lambda main: asyncio.run(main()), trio.run])
 def test_waiting_can_be_cancelled_and_leaves_no_ticket(on: Any, shared: str) -> None:  # noqa: ANN401
-    endpoint = limited(ImmediateEndpoint(Noting()), within(shared, requests=1))
+    endpoint = limited_here(ImmediateEndpoint(Noting()), within(shared, requests=1))
     assert isinstance(endpoint, AsyncLimitedEndpoint)
 
     async def impatient() -> None:
@@ -323,12 +343,12 @@ def test_waiting_can_be_cancelled_and_leaves_no_ticket(on: Any, shared: str) -> 
 
 def test_a_stream_has_its_turn_too(shared: str) -> None:
     limits = within(shared, requests=2, max_wait=0.01)
-    endpoint = limited(ScriptedEndpoint([saying("Hello."), saying("Again.")]), limits)
+    endpoint = limited_here(ScriptedEndpoint([saying("Hello."), saying("Again.")]), limits)
     *_, last = endpoint.stream(request())
     assert isinstance(last, ReplyReceived)
 
     async def streamed() -> list[object]:
-        slow = limited(ImmediateEndpoint(ScriptedEndpoint([saying("Hello.")])), limits)
+        slow = limited_here(ImmediateEndpoint(ScriptedEndpoint([saying("Hello.")])), limits)
         pieces = [piece async for piece in slow.stream(request())]
         return [*pieces, *[piece async for piece in slow.stream(request())]]
 
