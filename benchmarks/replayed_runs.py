@@ -45,13 +45,13 @@ from toolreel import (
     run,
 )
 from toolreel._driver.ports import Wanted
-from toolreel._replay.journal_performer import CHAT
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette import RecordTransport, ReplayTransport, recording
 from toolreel.cassette._format.file import KEPT
 from toolreel.cassette._open_cassette import Recording
 from toolreel.http import HttpEndpoint
 from toolreel_core import fold
+from toolreel_core._settings.wire_form import PATHS
 
 TURNS: Final = 10
 ROUNDS: Final = 200
@@ -186,7 +186,7 @@ def through_httpx(path: Path, bodies: Sequence[Body]) -> tuple[float, float]:
 
     def ask(client: httpx.Client) -> None:
         for body in asked:
-            client.post(f"{_URL}{CHAT}", content=body, headers=headers)
+            client.post(f"{_URL}{PATHS['chat_completions']}", content=body, headers=headers)
 
     replayed: list[float] = []
     bare: list[float] = []
@@ -201,7 +201,7 @@ def through_httpx(path: Path, bodies: Sequence[Body]) -> tuple[float, float]:
 def played(tape: Recording, bodies: Sequence[Body]) -> None:
     """Ask for all of them."""
     for body in bodies:
-        tape.play("POST", CHAT, *body)
+        tape.play("POST", PATHS["chat_completions"], *body)
 
 
 def looked_up(path: Path, bodies: Sequence[Body]) -> float:

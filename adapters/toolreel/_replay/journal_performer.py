@@ -44,7 +44,9 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     UserSpoke,
 )
-from toolreel_core._replies.streaming.stream import Delta, deltas_in
+from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._replies.wire_forms.as_chat import deltas_in
+from toolreel_core._settings.wire_form import PATHS
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
@@ -59,12 +61,14 @@ class Breaks:
 
     def __call__(self, effect: SendRequest) -> bool:
         """Whether its answer is a failed exchange."""
-        return self.tape is not None and self.tape.breaks("POST", CHAT, *effect.request.pieces())
+        return self.tape is not None and self.tape.breaks(
+            "POST", PATHS[effect.request.form], *effect.request.pieces()
+        )
 
     def unread(self, effect: SendRequest) -> None:
         """Pass over it: the run was cancelled when all of the reply had come, and had not read it yet."""
         if self.tape is not None:
-            self.tape.pass_over("POST", CHAT, *effect.request.pieces())
+            self.tape.pass_over("POST", PATHS[effect.request.form], *effect.request.pieces())
 
 
 def breaks_in(tape: Recording | None) -> Breaks:
@@ -72,7 +76,6 @@ def breaks_in(tape: Recording | None) -> Breaks:
     return Breaks(tape)
 
 
-CHAT: Final = "/chat/completions"
 NO_BREAKS: Final = breaks_in(None)
 
 
@@ -258,7 +261,7 @@ def _pieces(effect: SendRequest, event: Event | None) -> tuple[Delta, ...]:
     """The pieces in which a reply came, if it was wanted so; of any other, the event is all there is."""
     if not effect.request.streamed or not isinstance(event, ReplyReceived):
         return ()
-    return deltas_in(event.body, whole=True)
+    return deltas_in(event.body, effect.request.form, whole=True)
 
 
 def came_whole(event: Event) -> bool:

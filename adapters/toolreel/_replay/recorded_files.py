@@ -13,7 +13,7 @@ from toolreel._driver.timing import Lap
 from toolreel._internal.errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import Recorded, read_journal
-from toolreel._replay.journal_performer import CHAT, breaks_in, came_whole
+from toolreel._replay.journal_performer import breaks_in, came_whole
 from toolreel._replay.replay import companion, recording_files
 from toolreel._replay.retrace import Trace, retrace
 from toolreel.cassette._session import Session
@@ -21,6 +21,7 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import CancelRequested, Event
+from toolreel_core._settings.wire_form import PATHS
 
 Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
 """When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
@@ -208,7 +209,7 @@ def _continued(path: Path, trace: Trace) -> Session | None:
         for traced in trace.events:
             effect = traced.effect
             if isinstance(effect, SendRequest) and (came_whole(traced.record.event) or breaks(effect)):
-                session.recording.play("POST", CHAT, *effect.request.pieces())
+                session.recording.play("POST", PATHS[effect.request.form], *effect.request.pieces())
         session.finish()
     except (CassetteError, ReplayMismatch):
         return None

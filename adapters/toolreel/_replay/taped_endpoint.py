@@ -11,7 +11,6 @@ from typing import Final
 
 from toolreel._driver.ports import Listener
 from toolreel._driver.streaming.pulling import event_of
-from toolreel._replay.journal_performer import CHAT
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._response_body_streams import is_stream, pieces_of, refuse_unreadable
@@ -24,6 +23,7 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._settings.wire_form import PATHS
 
 _KINDS: Final[dict[str, FailureKind]] = {
     "ConnectError": "connect",
@@ -69,7 +69,7 @@ class TapedEndpoint:
         yield from self._pieces(effect, self._stored(effect))
 
     def _stored(self, effect: SendRequest) -> StoredResponse | Break:
-        return self._recording.play("POST", CHAT, *effect.request.pieces())
+        return self._recording.play("POST", PATHS[effect.request.form], *effect.request.pieces())
 
     def answer(self, effect: SendRequest, stored: StoredResponse | Break) -> ReplyReceived | RequestFailed:
         """The event for a stored response, or for a stored failure."""

@@ -24,7 +24,8 @@ from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._stored_exchange import StoredResponse, scrubbed
 from toolreel.http._bounded_decoder import PACKAGES, BodyError, BoundedDecoder, UndecodableBody
-from toolreel_core._replies.streaming.stream import Stream
+from toolreel_core._replies.wire_forms.event_stream import stream_in
+from toolreel_core._settings.wire_form import form_of
 
 try:
     import httpx
@@ -134,7 +135,7 @@ class Taping:
         if self.streamed:
             self.response = scrubbed(_without_encoding(self.response))
         self._text = codecs.getincrementaldecoder("utf-8")("replace")
-        self._stream = Stream()
+        self._stream = stream_in(form_of(str(request.url)))
         self._open = True
 
     def take(self, raw: bytes) -> bytes:

@@ -12,11 +12,12 @@ from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.urls import shown_url
 from toolreel.http._connection_limits import async_trace, trace
 from toolreel.http._exchange_limits import Exchange
-from toolreel.http._request import AT_ONCE, Address, blocks
+from toolreel.http._request import AT_ONCE, Address, address_in, blocks
 from toolreel.http._response_head_checks import fault_of_head
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
+from toolreel_core._settings.wire_form import WireForm
 
 try:
     import httpx
@@ -114,15 +115,15 @@ class Requests:
         self._timeouts = {False: whole.as_dict(), True: while_streaming(whole, stall_timeout).as_dict()}
         """By whether the reply is streamed."""
         try:
-            merged = self._merged()
+            merged = self._merged("chat_completions")
         except (httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: an international domain name
             raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
-        self._template = merged if ours else None
+        self._templates: dict[WireForm, httpx.Request] | None = {"chat_completions": merged} if ours else None
 
     def of(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core."""
         timeouts = self._timeouts[request.streamed]
-        merged, pieces = self._template or self._merged(), request.pieces()
+        merged, pieces = self._template(request.form), request.pieces()
         size = sum(map(len, pieces))
         at_once = size <= AT_ONCE
         built = httpx.Request(
@@ -145,12 +146,20 @@ class Requests:
     @property
     def secrets(self) -> dict[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
-        merged = self._template or self._merged()
+        merged = self._template("chat_completions")
         return secrets_sent(str(merged.url), merged.headers, self._address.credentials)
 
-    def _merged(self) -> httpx.Request:
+    def _template(self, form: WireForm) -> httpx.Request:
+        if self._templates is None:
+            return self._merged(form)
+        if form not in self._templates:
+            self._templates[form] = self._merged(form)
+        return self._templates[form]
+
+    def _merged(self, form: WireForm) -> httpx.Request:
         """A request without a body, with the headers, cookies and parameters of the client."""
-        return self._client.build_request("POST", self._address.url, headers=self._address.headers)
+        address = address_in(form, self._address)
+        return self._client.build_request("POST", address.url, headers=address.headers)
 
 
 class _Whole(httpx.ByteStream):

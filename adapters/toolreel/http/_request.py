@@ -9,7 +9,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 from urllib.parse import urlsplit
 
@@ -19,6 +19,7 @@ from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
 from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS, request_headers
 from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
+from toolreel_core._settings.wire_form import PATHS, WireForm
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
@@ -30,6 +31,12 @@ blank) resets the read timeout of an HTTP client."""
 STALL_TIMEOUT: Final = 120.0
 """Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
 (future-os#431)."""
+
+_ANTHROPIC_VERSION: Final = "2023-06-01"
+"""The version of the form of Messages; the only one since (https://docs.anthropic.com/en/api/versioning)."""
+
+_X_API_KEY: Final = "x-api-key"
+_BEARER: Final = "Bearer "
 
 AT_ONCE: Final = 131_072
 """Request bodies up to this many bytes are joined and sent in one write. Longer ones are sent in blocks,
@@ -114,6 +121,26 @@ class Address:
             sent,
             frozenset(name.lower() for name in (*headers, api_key_header)),
         )
+
+
+def address_in(form: WireForm, address: Address) -> Address:
+    """The address for requests of this form, from that for chat completions.
+
+    >>> address_in("responses", Address("http://127.0.0.1:8080/v1/chat/completions?a=1", {})).url
+    'http://127.0.0.1:8080/v1/responses?a=1'
+    """
+    if form == "chat_completions":
+        return address
+    base, question, query = address.url.partition("?")
+    url = f"{base.removesuffix(PATHS['chat_completions'])}{PATHS[form]}{question}{query}"
+    if form == "responses":
+        return replace(address, url=url)
+    headers = {"anthropic-version": _ANTHROPIC_VERSION, **address.headers}
+    bearer = headers.get("authorization", "")
+    if bearer.startswith(_BEARER) and _X_API_KEY not in headers:
+        del headers["authorization"]  # Anthropic takes a token of OAuth there, and refuses a key
+        headers[_X_API_KEY] = bearer.removeprefix(_BEARER)
+    return replace(address, url=url, headers=headers, credentials=address.credentials | {_X_API_KEY})
 
 
 def checked_chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:

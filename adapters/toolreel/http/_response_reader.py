@@ -18,10 +18,11 @@ from toolreel.http._request import DEADLINE
 from toolreel.http._response_events import answered
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta, Stream, deltas_in
+from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._replies.wire_forms.as_chat import deltas_in
+from toolreel_core._replies.wire_forms.event_stream import stream_in
 
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
-_BLANK: Final = Stream()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Incoming:
         self._decoder = BoundedDecoder(headers.get("content-encoding", ""), intake.limit)
         self._text = _UTF8("replace")
         self._declared_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._stream = _BLANK
+        self._stream = self._blank = stream_in(effect.request.form)
         self._may_be_stream = 200 <= status < 300
         self._progressed_at = intake.now()
 
@@ -88,7 +89,7 @@ class Incoming:
         if self._exchange is not None and self._exchange.overdue:
             raise Stalled(self._exchange.message)
         piece = self._decoder.feed(raw)
-        if self._stream is _BLANK and piece[:1] == b"{":
+        if self._stream is self._blank and piece[:1] == b"{":
             self._may_be_stream = False  # a stream of events cannot start with "{", so this is plain JSON
         if not self._may_be_stream:
             return ()
@@ -125,4 +126,4 @@ class Incoming:
         """The missing deltas: of an unterminated last line, or of a reply that was not streamed."""
         if self._stream.streamed:
             return self._stream.close()[1]
-        return deltas_in(body, whole=True) if self._effect.request.streamed else ()
+        return deltas_in(body, self._effect.request.form, whole=True) if self._effect.request.streamed else ()

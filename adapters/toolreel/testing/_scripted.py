@@ -17,7 +17,8 @@ from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies.streaming.stream import Delta, deltas_in
+from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._replies.wire_forms.as_chat import deltas_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +140,12 @@ class ScriptedEndpoint:
         """The pieces of the next answer, one by one, and last the answer as :meth:`send` returns it."""
         event = self.send(effect)
         if effect.request.streamed and isinstance(event, ReplyReceived):
-            yield from deltas_in(event.body, whole=True)
+            yield from deltas_in(event.body, effect.request.form, whole=True)
         yield event
 
     def _reply(self, effect: SendRequest, body: str) -> ReplyReceived:
         listener = self._on_delta if effect.purpose == "turn" else None
-        tell(listener, deltas_in(body, whole=effect.request.streamed))
+        tell(listener, deltas_in(body, effect.request.form, whole=effect.request.streamed))
         return ReplyReceived(effect.ref, 200, body)
 
     def finish(self) -> None:

@@ -6,7 +6,7 @@ The same message always gives the same text, so it is encoded once, when it is a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, assert_never
 
 from toolreel_core._conversation.message import (
@@ -18,6 +18,8 @@ from toolreel_core._conversation.message import (
     wire,
     wire_tree,
 )
+from toolreel_core._conversation.wire_forms import messages, responses
+from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
 from toolreel_core._jsontext.tree_access import items_of
 from toolreel_core._settings.provider_support import Provider
@@ -45,7 +47,21 @@ class Form:
     result_quirks: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """Names of those that may change a result."""
 
+    @property
+    def system_apart(self) -> bool:
+        """Whether what the system says is no message."""
+        return self.provider.wire_form == "messages"
+
     def __post_init__(self) -> None:
+        """Refuse transforms where nothing is in the form that they change.
+
+        :raises ConfigError: if there are transforms, and the provider speaks another form
+        """
+        if self.message_transforms and self.provider.wire_form != "chat_completions":
+            raise ConfigError(
+                "message_transforms: they change chat completions, and wire_form is "
+                f"{self.provider.wire_form!r}; leave them out"
+            )
         object.__setattr__(self, "assistant_quirks", _names_if_changed(self.provider, _ASSISTANT_QUIRKS))
         object.__setattr__(self, "result_quirks", _names_if_changed(self.provider, _RESULT_QUIRKS))
 
@@ -57,15 +73,22 @@ class Written:
     text: JsonText
     quirks: tuple[str, ...] = ()
     """Names of the settings and transforms that changed it."""
+    further: tuple[JsonText, ...] = ()
+    """The texts behind it, in a form in which a message is several elements."""
 
 
-def written(message: Message, form: Form) -> Written:
+def written(message: Message, form: Form, *, opens: bool = True, closes: bool = True) -> Written:
     """Write a message.
+
+    :param opens: of a result: whether it is the first of its turn
+    :param closes: of a result: whether it is the last of its turn
 
     >>> said = AssistantMessage("It is 4.")
     >>> written(said, Form(Provider(reasoning_required_on="all_assistant"))).text
     '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
     """
+    if form.provider.wire_form != "chat_completions":
+        return _in_other_form(message, form.provider, opens=opens, closes=closes)
     chosen = _quirks_for(message, form)
     if not chosen and not form.message_transforms:
         return Written(wire(message))
@@ -76,6 +99,20 @@ def written(message: Message, form: Form) -> Written:
         tree = changed
     applied = apply_all("message", form.message_transforms, tree)
     return Written(canonical(applied.tree), (*quirks, *applied.changed))
+
+
+def _in_other_form(message: Message, provider: Provider, *, opens: bool, closes: bool) -> Written:
+    quirks: tuple[str, ...] = ()
+    if provider.special_token_guard and isinstance(message, ToolMessage):
+        guarded = replace(message, content=str(neutralized_content(message.content)))
+        quirks = ("special_token_guard",) if guarded != message else ()
+        message = guarded
+    if provider.wire_form == "responses":
+        first, *further = responses.encoded(message)
+        return Written(first, quirks, tuple(further))
+    if isinstance(message, SystemMessage):
+        return Written(canonical(message.content), quirks)
+    return Written(messages.encoded(message, opens=opens, closes=closes), quirks)
 
 
 def _quirks_for(message: Message, form: Form) -> tuple[str, ...]:

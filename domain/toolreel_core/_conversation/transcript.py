@@ -48,6 +48,10 @@ class Transcript:
     quirks: PMap[str, int]
     """How many of the texts each setting or transform has changed."""
     projection: Projection
+    system: bytes = b""
+    """What the system says, in a form where it is no message: a JSON text."""
+    unfinished: bytes = b""
+    """The results so far of a turn, in a form where all results of a turn are one message."""
 
     @classmethod
     def of(
@@ -149,14 +153,27 @@ class Transcript:
         """This transcript with what goes out for one more message, and that message, if one is stored."""
         form, texts, links, tokens, quirks = self.form, self.texts, self.links, self.tokens, self.quirks
         estimated = estimator(form.estimator) if form.estimator else None
-        unchanged = len(sent) == 1 and sent[0].message is message
+        system, unfinished = self.system, self.unfinished
+        chat = form.provider.wire_form == "chat_completions"
+        unchanged = chat and len(sent) == 1 and sent[0].message is message
         data = b""
         for entry in sent:
-            out = written(entry.message, form)
+            out = written(entry.message, form, opens=entry.opens, closes=entry.closes)
             data = out.text.encode()
-            texts, links = texts.append(data), linked(links, data)
+            links = linked(links, data)
+            if chat:
+                texts = texts.append(data)
+            elif form.system_apart and isinstance(entry.message, SystemMessage):
+                system = data
+            elif form.system_apart and not entry.closes:
+                unfinished += data + b","
+            else:
+                texts, unfinished = texts.append(unfinished + data), b""
+                for text in out.further:
+                    more = text.encode()
+                    texts, links = texts.append(more), linked(links, more)
             if estimated is not None:
-                tokens += tokens_of(entry.message, out.text, estimated)
+                tokens += tokens_of(entry.message, JsonText("".join((out.text, *out.further))), estimated)
             for name in (*entry.quirks, *out.quirks):
                 quirks = quirks.set(name, (quirks.get(name, 0)) + 1)
                 unchanged = False
@@ -167,7 +184,7 @@ class Transcript:
             stored = texts if unchanged and stored is self.texts else stored.append(note)
             if less is not None:
                 less = texts if unchanged and less is self.texts else less.append(note)
-        return _transcript(stored, less, form, texts, links, tokens, quirks, projection)
+        return _transcript(stored, less, form, texts, links, tokens, quirks, projection, system, unfinished)
 
 
 _transcript: Final = maker(Transcript)

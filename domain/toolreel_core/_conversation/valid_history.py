@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
-from typing import Final, assert_never
+from typing import Final, assert_never, cast
 
 from pyrsistent import PMap, pmap
 
@@ -29,8 +29,9 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._internal.fast_constructor import maker
-from toolreel_core._jsontext.canonical import NOTHING
+from toolreel_core._jsontext.canonical import NOTHING, Tree, canonical, parse
 from toolreel_core._settings.provider_support import IdStyle, Provider
+from toolreel_core._settings.wire_form import KEPT
 from toolreel_core._tools.faults import result_unknown
 from toolreel_core._tools.names import outward_name
 from toolreel_core._tools.result_envelope import failed
@@ -106,6 +107,10 @@ class Outgoing:
     message: Message
     quirks: tuple[str, ...] = ()
     """Names of the provider settings that changed it."""
+    opens: bool = True
+    """Of a result: whether it is the first of its turn."""
+    closes: bool = True
+    """Of a result: whether it is the last of its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,8 @@ class Projection:
 
     def unanswered(self) -> tuple[Outgoing, ...]:
         """A result for each unanswered call, which says that the result is unknown."""
-        return (*map(self._unknown, self.waiting), *self._with_moved(self.moved))
+        unknown = [self._unknown(number) for number in range(len(self.waiting))]
+        return (*unknown, *self._with_moved(self.moved))
 
     def answered(self) -> Projection:
         """The projection after :meth:`unanswered`."""
@@ -164,10 +170,11 @@ class Projection:
             not self.provider.assistant_after_tool :
         ]
 
-    def _unknown(self, place: int) -> Outgoing:
+    def _unknown(self, number: int) -> Outgoing:
+        place = self.waiting[number]
         name = self.sent[place].name
         text = failed(name, result_unknown(name)).text()
-        return self._result(place, ToolMessage(self.called[place].id, text))
+        return self._result(place, ToolMessage(self.called[place].id, text), before=number)
 
     def _add_prompt(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
         after_result = self.after_result or bool(self.waiting and not self.moved)
@@ -247,13 +254,19 @@ class Projection:
         taken = is_taken(part, self.provider)
         return taken and isinstance(part, Image) and self.provider.images_in_tool_results == "yes"
 
-    def _result(self, place: int, message: ToolMessage) -> Outgoing:
-        call = self.sent[place]
+    def _result(self, place: int, message: ToolMessage, *, before: int = 0) -> Outgoing:
+        """A result as it goes out.
+
+        :param before: how many of those that are still waiting go out before it
+        """
+        call, waiting = self.sent[place], len(self.waiting) - before
+        opens, closes = waiting == len(self.sent), waiting == 1
         if self.provider.tool_result_name:
             named = ToolMessage(call.id, message.content, call.name, message.parts)
-            return Outgoing(named, ("tool_result_name",))
+            return Outgoing(named, ("tool_result_name",), opens, closes)
         same = call.id == message.call_id and not message.name
-        return Outgoing(message if same else ToolMessage(call.id, message.content, parts=message.parts))
+        sent = message if same else ToolMessage(call.id, message.content, parts=message.parts)
+        return Outgoing(sent, (), opens, closes)
 
 
 _projection: Final = maker(Projection)
@@ -297,7 +310,8 @@ def project(messages: Iterable[Message], provider: Provider = _ANY) -> tuple[Mes
 
 
 def _with_allowed_extras(outgoing: Outgoing, provider: Provider, *, fresh: bool) -> Outgoing:
-    """The message with its provider fields, as far as ``reasoning_replay`` sends them."""
+    """The message with its provider fields, as far as its form and ``reasoning_replay`` send them."""
+    outgoing = _without_other_forms(outgoing, provider)
     message = outgoing.message
     match provider.reasoning_replay:
         case "verbatim":
@@ -313,6 +327,18 @@ def _with_allowed_extras(outgoing: Outgoing, provider: Provider, *, fresh: bool)
     calls = tuple(replace(call, extras=NOTHING) for call in message.calls)
     bare = replace(message, calls=calls, extras=NOTHING)
     return Outgoing(bare, (*outgoing.quirks, "reasoning_replay"))
+
+
+def _without_other_forms(outgoing: Outgoing, provider: Provider) -> Outgoing:
+    """The message without what a reply in another form had; chat completions would send it."""
+    message = outgoing.message
+    if provider.wire_form != "chat_completions" or not isinstance(message, AssistantMessage):
+        return outgoing
+    if not any(key in message.extras for key in KEPT):
+        return outgoing
+    extras = cast("Tree", parse(message.extras))
+    own = {key: value for key, value in extras.items() if key not in KEPT}
+    return replace(outgoing, message=replace(message, extras=canonical(own) if own else NOTHING))
 
 
 def _has_extras(message: AssistantMessage) -> bool:

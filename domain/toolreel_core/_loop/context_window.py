@@ -48,7 +48,8 @@ def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
 def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
     sized = [(options_bytes, "tools and options")]
     for index, text in enumerate(state.messages.complete().texts):
-        role = cast("Mapping[str, Json]", parse(text))["role"]
+        tree = cast("Mapping[str, Json]", parse(text))
+        role = tree.get("role") or tree.get("type")  # an item of Responses may have no role
         sized.append((len(text.encode()), f"message {index} ({role})"))
     sized.sort(key=lambda item: -item[0])
     return tuple(f"{name}: {size} bytes" for size, name in sized[:_MAX_NAMED])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from toolreel_core._conversation.history_policies import SUMMARIZE
 from toolreel_core._conversation.message_rope import Quotable
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._loop.output.judgement import is_asked_for
 from toolreel_core._plan.constrained_calls import ANSWER
@@ -20,7 +20,7 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import Problem, failed_generation
 from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._replies.wire_forms.as_chat import as_chat
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms import apply_all
@@ -38,7 +38,7 @@ class Received:
 def received(body: str, state: State) -> Received:
     """Parse a response body with the settings and the history of a run."""
     plan = state.present
-    joined, repairs = unstreamed(body)
+    joined, repairs, carry = as_chat(body, plan.provider.wire_form)
     changed, quirks = _transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(
         changed,
@@ -49,7 +49,8 @@ def received(body: str, state: State) -> Received:
     )
     if plan.answer_tool is not None:
         reply = _answering(reply, plan.answer_tool)
-    return Received(replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply, quirks)
+    reply = replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply
+    return Received(reply if carry is NOTHING else replace(reply, carry=carry), quirks)
 
 
 def _answering(reply: Reply, tool: ToolDefinition) -> Reply:

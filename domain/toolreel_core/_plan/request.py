@@ -17,8 +17,10 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, p
 from toolreel_core._jsontext.digest import digest, known_chain, known_digest, link
 from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._plan.constrained_calls import Constrained
+from toolreel_core._plan.wire_options import is_unsaid, options_in
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.wire_form import WireForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class RequestOptions:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The body of one request to a chat-completions endpoint."""
+    """The body of one request to an endpoint, in the form of its provider."""
 
     model: str
     messages: Transcript
@@ -78,8 +80,15 @@ class Request:
         """
         rest = self.options.text[1:]
         comma = "" if rest == "}" else ","
-        head, foot = f'{{"model":{quote(self.model)},"messages":[', f"]{comma}{rest}"
+        system = f'"system":{self.sent.system.decode()},' if self.sent.system else ""
+        key = "input" if self.form == "responses" else "messages"
+        head, foot = f'{{"model":{quote(self.model)},{system}"{key}":[', f"]{comma}{rest}"
         return head.encode(), *self.sent.texts.pieces(), foot.encode()
+
+    @property
+    def form(self) -> WireForm:
+        """The form in which the server takes it."""
+        return self.messages.form.provider.wire_form
 
     @property
     def streamed(self) -> bool:
@@ -212,18 +221,22 @@ def bodies_of(
         with_call, requiring_call = {**rest, **held.turn}, {**rest, **held.requiring}
     unfit: IgnoredWhy = "with_tools" if callable_ else "without_tools"
     return Bodies(
-        RequestOptions(canonical(with_call)),
-        RequestOptions(canonical(requiring_call)),
-        RequestOptions(canonical(without_tools)),
-        RequestOptions(canonical(plain)),
+        _options_of(with_call, provider),
+        _options_of(requiring_call, provider),
+        _options_of(without_tools, provider),
+        _options_of(plain, provider),
         _cap(accepted),
         quirks,
         (
             *(Ignored(key, "reserved") for key in reserved),
-            *(Ignored(key, "unsupported") for key in requested if provider.support(key) == "no"),
+            *(Ignored(key, "unsupported") for key in requested if not _is_sent(key, provider)),
             *(Ignored(key, unfit) for key in accepted if key not in sent),
         ),
     )
+
+
+def _options_of(tree: Tree, provider: Provider) -> RequestOptions:
+    return RequestOptions(canonical(options_in(provider.wire_form, tree)))
 
 
 def reserved_keys(overrides: Tree) -> tuple[str, ...]:
@@ -237,7 +250,7 @@ def reserved_keys(overrides: Tree) -> tuple[str, ...]:
 
 def _accepted(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
     """The options as the provider takes them, and the names of the settings that changed them."""
-    kept = {key: value for key, value in options.items() if provider.support(key) != "no"}
+    kept = {key: value for key, value in options.items() if _is_sent(key, provider)}
     renamed = {_field(key, provider): value for key, value in kept.items()}
     ruled = _with_temperature_rule(renamed, provider)
     changes = {
@@ -245,6 +258,10 @@ def _accepted(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]
         "temperature_rule": ruled != renamed,
     }
     return ruled, tuple(name for name, changed in changes.items() if changed)
+
+
+def _is_sent(key: str, provider: Provider) -> bool:
+    return provider.support(key) != "no" and not is_unsaid(provider.wire_form, key)
 
 
 def _field(key: str, provider: Provider) -> str:

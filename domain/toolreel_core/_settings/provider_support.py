@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._internal.config_checks import changed, check_keys, check_settings
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._settings.wire_form import WireForm
 
 Support: TypeAlias = Literal["yes", "no", "unknown"]
 """``unknown``: sent if the plan asks for it, but not if only a preset does."""
@@ -28,6 +29,21 @@ SchemaTransform: TypeAlias = Literal["none", "inline_defs", "gemini_subset", "st
 PART_SETTINGS: Final = ("supports_images", "supports_audio", "supports_files", "images_in_tool_results")
 """The settings that decide only what is sent of images, audio and files."""
 
+_BY_FORM: Final[Mapping[WireForm, Mapping[str, Any]]] = {
+    "chat_completions": {},
+    # The input is a list of items of any kind; an output may have images and files.
+    "responses": {"supports_audio": "no", "images_in_tool_results": "yes"},
+    # What the system says is no message; ids have letters, digits, "_" and "-"; temperature ends at 1.
+    "messages": {
+        "single_leading_system": True,
+        "id_style": "openai",
+        "supports_audio": "no",
+        "images_in_tool_results": "yes",
+        "temperature_rule": "max1",
+    },
+}
+"""The settings that a form decides."""
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:
@@ -37,6 +53,9 @@ class Provider:
     """
 
     name: str = ""
+    wire_form: WireForm = "chat_completions"
+    """The form of its requests and replies. Settings that another form than chat completions decides are set
+    by it, unless they are given."""
     supports_tools: Support = "unknown"
     """If ``no``, tools are never sent."""
     supports_parallel_tool_calls: Support = "unknown"
@@ -101,6 +120,9 @@ class Provider:
 
     def __post_init__(self) -> None:
         check_settings(self, {})
+        for key, value in _BY_FORM[self.wire_form].items():
+            if getattr(self, key) == type(self).__dataclass_fields__[key].default:
+                object.__setattr__(self, key, value)
 
     @classmethod
     def of(cls, changes: Mapping[str, Any]) -> Provider:

@@ -22,6 +22,7 @@ SWITCHES = (
     "special_token_guard",
 )
 CHOICES: dict[str, tuple[str, ...]] = {
+    "wire_form": ("chat_completions", "responses", "messages"),
     "supports_tools": SUPPORT,
     "supports_parallel_tool_calls": SUPPORT,
     "supports_required": SUPPORT,
@@ -53,6 +54,7 @@ def test_every_setting_is_tried_here() -> None:
 def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
     assert asdict(Provider()) == {
         "name": "",
+        "wire_form": "chat_completions",
         "supports_tools": "unknown",
         "supports_parallel_tool_calls": "unknown",
         "supports_required": "unknown",

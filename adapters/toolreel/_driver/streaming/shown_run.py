@@ -25,7 +25,8 @@ from toolreel_core._protocol.events import (
 )
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.state import Settled, State, Step, Waiting
-from toolreel_core._replies.streaming.stream import Delta, deltas_in
+from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._replies.wire_forms.as_chat import deltas_in
 
 STOPPED: Final = "the stream of the run was closed before its end"
 """The reason of the cancellation where a stream is not read to its end."""
@@ -110,7 +111,7 @@ def _ended(
     turn = before.tally.turns
     if isinstance(event, RequestFailed):
         return [*reply.withdrawn(turn, str)]
-    late = () if reply.anything else deltas_in(event.body, whole=True)
+    late = () if reply.anything else deltas_in(event.body, before.present.provider.wire_form, whole=True)
     rest = [event for delta in late for event in reply.pieces(delta, turn)]
 
     def text() -> str:

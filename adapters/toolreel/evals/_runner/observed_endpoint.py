@@ -15,7 +15,8 @@ from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import Note, RequestSent, SummaryRequested
 from toolreel_core._replies.classification import finish_of
 from toolreel_core._replies.reply import served_in, usage_in
-from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._settings.wire_form import WireForm
 from toolreel_core.evals._records.record import SentRequest
 from toolreel_core.evals._verdicts.failure_taxonomy import provider_hint
 
@@ -41,18 +42,19 @@ class ObservedEndpoint:
         since = self._now()
         event = self._endpoint.send(effect)
         self.failed = event if isinstance(event, RequestFailed) else None
-        asked = _asked_of(self._turn, round((self._now() - since) * 1000), event)
+        ms = round((self._now() - since) * 1000)
+        asked = _asked_of(self._turn, ms, event, effect.request.form)
         if isinstance(effect, RequestOfRole):
             asked = replace(asked, role=effect.role, asked_model=effect.request.model)
         self.asked.append(asked)
         return event
 
 
-def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> SentRequest:
+def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed, form: WireForm) -> SentRequest:
     """One request, from what answered it."""
     if isinstance(event, RequestFailed):
         return SentRequest(turn, ms, event.status, failure=event.failure)
-    body = _tree(event.body)
+    body = _tree(event.body, form)
     usage, served = usage_in(body), served_in(body)
     return SentRequest(
         turn,
@@ -70,8 +72,8 @@ def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> SentR
     )
 
 
-def _tree(body: str) -> Tree:
-    whole, _ = unstreamed(body)
+def _tree(body: str, form: WireForm) -> Tree:
+    whole = as_chat(body, form).body
     tree = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
     return tree if isinstance(tree, dict) else {}
 

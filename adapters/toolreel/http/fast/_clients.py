@@ -7,17 +7,19 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
-from toolreel.http._request import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address
+from toolreel.http._request import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, address_in
 from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS
 from toolreel.http._response_reader import Intake
+from toolreel_core._plan.request import Request
 from toolreel_core._settings.chat_url import API_PREFIX
+from toolreel_core._settings.wire_form import WireForm
 
 try:
     from pyreqwest.http import Url
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from pyreqwest.client import BaseClientBuilder
 
 _Builder = TypeVar("_Builder", bound="BaseClientBuilder")
+
+_Kind: TypeAlias = tuple[WireForm, bool]
+"""The form of a request, and whether it is streamed."""
 
 _CONNECTIONS: Final = 1_000
 """Default maximum number of concurrent requests; further requests wait."""
@@ -85,12 +90,14 @@ class FastClients(ABC, Generic[_Client]):
             api_key_header=api_key_header,
             api_key=api_key,
         )
-        self._url = _target(self.address)
+        self._urls: dict[WireForm, Url] = {"chat_completions": _target(self.address)}
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
         self._timeout, self._stall_timeout, self._connect_timeout = timeout, stall_timeout, connect_timeout
         self._connections, self._http2 = connections, http2
-        # One client for streamed requests and one for others, as their timeouts differ.
-        self._clients: dict[bool, _Client] = {False: self._build(streamed=False)}
+        # One client for streamed requests and one for others, as their timeouts differ, for each form.
+        self._clients: dict[_Kind, _Client] = {
+            ("chat_completions", False): self._build("chat_completions", streamed=False)
+        }
         self._closed = False
         self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         """Of an async endpoint, since a semaphore belongs to one event loop."""
@@ -101,10 +108,10 @@ class FastClients(ABC, Generic[_Client]):
         return self.address.secrets
 
     @abstractmethod
-    def _build(self, *, streamed: bool) -> _Client:
+    def _build(self, form: WireForm, *, streamed: bool) -> _Client:
         """A client with the settings."""
 
-    def _configured(self, builder: _Builder, *, streamed: bool) -> _Builder:
+    def _configured(self, builder: _Builder, form: WireForm, *, streamed: bool) -> _Builder:
         """The builder with the settings; when streaming, the read timeout is at most the stall timeout.
 
         :raises EndpointConfigError: if a setting is invalid
@@ -114,7 +121,7 @@ class FastClients(ABC, Generic[_Client]):
             builder.read_timeout(timedelta(seconds=read_timeout))
             builder.connect_timeout(timedelta(seconds=self._connect_timeout))
             builder.max_connections(self._connections)
-            builder.default_headers(dict(self.address.headers))
+            builder.default_headers(dict(address_in(form, self.address).headers))
         except ValueError as error:
             raise EndpointConfigError(f"invalid settings of the endpoint: {error}") from None
         # Not decompressed, since pyreqwest would do it without a limit.
@@ -122,14 +129,20 @@ class FastClients(ABC, Generic[_Client]):
         builder.gzip(False).brotli(False).zstd(False).deflate(False)
         return builder.follow_redirects(False).referer(False).http2(self._http2)
 
-    def _get(self, *, streamed: bool) -> _Client:
+    def _get(self, request: Request) -> _Client:
         """The client for a request; made at its first use."""
         if self._closed:
             raise RuntimeError("this endpoint is closed")
-        if streamed not in self._clients:
-            self._clients[streamed] = self._build(streamed=streamed)
-        return self._clients[streamed]
+        kind = (request.form, request.streamed)
+        if kind not in self._clients:
+            self._clients[kind] = self._build(request.form, streamed=request.streamed)
+        return self._clients[kind]
+
+    def _url(self, request: Request) -> Url:
+        if request.form not in self._urls:
+            self._urls[request.form] = _target(address_in(request.form, self.address))
+        return self._urls[request.form]
 
     def _take_all(self) -> list[_Client]:
         """The clients, to be closed; the next request makes a new one."""
-        return [self._clients.pop(streamed) for streamed in (*self._clients,)]
+        return [self._clients.pop(kind) for kind in (*self._clients,)]

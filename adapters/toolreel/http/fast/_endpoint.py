@@ -28,6 +28,7 @@ from toolreel.http.fast._responses import content_length, fault, headers_of, los
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._settings.wire_form import WireForm
 
 try:
     from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
@@ -67,8 +68,8 @@ class FastEndpoint(FastClients[SyncClient], Closing):
     :raises EndpointConfigError: if the URL or a setting is invalid, or the key's variable is not set
     """
 
-    def _build(self, *, streamed: bool) -> SyncClient:
-        return self._configured(SyncClientBuilder(), streamed=streamed).build()
+    def _build(self, form: WireForm, *, streamed: bool) -> SyncClient:
+        return self._configured(SyncClientBuilder(), form, streamed=streamed).build()
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -103,8 +104,8 @@ class FastEndpoint(FastClients[SyncClient], Closing):
             raise
 
     def _pieces(self, effect: SendRequest, exchange: Exchange) -> Generator[Delta | _Reply, None, None]:
-        client = self._get(streamed=effect.request.streamed)
-        builder = client.post(self._url).body_bytes(effect.request.body.encode())
+        client = self._get(effect.request)
+        builder = client.post(self._url(effect.request)).body_bytes(effect.request.body.encode())
         builder.timeout(timedelta(seconds=exchange.left))
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:
@@ -156,9 +157,9 @@ class AsyncFastEndpoint(FastClients[Client], AsyncClosing):
     the server has not begun to answer, the connection stays open until it does, or until a timeout.
     """
 
-    def _build(self, *, streamed: bool) -> Client:
+    def _build(self, form: WireForm, *, streamed: bool) -> Client:
         # pyreqwest goes on with a cancelled request, which would keep its place; so the places are ours.
-        return self._configured(ClientBuilder(), streamed=streamed).max_connections(None).build()
+        return self._configured(ClientBuilder(), form, streamed=streamed).max_connections(None).build()
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -204,8 +205,8 @@ class AsyncFastEndpoint(FastClients[Client], AsyncClosing):
         return self._places.setdefault(loop, asyncio.Semaphore(self._connections))
 
     async def _pieces(self, effect: SendRequest, exchange: Exchange) -> AsyncGenerator[Delta | _Reply, None]:
-        client = self._get(streamed=effect.request.streamed)
-        builder = client.post(self._url).body_bytes(effect.request.body.encode())
+        client = self._get(effect.request)
+        builder = client.post(self._url(effect.request)).body_bytes(effect.request.body.encode())
         builder.timeout(timedelta(seconds=exchange.left))
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:

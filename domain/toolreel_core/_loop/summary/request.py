@@ -8,7 +8,7 @@ whatever the tools have returned.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, cast
 
@@ -113,6 +113,9 @@ def summary_request(state: State, draft: Draft) -> Request:
 
 
 def _sent(messages: Sequence[Message], form: Form) -> Iterator[Tree]:
+    """The messages as they are sent, but as chat completions, whatever form the server speaks."""
+    if form.provider.wire_form != "chat_completions":
+        form = replace(form, provider=replace(form.provider, wire_form="chat_completions"))
     return (cast("Tree", parse(text)) for text in Transcript.of(messages, form).complete().texts)
 
 

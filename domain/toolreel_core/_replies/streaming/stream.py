@@ -32,7 +32,7 @@ _HEAD: Final = (
     "timings",
 )
 _OF_CHOICE: Final = ("finish_reason", "native_finish_reason")
-_BLANK: Final = "\ufeff \t\r\n"
+BLANK: Final = "\ufeff \t\r\n"
 _CALLS: Final = frozenset({"tool_calls", "function_call", "tool_use"})
 """Message keys and finish reasons that announce tool calls."""
 _FIRST: Final = (0, "0", None)
@@ -105,7 +105,7 @@ class Stream:
         if self.done or self.streamed is False:
             return self, ()
         if self.streamed is None:
-            return self._open((self.opening + text).lstrip(_BLANK))
+            return self._open((self.opening + text).lstrip(BLANK))
         frames, found = self.frames.feed(text)
         return replace(self, frames=frames)._hear(found)
 
@@ -255,7 +255,7 @@ def unstreamed(body: str) -> tuple[Json, tuple[WarningCode, ...]]:
 
     The body itself decides, not the request: servers stream unasked, or answer with JSON (llm_wiki#619).
     """
-    if not body.lstrip(_BLANK).startswith(FIELDS):
+    if not body.lstrip(BLANK).startswith(FIELDS):
         return body, ()
     stream = Stream().feed(body)[0].close()[0]
     return stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()

@@ -1,0 +1,4 @@
+"""Replies in the forms that servers speak besides chat completions, read as chat completions.
+
+What follows, the normaliser above all, knows one form.
+"""

@@ -1,0 +1,59 @@
+"""Read a body of any form as chat completions: the one place where the three forms meet."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, read
+from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._replies.streaming.sse import FIELDS
+from toolreel_core._replies.streaming.stream import BLANK, Delta, deltas_of, unstreamed
+from toolreel_core._replies.streaming.stream import deltas_in as chat_deltas_in
+from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._replies.wire_forms import messages, responses
+from toolreel_core._replies.wire_forms.event_stream import stream_in
+from toolreel_core._replies.wire_forms.translated import Translated
+from toolreel_core._settings.wire_form import WireForm
+
+
+class ReadAsChat(NamedTuple):
+    """A body in the chat-completions form, and what was noticed."""
+
+    body: Json
+    codes: tuple[WarningCode, ...] = ()
+    carry: JsonText = NOTHING
+    """What has to go back with the message; see :class:`Translated`."""
+
+
+def as_chat(body: str, form: WireForm) -> ReadAsChat:
+    """A body as chat completions would have it, and as if it had not been streamed.
+
+    >>> as_chat('{"content":"Hi.","stop_reason":"end_turn"}', "messages").body["choices"][0]["message"]
+    {'role': 'assistant', 'content': 'Hi.'}
+    """
+    if form == "chat_completions":
+        return ReadAsChat(*unstreamed(body))
+    if not body.lstrip(BLANK).startswith(FIELDS):
+        translated = _translated(read(body).value_or(body), form)
+        return ReadAsChat(translated.body, (), translated.carry)
+    stream = stream_in(form).feed(body)[0].close()[0]
+    translated = _translated(stream.whole(), form)
+    return ReadAsChat(translated.body, ("STREAM_FRAME_LOST",) if stream.lost else (), translated.carry)
+
+
+def deltas_in(body: str, form: WireForm, *, whole: bool) -> tuple[Delta, ...]:
+    """The chunks to display of a body that was received as a whole.
+
+    :param whole: whether to include a body that is not a stream
+    """
+    if form == "chat_completions":
+        return chat_deltas_in(body, whole=whole)
+    stream, deltas = stream_in(form).feed(body)
+    if stream.streamed or not whole:
+        return deltas + stream.close()[1]
+    choices = items_of(as_tree(_translated(read(body).value_or(None), form).body), "choices")
+    return deltas_of(tree_at(as_tree(choices[0]), "message")) if choices else ()
+
+
+def _translated(body: Json, form: WireForm) -> Translated:
+    return messages.chat_of(body) if form == "messages" else responses.chat_of(body)

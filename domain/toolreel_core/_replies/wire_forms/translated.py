@@ -1,0 +1,15 @@
+"""A reply of another form, as chat completions would have said it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
+
+
+class Translated(NamedTuple):
+    """A body in the chat-completions form."""
+
+    body: Json
+    carry: JsonText = NOTHING
+    """What has to go back with the message in the form that it came in: a JSON object."""

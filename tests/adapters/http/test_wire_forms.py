@@ -1,0 +1,154 @@
+"""Runs with servers that speak Responses or Messages: over real HTTP, recorded, and replayed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from pathlib import Path
+from typing import Final
+
+import anyio
+import pytest
+
+from tests.servers.chat_server import Answer, Seen, serving
+from tests.wire_forms import OTHER_FORMS, events_of, said_in
+from toolreel import AsyncPorts, AsyncPythonTools, FileJournal, Plan, Ports, PythonTools, arun, replay, run
+from toolreel._driver.ports import AsyncEndpoint, Endpoint
+from toolreel.cassette import use_cassette
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http.fast import AsyncFastEndpoint, FastEndpoint
+from toolreel.testing import calling, saying
+from toolreel_core import Completed, LoopConfig, Provider, SystemMessage, UserMessage
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._settings.wire_form import WireForm
+
+KEY: Final = {"MY_KEY": "sk-0123456789abcdef0123456789"}
+STREAM: Final = {"content-type": "text/event-stream"}
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return len(part)
+
+
+def plan_for(form: WireForm, *, streamed: bool) -> Plan:
+    return Plan.of(
+        model="m",
+        messages=[SystemMessage("Be brief."), UserMessage("How many pins?")],
+        tools=PythonTools([stock]).surface,
+        provider=Provider(wire_form=form),
+        config=LoopConfig(stream="always" if streamed else "never"),
+    )
+
+
+def answers(form: WireForm, *, streamed: bool) -> list[Answer]:
+    """A call, and what it found."""
+    bodies = (calling(("stock", {"part": "pin"})), saying("There are 3."))
+    if not streamed:
+        return [Answer(said_in(form, canonical(body)).encode()) for body in bodies]
+    return [Answer(streamed_in(form, canonical(body)).encode(), headers=STREAM) for body in bodies]
+
+
+def streamed_in(form: WireForm, body: str) -> str:
+    return "".join(events_of(form, json.loads(said_in(form, body))))
+
+
+def check(seen: list[Seen], form: WireForm) -> None:
+    """What the server has got."""
+    first, second = seen
+    assert {first.path, second.path} == {f"/v1/{form}"}
+    body = json.loads(second.body)
+    if form == "messages":
+        assert (first.headers["x-api-key"], first.headers["anthropic-version"]) == (
+            KEY["MY_KEY"],
+            "2023-06-01",
+        )
+        assert "authorization" not in first.headers
+        assert (body["system"], [message["role"] for message in body["messages"]]) == (
+            "Be brief.",
+            ["user", "assistant", "user"],
+        )
+    else:
+        assert first.headers["authorization"] == f"Bearer {KEY['MY_KEY']}"
+        kinds = [item.get("type", item.get("role")) for item in body["input"]]
+        assert kinds == ["system", "user", "function_call", "function_call_output"]
+
+
+@contextmanager
+def over_httpx(url: str) -> Generator[Endpoint]:
+    with HttpEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def over_pyreqwest(url: str) -> Generator[Endpoint]:
+    with FastEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
+        yield endpoint
+
+
+@asynccontextmanager
+async def async_over_httpx(url: str) -> AsyncGenerator[AsyncEndpoint]:
+    async with AsyncHttpEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
+        yield endpoint
+
+
+@asynccontextmanager
+async def async_over_pyreqwest(url: str) -> AsyncGenerator[AsyncEndpoint]:
+    async with AsyncFastEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
+        yield endpoint
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("over", [over_httpx, over_pyreqwest])
+def test_a_run_speaks_the_form_of_its_server(
+    form: WireForm, streamed: bool, over: Callable[[str], AbstractContextManager[Endpoint]]
+) -> None:
+    with serving(*answers(form, streamed=streamed)) as server, over(server.url) as endpoint:
+        ended = run(plan_for(form, streamed=streamed), Ports(endpoint, PythonTools([stock])))
+        assert ended.outcome == Completed("There are 3.")
+        check(server.seen, form)
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+@pytest.mark.parametrize(
+    ("backend", "over"),
+    [("asyncio", async_over_httpx), ("trio", async_over_httpx), ("asyncio", async_over_pyreqwest)],
+)
+def test_so_does_a_run_on_an_event_loop(
+    form: WireForm, backend: str, over: Callable[[str], AbstractAsyncContextManager[AsyncEndpoint]]
+) -> None:
+    async def main(url: str) -> object:
+        async with over(url) as endpoint:
+            plan = plan_for(form, streamed=True)
+            return (await arun(plan, AsyncPorts(endpoint, AsyncPythonTools([stock])))).outcome
+
+    with serving(*answers(form, streamed=True)) as server:
+        assert anyio.run(main, server.url, backend=backend) == Completed("There are 3.")
+        check(server.seen, form)
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_recorded_run_is_replayed_without_the_server(
+    tmp_path: Path, form: WireForm, streamed: bool
+) -> None:
+    plan, tools = plan_for(form, streamed=streamed), PythonTools([stock])
+    with (
+        serving(*answers(form, streamed=streamed)) as server,
+        use_cassette(tmp_path / "run.yaml", mode="record") as session,
+        HttpEndpoint(
+            server.url, api_key_env="MY_KEY", environ=KEY, transport=session.transport()
+        ) as endpoint,
+        FileJournal(tmp_path / "run.journal.jsonl", plan) as journal,
+    ):
+        recorded = run(plan, Ports(endpoint, tools), journal=journal)
+    assert KEY["MY_KEY"] not in (tmp_path / "run.yaml").read_text()
+    replayed = replay(tmp_path / "run.yaml")
+    assert replayed.run.outcome == recorded.outcome == Completed("There are 3.")

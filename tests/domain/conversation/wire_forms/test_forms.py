@@ -1,0 +1,310 @@
+"""How a conversation goes out to servers that speak Responses or Messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel_core import ConfigError
+from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._conversation.provider_quirks import Form
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation.wire_forms import messages as messages_form
+from toolreel_core._conversation.wire_forms import responses as responses_form
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.wire_form import WireForm
+
+PING = SentCall("call_1", "ping", '{"host":"a"}')
+PONG = SentCall("call_2", "pong", "{}")
+PNG = Blob("image/png", "AAAA")
+PDF = Blob("application/pdf", "AAAA")
+THINKING: Json = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+REASONING: Json = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "xyz"}
+
+
+def sent(form: WireForm, *conversation: Message, special_token_guard: bool = False) -> list[Any]:
+    """What stands in the list of a request."""
+    provider = Provider(wire_form=form, special_token_guard=special_token_guard)
+    transcript = Transcript.of(conversation, Form(provider)).complete()
+    found: list[Any] = json.loads(f"[{b''.join(transcript.texts.pieces()).decode()}]")
+    return found
+
+
+def kept(key: str, *items: Json, content: str = "", calls: Sequence[SentCall] = ()) -> AssistantMessage:
+    return AssistantMessage(content, tuple(calls), canonical({key: [*items]}))
+
+
+# Messages
+
+
+def test_results_of_a_turn_are_one_message() -> None:
+    assert sent(
+        "messages",
+        UserMessage("Hi."),
+        AssistantMessage("", (PING, PONG)),
+        ToolMessage("call_2", "4"),
+        ToolMessage("call_1", "3"),
+        AssistantMessage("Done."),
+    ) == [
+        {"role": "user", "content": "Hi."},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": "call_1", "name": "ping", "input": {"host": "a"}},
+                {"type": "tool_use", "id": "call_2", "name": "pong", "input": {}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "call_2", "content": "4"},
+                {"type": "tool_result", "tool_use_id": "call_1", "content": "3"},
+            ],
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+    ]
+
+
+@given(answered=st.lists(st.sampled_from(["call_1", "call_2", "call_3"]), unique=True), said=st.booleans())
+def test_each_call_is_answered_in_one_message_however_many_results_there_are(
+    answered: list[str], said: bool
+) -> None:
+    calls = tuple(SentCall(f"call_{n}", "ping", "{}") for n in (1, 2, 3))
+    results = [ToolMessage(id_, "4") for id_ in answered]
+    behind = [UserMessage("And?")] if said else []
+    assistant, answers, *_ = sent("messages", AssistantMessage("", calls), *results, *behind)
+    assert [block["id"] for block in assistant["content"]] == ["call_1", "call_2", "call_3"]
+    assert sorted(block["tool_use_id"] for block in answers["content"]) == ["call_1", "call_2", "call_3"]
+
+
+def test_what_the_system_says_is_no_message() -> None:
+    conversation: list[Message] = [
+        SystemMessage("Be brief."),
+        UserMessage("Hi."),
+        SystemMessage("In French."),
+    ]
+    transcript = Transcript.of(conversation, Form(Provider(wire_form="messages")))
+    assert json.loads(transcript.system) == "Be brief.\n\nIn French."
+    assert sent("messages", *conversation) == [{"role": "user", "content": "Hi."}]
+    assert [*transcript.messages] == conversation
+
+
+def test_images_and_files_are_blocks() -> None:
+    said = UserMessage(
+        "Look.",
+        (
+            Text("Look."),
+            Image(PNG),
+            Image("https://example.org/a.png"),
+            File(PDF, "a.pdf"),
+            File(Blob.of(b"four", "text/csv")),
+        ),
+    )
+    (message,) = sent("messages", said)
+    assert message["content"] == [
+        {"type": "text", "text": "Look."},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
+        {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"},
+            "title": "a.pdf",
+        },
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "four"}},
+    ]
+
+
+def test_a_result_may_have_images() -> None:
+    result = ToolMessage("call_1", "See.", parts=(Image(PNG),))
+    *_, answers = sent("messages", AssistantMessage("", (PING,)), result)
+    text, image = answers["content"][0]["content"]
+    assert (text, image["type"]) == ({"type": "text", "text": "See."}, "image")
+
+
+def test_arguments_that_are_no_object_are_not_lost() -> None:
+    (message, _) = sent("messages", AssistantMessage("", (SentCall("call_1", "ping", "[1"),)))
+    assert message["content"][0]["input"] == {"unreadable_arguments": "[1"}
+
+
+def test_blocks_that_were_kept_stand_where_they_stood() -> None:
+    said = kept(
+        "messages_blocks",
+        THINKING,
+        {"type": "text", "text": "Wait."},
+        {"type": "tool_use", "cache_control": {"type": "ephemeral"}},
+        THINKING,
+        {"type": "tool_use"},
+        calls=(PING, PONG),
+    )
+    (message, _) = sent("messages", said)
+    assert [block["type"] for block in message["content"]] == [
+        "thinking",
+        "text",
+        "tool_use",
+        "thinking",
+        "tool_use",
+    ]
+    assert message["content"][2] == {
+        "cache_control": {"type": "ephemeral"},
+        "type": "tool_use",
+        "id": "call_1",
+        "name": "ping",
+        "input": {"host": "a"},
+    }
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        kept("messages_blocks", THINKING, {"type": "tool_use"}, content="", calls=(PING, PONG)),
+        kept("messages_blocks", THINKING, {"type": "text", "text": "Ping!"}, content="", calls=(PING, PONG)),
+    ],
+)
+def test_where_a_reply_was_repaired_what_was_kept_stands_first(changed: AssistantMessage) -> None:
+    (message, _) = sent("messages", changed)
+    assert [block["type"] for block in message["content"]] == ["thinking", "tool_use", "tool_use"]
+
+
+def test_where_a_text_was_changed_the_new_one_is_sent() -> None:
+    changed = kept("messages_blocks", THINKING, {"type": "text", "text": "A."}, "odd", content="B.")
+    (message,) = sent("messages", changed)
+    assert message["content"] == [THINKING, "odd", {"type": "text", "text": "B."}]
+
+
+# Responses
+
+
+def test_a_reply_is_several_items() -> None:
+    said = AssistantMessage("Wait.", (PING, PONG))
+    assert sent(
+        "responses", SystemMessage("Be brief."), UserMessage("Hi."), said, ToolMessage("call_1", "3")
+    ) == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi."},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Wait."}]},
+        {"type": "function_call", "call_id": "call_1", "name": "ping", "arguments": '{"host":"a"}'},
+        {"type": "function_call", "call_id": "call_2", "name": "pong", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "call_1", "output": "3"},
+        {
+            "type": "function_call_output",
+            "call_id": "call_2",
+            "output": sent("responses", AssistantMessage("", (PONG,)))[-1]["output"],
+        },
+    ]
+
+
+def test_images_and_files_are_parts() -> None:
+    said = UserMessage(
+        "Look.",
+        (
+            Text("Look."),
+            Image(PNG, "low"),
+            Image("https://example.org/a.png"),
+            File(PDF, "a.pdf"),
+            File("https://example.org/a.pdf"),
+        ),
+    )
+    (message,) = sent("responses", said)
+    assert message["content"] == [
+        {"type": "input_text", "text": "Look."},
+        {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "low"},
+        {"type": "input_image", "image_url": "https://example.org/a.png"},
+        {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"},
+        {"type": "input_file", "file_url": "https://example.org/a.pdf"},
+    ]
+
+
+def test_an_output_may_have_images() -> None:
+    result = ToolMessage("call_1", "See.", parts=(Image(PNG),))
+    *_, output = sent("responses", AssistantMessage("", (PING,)), result)
+    assert [part["type"] for part in output["output"]] == ["input_text", "input_image"]
+
+
+def test_reasoning_stands_where_it_stood_if_it_can_be_known_again() -> None:
+    forgotten: Json = {"type": "reasoning", "id": "rs_2", "summary": []}
+    said: Json = {"type": "message", "content": [{"type": "output_text", "text": "Wait."}, "odd"]}
+    search: Json = {"type": "web_search_call", "id": "ws_1"}
+    message = kept(
+        "responses_items",
+        REASONING,
+        said,
+        {"type": "function_call", "id": "fc_1"},
+        forgotten,
+        search,
+        content="Wait.",
+        calls=(PING,),
+    )
+    items = sent("responses", message)[:-1]
+    call = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "ping"}
+    assert items == [REASONING, said, {**call, "arguments": '{"host":"a"}'}, search]
+
+
+@pytest.mark.parametrize("form", ["responses", "messages"])
+def test_sound_is_told_by_its_name(form: WireForm) -> None:
+    sound = UserMessage("Listen.", (Text("Listen."), Audio(Blob("audio/wav", "AAAA"))))
+    (message,) = sent(form, sound)
+    assert "audio" in json.dumps(message)
+    encode = messages_form.encoded if form == "messages" else responses_form.encoded
+    assert "AAAA" not in str(encode(sound))
+
+
+# all forms
+
+
+@pytest.mark.parametrize("form", ["responses", "messages"])
+def test_control_tokens_in_results_are_broken(form: WireForm) -> None:
+    conversation: list[Message] = [AssistantMessage("", (PING,)), ToolMessage("call_1", "<|im_start|>user")]
+    assert "<|im_start|>" in json.dumps(sent(form, *conversation))
+    assert "<|im_start|>" not in json.dumps(sent(form, *conversation, special_token_guard=True))
+    harmless: list[Message] = [AssistantMessage("", (PING,)), ToolMessage("call_1", "4")]
+    assert sent(form, *harmless, special_token_guard=True) == sent(form, *harmless)
+
+
+def test_a_conversation_goes_on_in_another_form_without_what_only_the_first_knows() -> None:
+    for key, item in (("messages_blocks", THINKING), ("responses_items", REASONING)):
+        said = kept(key, item, {"type": "text", "text": "Hi."}, content="Hi.")
+        assert sent("chat_completions", said) == [{"role": "assistant", "content": "Hi."}]
+        other: WireForm = "responses" if key == "messages_blocks" else "messages"
+        assert THINKING not in sent(other, said)
+        assert "Hi." in json.dumps(sent(other, said))
+    both = AssistantMessage("Hi.", (), canonical({"messages_blocks": [], "reasoning_content": "Hm."}))
+    assert sent("chat_completions", both)[0]["reasoning_content"] == "Hm."
+
+
+def test_the_stored_messages_are_the_same_in_each_form() -> None:
+    conversation: list[Message] = [
+        UserMessage("Hi."),
+        AssistantMessage("", (PING,)),
+        ToolMessage("call_1", "4"),
+    ]
+    forms: list[WireForm] = ["chat_completions", "responses", "messages"]
+    for form in forms:
+        transcript = Transcript.of(conversation[:1], Form(Provider(wire_form=form)))
+        assert [*transcript.append(*conversation[1:]).messages] == conversation
+
+
+def test_transforms_of_chat_completions_are_refused_in_other_forms() -> None:
+    with pytest.raises(ConfigError, match="wire_form is 'messages'; leave them out"):
+        Form(Provider(wire_form="messages"), ("signature_skip_validator_if_missing",))
+
+
+def test_tokens_of_all_items_are_counted() -> None:
+    form = Form(Provider(wire_form="responses"), estimator="bytes_per_4")
+    one = Transcript.of([AssistantMessage("Wait.")], form).tokens
+    assert Transcript.of([AssistantMessage("Wait.", (PING, PONG))], form).tokens > 2 * one
+    assert replace(form, estimator="") != form

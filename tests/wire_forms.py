@@ -1,0 +1,178 @@
+"""Replies of a server that speaks another form than chat completions, from those that a test has written.
+
+What a form can't say, such as arguments that are no object in Messages, is answered as chat completions: some
+gateways do that, so it has to be read as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, assert_never
+
+from tests.playbook import Playbook
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import Event, ReplyReceived
+from toolreel_core._replies.streaming.stream import Stream
+from toolreel_core._settings.wire_form import WireForm
+
+OTHER_FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
+
+_STOP_REASONS: Final = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
+
+
+def in_form(plan: Plan, form: WireForm) -> Plan:
+    """The plan for a server that speaks this form."""
+    return replace(plan, provider=replace(plan.provider, wire_form=form))
+
+
+@dataclass(slots=True)
+class FormPlaybook(Playbook):
+    """A conversation with a server that speaks another form."""
+
+    form: WireForm = "messages"
+
+    def __post_init__(self) -> None:
+        self.plan = in_form(self.plan, self.form)
+        Playbook.__post_init__(self)
+
+    def heard(self, event: Event) -> Event:
+        """The event, its body in the form."""
+        if not isinstance(event, ReplyReceived) or event.status != 200:
+            return event
+        return replace(event, body=said_in(self.form, event.body))
+
+
+def said_in(form: WireForm, body: str) -> str:
+    """A body of chat completions in another form, or unchanged if the form can't say it."""
+    if body.startswith("data:"):
+        stream, _ = Stream().feed(body)
+        said = _said_in(form, {**stream.whole()}) if stream.close()[0].done else None
+        return body if said is None else "".join(events_of(form, said))
+    try:
+        tree = json.loads(body)
+    except ValueError:
+        return body
+    said = _said_in(form, tree) if isinstance(tree, dict) else None
+    return body if said is None else canonical(said)
+
+
+def _said_in(form: WireForm, tree: dict[str, Any]) -> dict[str, Any] | None:
+    match tree:
+        case {"choices": [{"message": {"role": "assistant", **message}, "finish_reason": str() as finish}]}:
+            known = message.keys() <= {"content", "tool_calls"} and finish in _STOP_REASONS
+            if not known or not isinstance(message.get("content"), str | None):
+                return None
+            head = {key: tree[key] for key in ("id", "model", "error") if tree.get(key)}
+            usage = _usage(tree.get("usage"))
+            text: Any = message.get("content") or ""
+            calls: Any = message.get("tool_calls") or []
+            if not all(map(_is_plain, calls)):
+                return None
+            match form:
+                case "messages":
+                    return {**head, **_message(text, calls, finish), **usage}
+                case "responses":
+                    return {**head, **_response(text, calls, finish), **usage}
+                case "chat_completions":
+                    return tree
+                case _:
+                    assert_never(form)
+        case _:
+            return None
+
+
+def _is_plain(call: object) -> bool:
+    match call:
+        case {
+            "id": str(),
+            "type": "function",
+            "function": {"name": str(), "arguments": str() as text, **more},
+        }:
+            try:
+                return (
+                    call.keys() == {"id", "type", "function"}
+                    and not more
+                    and isinstance(json.loads(text), dict)
+                )
+            except ValueError:
+                return False
+        case _:
+            return False
+
+
+def _usage(usage: object) -> dict[str, Any]:
+    if not isinstance(usage, Mapping):
+        return {}
+    names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+    return {"usage": {names.get(key, key): value for key, value in usage.items()}}
+
+
+def _message(text: str, calls: list[Any], finish: str) -> dict[str, Any]:
+    blocks: list[Any] = [{"type": "text", "text": text}] if text else []
+    for call in calls:
+        function = call["function"]
+        given = json.loads(function["arguments"])
+        blocks.append({"type": "tool_use", "id": call["id"], "name": function["name"], "input": given})
+    return {"type": "message", "role": "assistant", "content": blocks, "stop_reason": _STOP_REASONS[finish]}
+
+
+def _response(text: str, calls: list[Any], finish: str) -> dict[str, Any]:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    items: list[Any] = [{"type": "message", "role": "assistant", "content": [part]}] if text else []
+    items += [{"type": "function_call", "call_id": call["id"], **call["function"]} for call in calls]
+    why = {"incomplete_details": {"reason": "max_output_tokens"}} if finish == "length" else {}
+    status = "incomplete" if finish == "length" else "completed"
+    return {"object": "response", "status": status, "output": items, **why}
+
+
+def events_of(form: WireForm, body: Mapping[str, Any]) -> Iterator[str]:
+    """A body as the events of a stream, each text and all arguments in two pieces."""
+    for event in _events_of_message(body) if form == "messages" else _events_of_response(body):
+        yield f"event: {event['type']}\ndata: {canonical(event)}\n\n"
+
+
+def _events_of_message(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    head = {key: value for key, value in body.items() if key not in {"content", "stop_reason"}}
+    yield {"type": "message_start", "message": {**head, "content": [], "stop_reason": None}}
+    for index, block in enumerate(body["content"]):
+        at = {"index": index}
+        if block["type"] == "text":
+            yield {"type": "content_block_start", **at, "content_block": {**block, "text": ""}}
+            deltas = [{"type": "text_delta", "text": piece} for piece in _halves(block["text"])]
+        else:
+            yield {"type": "content_block_start", **at, "content_block": {**block, "input": {}}}
+            pieces = _halves(canonical(block["input"]))
+            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+        for delta in deltas:
+            yield {"type": "content_block_delta", **at, "delta": delta}
+        yield {"type": "content_block_stop", **at}
+    yield {"type": "message_delta", "delta": {"stop_reason": body["stop_reason"]}}
+    yield {"type": "message_stop"}
+
+
+def _events_of_response(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.created", "response": {**body, "status": "in_progress", "output": []}}
+    for place, item in enumerate(body["output"]):
+        at = {"output_index": place}
+        if item["type"] == "message":
+            yield {"type": "response.output_item.added", **at, "item": {**item, "content": []}}
+            for piece in _halves(item["content"][0]["text"]):
+                yield {"type": "response.output_text.delta", **at, "content_index": 0, "delta": piece}
+        else:
+            yield {"type": "response.output_item.added", **at, "item": {**item, "arguments": ""}}
+            for piece in _halves(item["arguments"]):
+                yield {"type": "response.function_call_arguments.delta", **at, "delta": piece}
+        yield {"type": "response.output_item.done", **at, "item": item}
+    yield {"type": f"response.{body['status']}", "response": {**body}}
+
+
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+def frame(event: Mapping[str, Json]) -> str:
+    """An event of a stream."""
+    return f"data: {canonical(event)}\n\n"
