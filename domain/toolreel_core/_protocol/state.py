@@ -343,6 +343,7 @@ class State:
     def endpoint_name(self) -> str:
         """The name of the fallback that requests go to; empty for the plan's own endpoint."""
         return self.plan.fallbacks[self.endpoint - 1].name if self.endpoint else ""
+
     step_number: int = 0
     """How many events have changed this run, ``RunStarted`` included. A later state has a greater number, so
     compare it before you store a state over another; see the guide to embedding."""
@@ -373,7 +374,7 @@ class State:
         """This state with messages appended to its history."""
         return self.but(messages=self.messages.append(*messages))
 
-    def but(
+    def but(  # noqa: PLR0913 - a state has that many parts, each by its name
         self,
         *,
         phase: Phase | None = None,
