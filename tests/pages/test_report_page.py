@@ -51,10 +51,12 @@ def test_what_models_wrote_is_shown_and_inert(browser: Browser, report: Path) ->
         expect(detail).to_contain_text(r"\u202egnp.exe")
         assert page.locator("img, iframe, object, embed, link").count() == 0
         assert page.locator("a:not([href^='#'])").count() == 0
-        # Even a script of the page's own could not make elements out of text.
-        assert page.evaluate(
-            "() => { try { document.body.innerHTML = 'x' } catch { return 'refused' } }"
-        ) == ("refused")
+
+
+def test_not_even_a_script_of_its_own_can_make_elements_of_text(browser: Browser, report: Path) -> None:
+    attempt = "() => { try { document.body.innerHTML = '<b>' } catch { return 'refused' } }"
+    with opened(browser, report, complaint="requires 'TrustedHTML' assignment") as page:
+        assert page.evaluate(attempt) == "refused"
 
 
 def test_a_megabyte_is_cut_and_said_to_be(browser: Browser, tmp_path: Path) -> None:
