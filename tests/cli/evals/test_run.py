@@ -20,7 +20,7 @@ from tests.cli import commands
 from tests.cli.commands import Said, assert_mistake, environment
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL
-from tests.patience import HANG
+from tests.patience import HANG, NEVER
 from toolreel._cli.evals.group import eval_command
 from toolreel.evals._store.results import Results
 
@@ -277,11 +277,13 @@ def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path)
 def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: Path) -> None:
     with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
         until(process, far, 8)
-        far.pace = 60.0
+        far.pace = NEVER
         end = far.came
         until(process, far, end + 1)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        assert process.stderr
+        # Two signals that wait to be heard are one: so not before the first was answered.
+        assert any(line.startswith("Stopping: ") for line in process.stderr)
         assert process.poll() is None, "it waits for its runs"
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=HANG)
