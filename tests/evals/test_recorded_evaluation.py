@@ -8,7 +8,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from toolreel._cli.evals.drift import drift_command
 from toolreel._secrets.scan import leaks
 from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._replay.replay import replays
@@ -76,6 +78,20 @@ def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so()
     )
     assert (first.standing, second.standing) == ("passed", "passed")
     assert ("after the runs" in first.finding, "after the runs" in second.finding) == (False, True)
+
+
+def test_the_drift_of_the_second_setting_of_the_server_is_judged_as_it_was(tmp_path: Path) -> None:
+    for name in ("servings", "servings-small-cache"):
+        shutil.copytree(EVALUATIONS / name, tmp_path / name)
+    again = tmp_path / "servings-small-cache"
+    stored = json.loads((again / "drift.json").read_text())
+    (again / "drift.json").unlink()
+    # All runs are there, so nothing is sent.
+    options = ["--base-url", "http://127.0.0.1:8092", "--margin", "0.2", "--out", str(again)]
+    done = CliRunner().invoke(drift_command, [str(tmp_path / "servings"), *options])
+    assert done.exit_code == 3, done.output
+    assert json.loads((again / "drift.json").read_text()) == stored
+    assert (stored["verdict"], stored["recorded_pairs"]) == ("undecided", 8)
 
 
 def test_the_scenarios_for_finding_settings_prove_their_checks() -> None:
