@@ -1,22 +1,31 @@
-"""The evaluation of a real model under cassettes/evals, run by run and as a whole, without a network."""
+"""The evaluations of a real model under cassettes/evals, run by run and as a whole, without a network."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from toolreel._cli.evals.drift import drift_command
 from toolreel._secrets.scan import leaks
+from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._report.page import report_content, report_pictures
 from toolreel.evals._runner.plan_loader import plan_of_header
+from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel.evals._store.results import Results
-from toolreel.evals._summary.summary_files import write_summaries
+from toolreel.evals._summary.plan_changes import with_lateness
+from toolreel.evals._summary.plan_gates import check_gates, gates_of
+from toolreel.evals._summary.summary_files import summary_of, write_summaries
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
-PICTURES = Path(__file__).parents[2] / "docs" / "evals"
+DOCS = Path(__file__).parents[2] / "docs"
+PICTURES = {"local": DOCS / "evals", "weak": DOCS / "evals" / "weak"}
+NAMES = tuple(sorted(path.parent.name for path in EVALUATIONS.glob("*/header.json")))
 FILES = (
     "summary.json",
     "summary_by_scenario.json",
@@ -25,9 +34,9 @@ FILES = (
 )
 
 
-@pytest.fixture(scope="module")
-def results() -> Results:
-    return Results.open(EVALUATIONS / "local")
+@pytest.fixture(scope="module", params=NAMES)
+def results(request: pytest.FixtureRequest) -> Results:
+    return Results.open(EVALUATIONS / str(request.param))
 
 
 def test_every_run_is_as_it_was_recorded_and_judged_as_it_was(results: Results) -> None:
@@ -53,8 +62,62 @@ def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(re
         assert not re.search(r"/root/|/home/|/Users/|[A-Z]:\\\\", text), path
 
 
-def test_its_pictures_are_drawn_of_it(results: Results) -> None:
-    pictures = report_pictures(report_content(results))
-    assert {path.name for path in PICTURES.glob("*.svg")} == set(pictures)
-    for name, text in pictures.items():
-        assert (PICTURES / name).read_text(encoding="utf-8") == text, name
+@pytest.mark.parametrize("name", PICTURES)
+def test_its_pictures_are_drawn_of_it(name: str) -> None:
+    pictures = report_pictures(report_content(Results.open(EVALUATIONS / name)))
+    assert {path.name for path in PICTURES[name].glob("*.svg")} == set(pictures)
+    for picture, text in pictures.items():
+        assert (PICTURES[name] / picture).read_text(encoding="utf-8") == text, picture
+
+
+def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so() -> None:
+    results = Results.open(EVALUATIONS / "weak")
+    plan = plan_of_header(results.header)
+    first, second = with_lateness(
+        check_gates(gates_of(plan), summary_of(results, plan), plan), results.header
+    )
+    assert (first.standing, second.standing) == ("passed", "passed")
+    assert ("after the runs" in first.finding, "after the runs" in second.finding) == (False, True)
+
+
+def test_the_drift_of_the_second_setting_of_the_server_is_judged_as_it_was(tmp_path: Path) -> None:
+    for name in ("servings", "servings-small-cache"):
+        shutil.copytree(EVALUATIONS / name, tmp_path / name)
+    again = tmp_path / "servings-small-cache"
+    stored = json.loads((again / "drift.json").read_text())
+    (again / "drift.json").unlink()
+    # All runs are there, so nothing is sent.
+    options = ["--base-url", "http://127.0.0.1:8092", "--margin", "0.2", "--out", str(again)]
+    done = CliRunner().invoke(drift_command, [str(tmp_path / "servings"), *options])
+    assert done.exit_code == 3, done.output
+    assert json.loads((again / "drift.json").read_text()) == stored
+    assert (stored["verdict"], stored["recorded_pairs"]) == ("undecided", 8)
+
+
+def test_the_scenarios_for_finding_settings_prove_their_checks() -> None:
+    assert [
+        one.name for one in read_scenarios(EVALUATIONS / "finding.jsonl") if not proof_of(one).holds
+    ] == []
+
+
+def test_the_page_tells_the_rates_and_intervals_that_were_measured() -> None:
+    page = (DOCS / "weak-models.md").read_text(encoding="utf-8")
+    strategies = json.loads((EVALUATIONS / "weak" / "summary.json").read_text())["figures"]["strategies"]
+    assert set(strategies) == {"raw", "defaults", "production"}
+    for name, figures in strategies.items():
+        low, high = (format(100 * figures["interval"][side], ".1f") for side in ("low", "high"))
+        row = f"| `{name}` | {figures['ok']} of {figures['valid']} | {low} to {high} % | {figures['pass']} |"
+        assert row in page
+
+
+def test_the_page_tells_how_each_task_for_finding_ended() -> None:
+    page = (DOCS / "weak-models.md").read_text(encoding="utf-8")
+    ended: dict[str, dict[str, str]] = {}
+    for name in ("finding", "finding-withheld"):
+        for record in Results.open(EVALUATIONS / name).records():
+            ended.setdefault(record.scenario, {})[record.strategy] = record.result
+    assert len(ended) == 16
+    for scenario, results in ended.items():
+        cells = ["yes" if result == "pass" else "no" for result in results.values()]
+        assert list(results) == ["production", "final", "claim", "withhold"]
+        assert f"| `{scenario}` | {' | '.join(cells)} |" in page

@@ -150,3 +150,15 @@ def test_a_plan_without_a_constraint_keeps_its_digest() -> None:
     plain = Plan.of(model="m", messages="hi", tools=[PING])
     assert plan_of("off", PING).digest == plain.digest
     assert plan_of("grammar", PING).digest != plain.digest
+
+
+def test_calls_of_some_tools_can_be_left_out_and_the_tools_stay() -> None:
+    plan = plan_of("response_format", options={"temperature": 0})
+    body = json.loads(plan.options_without(["lists.add"]).text)
+    schema = schema_in(body, "response_format")
+    offered: dict[str, Json] = {"ping": {}, "final_answer": {"answer": "x"}, "lists_add": {"name": "x"}}
+    calls = {name: canonical({"name": name, "arguments": each}) for name, each in offered.items()}
+    assert [name for name, call in calls.items() if violations(schema, call)] == ["lists_add"]
+    rest = {key: value for key, value in sent(plan).items() if key != "response_format"}
+    assert {key: value for key, value in body.items() if key != "response_format"} == rest
+    assert plan.options_without([]).text == plan.bodies.with_tools.text
