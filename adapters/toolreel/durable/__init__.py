@@ -1,4 +1,4 @@
-"""Runs that survive crashes, in a database, on DBOS; and limits of an account that processes share.
+"""Runs that survive crashes, on DBOS, and limits that processes share.
 
 ``DurableRuns`` submits runs and speaks with them, ``Worker`` performs them; both know only the database.
 """
