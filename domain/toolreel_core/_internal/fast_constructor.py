@@ -11,7 +11,8 @@ Why this is safe:
 - CPython allows that assignment only between classes of the same memory layout, and raises ``TypeError``
   otherwise; both classes derive from ``object`` and have the same slots, and the first call would show it.
 - Nobody sees the twin: the class is changed before the constructor returns.
-- A class that computes something in ``__post_init__`` is refused, since its own would not run.
+- A class that computes something in ``__post_init__`` is refused, since its own would not run; unless the
+  caller says that it passes what is computed, too.
 
 It is worth a line and a private name only where it was measured (State: 0.41 us instead of 1.22, five times a
 turn). Everywhere else, call the class.
@@ -36,9 +37,15 @@ def maker(kind: Callable[_Fields, _Value]) -> Callable[_Fields, _Value]:
 
     :raises TypeError: if the class has a ``__post_init__``
     """
+    if hasattr(kind, "__post_init__"):
+        name = cast("type[_Value]", kind).__name__
+        raise TypeError(f"{name} has a __post_init__, which a twin would not run")
+    return cast("Callable[_Fields, _Value]", maker_of_computed(cast("type[_Value]", kind)))
+
+
+def maker_of_computed(kind: type[_Value]) -> Callable[..., _Value]:
+    """The same for a class whose ``__post_init__`` computes fields: these are passed as well."""
     frozen = cast("type[Any]", kind)
-    if hasattr(frozen, "__post_init__"):
-        raise TypeError(f"{frozen.__name__} has a __post_init__, which a twin would not run")
 
     def freeze(value: object) -> None:
         value.__class__ = frozen
@@ -54,4 +61,4 @@ def maker(kind: Callable[_Fields, _Value]) -> Callable[_Fields, _Value]:
         eq=False,
         match_args=False,
     )
-    return cast("Callable[_Fields, _Value]", twin)
+    return cast("Callable[..., _Value]", twin)

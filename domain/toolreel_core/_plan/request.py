@@ -54,12 +54,15 @@ class Request:
     """A message of the user behind the others, which no history stores; see ``LoopConfig.restate_task``."""
     sent: Transcript = field(init=False, repr=False, compare=False)
     """The messages with the reminder."""
+    form: WireForm = field(init=False, repr=False, compare=False)
+    """The form in which the server takes it."""
 
     def __post_init__(self) -> None:
         complete = self.messages.complete()
         object.__setattr__(self, "messages", complete)
         sent = complete.reminded(UserMessage(self.reminder)) if self.reminder else complete
         object.__setattr__(self, "sent", sent)
+        object.__setattr__(self, "form", complete.form.provider.wire_form)
 
     @property
     def body(self) -> str:
@@ -84,11 +87,6 @@ class Request:
         key = "input" if self.form == "responses" else "messages"
         head, foot = f'{{"model":{quote(self.model)},{system}"{key}":[', f"]{comma}{rest}"
         return head.encode(), *self.sent.texts.pieces(), foot.encode()
-
-    @property
-    def form(self) -> WireForm:
-        """The form in which the server takes it."""
-        return self.messages.form.provider.wire_form
 
     @property
     def streamed(self) -> bool:

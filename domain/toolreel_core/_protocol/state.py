@@ -7,7 +7,7 @@ Every class here is frozen, so a step returns a new state, which shares its hist
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from pyrsistent import PMap, pmap
@@ -15,7 +15,7 @@ from pyrsistent import PMap, pmap
 from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import Message, UserMessage
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._internal.fast_constructor import maker
+from toolreel_core._internal.fast_constructor import maker, maker_of_computed
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Effect, RequestPurpose
@@ -333,20 +333,19 @@ class State:
     """What the user has said and no request has sent yet, in order; it joins the next request."""
     endpoint: int = 0
     """The endpoint that requests go to: 0 for the plan's own, else the number of the fallback, from 1."""
+    step_number: int = 0
+    """How many events have changed this run, ``RunStarted`` included. A later state has a greater number, so
+    compare it before you store a state over another; see the guide to embedding."""
+    present: Plan = field(init=False, repr=False, compare=False)
+    """The plan as it is at the present endpoint."""
 
-    @property
-    def present(self) -> Plan:
-        """The plan as it is at the present endpoint."""
-        return self.plan.at_fallbacks[self.endpoint - 1] if self.endpoint else self.plan
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "present", _plan_at(self.plan, self.endpoint))
 
     @property
     def endpoint_name(self) -> str:
         """The name of the fallback that requests go to; empty for the plan's own endpoint."""
         return self.plan.fallbacks[self.endpoint - 1].name if self.endpoint else ""
-
-    step_number: int = 0
-    """How many events have changed this run, ``RunStarted`` included. A later state has a greater number, so
-    compare it before you store a state over another; see the guide to embedding."""
 
     @property
     def outcome(self) -> Outcome | None:
@@ -401,7 +400,13 @@ class State:
             self.unsent if unsent is None else unsent,
             endpoint or self.endpoint,
             step_number or self.step_number,
+            _plan_at(self.plan, endpoint) if endpoint else self.present,
         )
+
+
+def _plan_at(plan: Plan, endpoint: int) -> Plan:
+    # A stored number may be anything; `load_state` refuses one that the plan does not have.
+    return plan.at_fallbacks[endpoint - 1] if 0 < endpoint <= len(plan.at_fallbacks) else plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,4 +422,4 @@ class Step:
 
 # Tally and State are built several times in every turn; maker() makes that three times as fast.
 _tally: Final = maker(Tally)
-_state: Final = maker(State)
+_state: Final = maker_of_computed(State)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 
 import pytest
 
-from toolreel_core._internal.fast_constructor import maker
+from toolreel_core._internal.fast_constructor import maker, maker_of_computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +45,16 @@ def test_a_class_that_computes_its_fields_is_refused() -> None:
     assert Sorted((3, 1)).pins == (1, 3)
     with pytest.raises(TypeError, match="Sorted has a __post_init__"):
         maker(Sorted)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    pins: tuple[int, ...]
+    number: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "number", len(self.pins))
+
+
+def test_what_is_computed_may_be_passed() -> None:
+    assert maker_of_computed(Counted)((3, 1), 2) == Counted((3, 1))

@@ -46,4 +46,5 @@ def withholding(state: State, *, tools: bool) -> tuple[ToolsWithheld, ...]:
 
 
 def _withheld(state: State) -> tuple[str, ...]:
-    return state.memory.withheld if state.present.constrains_calls else ()
+    withheld = state.memory.withheld
+    return withheld if withheld and state.present.constrains_calls else ()

@@ -51,7 +51,7 @@ def deltas_in(body: str, form: WireForm, *, whole: bool) -> tuple[Delta, ...]:
     stream, deltas = stream_in(form).feed(body)
     if stream.streamed or not whole:
         return deltas + stream.close()[1]
-    choices = items_of(as_tree(_translated(read(body).value_or(None), form).body), "choices")
+    choices = items_of(as_tree(_translated(read(body).value_or(""), form).body), "choices")
     return deltas_of(tree_at(as_tree(choices[0]), "message")) if choices else ()
 
 
