@@ -162,10 +162,10 @@ def _indented(value: Json, begin: str = "\n") -> str:
     """
     inner = f"{begin}  "
     match value:
-        case {**items} if items:
-            parts = [f"{_flat(str(key))}: {_indented(item, inner)}" for key, item in items.items()]
+        case Mapping() if value:
+            parts = [f"{_flat(str(key))}: {_indented(item, inner)}" for key, item in value.items()]
             return f"{{{inner}{f',{inner}'.join(parts)}{begin}}}"
-        case [_, *_]:
+        case list() | tuple() if value:
             return f"[{inner}{f',{inner}'.join(_indented(item, inner) for item in value)}{begin}]"
         case _:
             return _flat(value)

@@ -285,8 +285,9 @@ def _answer(seen: Evidence, values: Tree) -> str:
 
 
 def _contains(text: str, wanted: Json) -> bool:
-    is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
-    return contains(text, wanted) if is_number else contains(text, str(wanted))
+    if isinstance(wanted, int | float) and not isinstance(wanted, bool):
+        return contains(text, wanted)
+    return contains(text, str(wanted))
 
 
 def _listed(value: Json) -> list[Json]:
