@@ -102,12 +102,7 @@ def test_messages_that_were_changed_left_out_and_added_are_told_apart() -> None:
         ),
         (outcomes.BudgetSpent("time", 2, 1), LoopConfig(), ("max_wall_ms",)),
         (outcomes.ConversationSpent("cost", 2, 1), LoopConfig(), ("max_conversation_cost",)),
-        (
-            outcomes.InvalidReply("TEXT_CALL_SUSPECTED", ""),
-            LoopConfig(),
-            ("accept_suspected_calls", "text_dialects"),
-        ),
-        (outcomes.InvalidReply("NO_CHOICES", ""), LoopConfig(), ()),
+        (outcomes.InvalidReply("NO_CHOICES", ""), LoopConfig(), ("accept_suspected_calls", "text_dialects")),
     ],
 )
 def test_a_rule_names_settings_that_there_are(

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from toolreel.cassette._request_diff import Change, changes
 from toolreel_core._conversation.message import Message, wire_tree
-from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._plan.request import Request
 
 
@@ -48,7 +48,7 @@ def sent_history(messages: Iterable[Message], request: Request) -> SentHistory:
 
 
 def _messages(request: Request) -> list[Json]:
-    body = parse(request.body)
+    body = read(request.body).value_or(None)
     messages = body.get("messages") if isinstance(body, dict) else None
     return [*messages] if isinstance(messages, list) else []
 

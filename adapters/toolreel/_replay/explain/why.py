@@ -108,7 +108,8 @@ def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  #
         case outcomes.Refused() | outcomes.ContentFiltered():
             return Rule("a reply that the provider marks as refused or filtered is no answer")
         case outcomes.InvalidReply():
-            return _invalid(outcome)
+            words = "a reply that cannot be used, or looks like a call that nobody could read, is no answer"
+            return Rule(words, ("accept_suspected_calls", "text_dialects"))
         case outcomes.TransportFailed():
             return Rule(
                 "a request that failed is sent again only so often, and only if that can help", ("max_tries",)
@@ -140,13 +141,6 @@ def _failed(config: LoopConfig) -> str:
             return "an enforced run needs one call that worked"
         case _:
             assert_never(config.tool_failure_policy)
-
-
-def _invalid(outcome: outcomes.InvalidReply) -> Rule:
-    if outcome.problem == "TEXT_CALL_SUSPECTED":
-        words = "a text that looks like a call which could not be read is no answer"
-        return Rule(words, ("accept_suspected_calls", "text_dialects"))
-    return Rule("a reply that is no chat completion is neither an answer nor a call")
 
 
 def note_words(note: Note) -> str:
