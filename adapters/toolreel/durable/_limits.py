@@ -107,6 +107,6 @@ def seconds_to_wait(started: Sequence[Started], now: float, own_tokens: int, lim
 
 
 def _cap(options: str) -> int | None:
-    tree = as_tree(parse(options))
+    tree = as_tree(parse(JsonText(options)))
     caps = (tree.get(key) for key in _CAPS)
     return next((cap for cap in caps if isinstance(cap, int) and not isinstance(cap, bool) and cap > 0), None)

@@ -44,6 +44,7 @@ def test_a_plan_says_which_fallback_is_wrong() -> None:
         with pytest.raises(ConfigError) as error:
             planned(*fallbacks)
         assert str(error.value).startswith(wrong)
+    odd: Any
     for odd in ([BACKUP], ("backup",)):
         with pytest.raises(ConfigError, match="takes a tuple of FallbackPlan"):
             replace(planned(), fallbacks=odd)

@@ -37,7 +37,7 @@ def bound_messages(state: State) -> int:
     return sum(any(demanded or is_signed(parse(text)) for text in extras_of(message)) for message in sent)
 
 
-def extras_of(message: Message) -> tuple[str, ...]:
+def extras_of(message: Message) -> tuple[JsonText, ...]:
     """The texts of a message's provider fields, and of those of its calls; none where there are none."""
     if not isinstance(message, AssistantMessage):
         return ()
