@@ -28,6 +28,7 @@ from toolreel._internal.errors import MissingExtra
 from toolreel.durable._limits import Limits
 from toolreel.durable._limits_ledger import Granted, Ledger, Queued, Refused, TicketLost, Turn
 from toolreel.tools._threads_async import awaited, in_thread
+from toolreel_core._jsontext.canonical import read
 from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -281,7 +282,9 @@ def _settle(ledger: Ledger, ticket: int, answer: ReplyReceived | RequestFailed |
     """Settle a request by its answer; without one, or where it may have been read, the estimate stays."""
     match answer:
         case ReplyReceived():
-            usage = usage_in(as_tree(unstreamed(answer.body)[0]))
+            joined, _ = unstreamed(answer.body)
+            body = read(joined).value_or(None) if isinstance(joined, str) else joined
+            usage = usage_in(as_tree(body))
             known = usage != _NOTHING
             tokens = usage.prompt_tokens + usage.completion_tokens if known else None
             ledger.settle(ticket, tokens, _cost(ledger.limits, usage))
