@@ -136,16 +136,12 @@ def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
 def test_a_worker_drains_on_sigterm(desk: Path) -> None:
     said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
     with serving(PAYING) as server:
-        worker = subprocess.Popen(
-            [*COMMAND, "serve", "--base-url", server.url, "--poll", "0.05", *MINE],
-            cwd=desk,
-            env=environment(None),
-            stderr=subprocess.PIPE,
-        )
-        assert worker.stderr is not None
-        for line in worker.stderr:
-            if json.loads(line).get("is") == "waiting":
-                break
-        os.kill(worker.pid, signal.SIGTERM)
-        rest = worker.stderr.read().decode()
-        assert (worker.wait(HANG), "draining" in rest) == (0, True)
+        command = [*COMMAND, "serve", "--base-url", server.url, "--poll", "0.05", *MINE]
+        with subprocess.Popen(command, cwd=desk, env=environment(None), stderr=subprocess.PIPE) as worker:
+            assert worker.stderr is not None
+            for line in worker.stderr:
+                if json.loads(line).get("is") == "waiting":
+                    break
+            os.kill(worker.pid, signal.SIGTERM)
+            rest = worker.stderr.read().decode()
+            assert (worker.wait(HANG), "draining" in rest) == (0, True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from toolreel._cli.durable.looking import shown
 from toolreel._cli.durable.options import opened_runs
 from toolreel._cli.durable.ports import live_ports
 from toolreel._cli.options.driver_and_approval import Approval, TerminalApprover
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from toolreel._cli.options.server import ServerChoice
     from toolreel._cli.options.sources import Sources
     from toolreel._cli.output.progress import RunProgress
+    from toolreel.durable import DurableRun
     from toolreel_core._plan.plan import Plan
 
 
@@ -29,33 +28,29 @@ def run_durably(
     ports: tuple[str, ServerChoice, float, Sources],
     approve: Approval,
     progress: RunProgress,
-    *,
-    as_machine: bool,
-) -> int:
-    """Perform a run in a queue of its own, until it ends or waits for somebody; print it."""
+) -> DurableRun:
+    """Perform a run in a queue of its own, until it ends or waits for somebody."""
     own = f"run {run_id}"
     with opened_runs(database) as runs:
         runs.submit(plan, run_id, queue=own)
         if runs.summary(run_id).status in {"failed", "refused"}:
             runs.resume(run_id)
         with (
-            redirect_stdout(sys.stderr),
             live_ports(*ports, _approver(approve, progress)) as performer,
             Worker(
                 performer,
                 database,
-                queue=f"run {run_id}",
-                slot=f"run {run_id}",
+                queue=own,
+                slot=own,
                 concurrency=1,
                 poll_seconds=0.1,
             ),
         ):
             try:
-                done = runs.wait(run_id)
+                return runs.wait(run_id)
             except KeyboardInterrupt:
                 err.print(f"The run rests; the same command with --run-id {run_id} goes on.", style="yellow")
                 raise
-        return shown(done, as_machine=as_machine)
 
 
 def _approver(approve: Approval, progress: RunProgress) -> Approver:

@@ -44,6 +44,7 @@ from toolreel_core._protocol.outcome import Completed
 
 if TYPE_CHECKING:
     from toolreel.cassette._session import Mode
+    from toolreel.durable import DurableRun
 
 
 @click.command("run", epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
@@ -155,6 +156,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         journal = companion(keeping)
         recorded_tools = read_journal(journal).plan.tools.definitions if journal.exists() else ()
         return _replay(plan_with(sources.recorded(recorded_tools)), keeping, driver, as_machine=as_machine)
+    from toolreel._cli.live.live_run import LiveRun
+
     with (
         redirect_stdout(sys.stderr),
         RunProgress() as progress,
@@ -164,10 +167,15 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
             from toolreel._cli.durable.one_run import run_durably
 
             where, plan = (base_url, server, timeout, available), plan_with(available)
-            return run_durably(run_id, plan, database, where, approve, progress, as_machine=as_machine)
-        target = server.target(base_url, timeout, available.secrets)
-        session = live_session(target, available, approve, progress, driver, durable=durable)
-        live = session.run(plan_with(available), path, keeping)
+            live: LiveRun | DurableRun = run_durably(run_id, plan, database, where, approve, progress)
+        else:
+            target = server.target(base_url, timeout, available.secrets)
+            session = live_session(target, available, approve, progress, driver, durable=durable)
+            live = session.run(plan_with(available), path, keeping)
+    if not isinstance(live, LiveRun):
+        from toolreel._cli.durable.looking import shown
+
+        return shown(live, as_machine=as_machine)
     saved: list[Json] = [str(path) for path in live.saved]
     show_run(live.run, as_machine=as_machine, extra={"saved": saved})
     if live.saved and not as_machine:
