@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, assert_never
+from typing import Any, Final, assert_never, cast
 
 from tests.playbook import Playbook
 from toolreel_core._jsontext.canonical import Json, canonical
@@ -85,7 +85,7 @@ def _said_in(form: WireForm, tree: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _is_plain(call: object) -> bool:
-    match call:
+    match cast("Any", call):
         case {
             "id": str(),
             "type": "function",

@@ -39,7 +39,7 @@ def connected() -> psycopg.Connection:
     return psycopg.connect(os.environ["DATABASE"], autocommit=True)
 
 
-def order(part: str, count: int, context: RunContext) -> str:
+def order(part: str, count: int, context: RunContext[None]) -> str:
     """Order parts."""
     # A repeated call has the same key, so a part is ordered once, whatever happens to the worker.
     with connected() as database:

@@ -56,7 +56,7 @@ QUEUE = "toolreel"
 
 
 @tool(needs_approval=True)
-async def order(part: str, count: int, context: RunContext) -> str:
+async def order(part: str, count: int, context: RunContext[None]) -> str:
     """Order parts."""
     # Temporal performs an activity again whose worker died: the warehouse tells repeated orders by the key.
     activity.logger.info("order %s", context.key)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import jsonschema
 import pytest
@@ -83,7 +84,7 @@ def plan_for(path: Path, url: str, **more: Tree) -> EvalPlan:
     return planned(None, tree, environ={})
 
 
-def run_with(folder: Path, answers: Sequence[Answer]) -> tuple[Record, list[Tree], Results]:
+def run_with(folder: Path, answers: Sequence[Answer]) -> tuple[Record, list[Any], Results]:
     """The record of one run, what was asked for it, and its results."""
     path = written(folder, SCENARIO, "lamp.toml")
     with serving(*answers) as server:
@@ -94,17 +95,17 @@ def run_with(folder: Path, answers: Sequence[Answer]) -> tuple[Record, list[Tree
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, list[Tree], Results]:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, list[Any], Results]:
     return run_with(tmp_path_factory.mktemp("lamp"), [*ORDERED, saying("Thanks. <end>"), *VOTES])
 
 
 @pytest.fixture
-def results(recorded: tuple[Record, list[Tree], Results], tmp_path: Path) -> Results:
+def results(recorded: tuple[Record, list[Any], Results], tmp_path: Path) -> Results:
     return Results.open(copytree(recorded[2].path, tmp_path / "results"))
 
 
 def test_the_user_and_the_judge_are_asked_at_the_same_endpoint(
-    recorded: tuple[Record, list[Tree], Results],
+    recorded: tuple[Record, list[Any], Results],
 ) -> None:
     record, asked, _ = recorded
     models = ["vendor/model", "vendor/user", *["vendor/model"] * 2, "vendor/user", *["vendor/judge"] * 3]
@@ -123,7 +124,7 @@ def test_the_user_and_the_judge_are_asked_at_the_same_endpoint(
     assert record.verdict.result == "pass"
 
 
-def test_a_record_has_votes_roles_and_models(recorded: tuple[Record, list[Tree], Results]) -> None:
+def test_a_record_has_votes_roles_and_models(recorded: tuple[Record, list[Any], Results]) -> None:
     record, _, results = recorded
     (judged,) = record.judged
     assert (judged.check, judged.votes, judged.others_hold) == ("polite", ("yes", "no", "yes"), True)
@@ -137,7 +138,7 @@ def test_a_record_has_votes_roles_and_models(recorded: tuple[Record, list[Tree],
     jsonschema.validate(json.loads(line), schema_of("record"))
 
 
-def test_each_model_has_its_own_price(recorded: tuple[Record, list[Tree], Results]) -> None:
+def test_each_model_has_its_own_price(recorded: tuple[Record, list[Any], Results]) -> None:
     record, *_ = recorded
     asked = record.attempts[0].asked
     tokens = sum(one.prompt_tokens for one in asked if one.role == "judge")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import parse
+from toolreel_core._jsontext.canonical import JsonText, parse
 from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._settings.price import Price

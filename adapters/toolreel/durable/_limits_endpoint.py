@@ -33,7 +33,9 @@ from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.reply import Usage, usage_in
-from toolreel_core._replies.streaming.stream import Delta, unstreamed
+from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._settings.wire_form import WireForm
 
 _POLL: Final = 0.25
 """Seconds at most between two attempts of a request that is not the next."""
@@ -129,7 +131,7 @@ class LimitedEndpoint:
         try:
             answer = self.endpoint.send(effect)
         finally:
-            _settle(self.ledger, ticket, answer)
+            _settle(self.ledger, ticket, answer, effect.request.form)
         return answer
 
     def stream(self, effect: SendRequest) -> Generator[_Piece, None, None]:
@@ -145,7 +147,7 @@ class LimitedEndpoint:
                     answer = piece if isinstance(piece, ReplyReceived | RequestFailed) else None
                     yield piece
         finally:
-            _settle(self.ledger, ticket, answer)
+            _settle(self.ledger, ticket, answer, effect.request.form)
 
     def _turn(self, effect: SendRequest) -> int | RequestFailed:
         """The ticket of a request that may start at once, or its refusal."""
@@ -205,7 +207,7 @@ class AsyncLimitedEndpoint:
             answer = await self.endpoint.send(effect)
         finally:
             # Not in a thread: a task that is cancelled could not wait for it.
-            _settle(self.ledger, ticket, answer)
+            _settle(self.ledger, ticket, answer, effect.request.form)
         return answer
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[_Piece, None]:
@@ -221,7 +223,7 @@ class AsyncLimitedEndpoint:
                     answer = piece if isinstance(piece, ReplyReceived | RequestFailed) else None
                     yield piece
         finally:
-            _settle(self.ledger, ticket, answer)
+            _settle(self.ledger, ticket, answer, effect.request.form)
 
     async def _turn(self, effect: SendRequest) -> int | RequestFailed:
         """The ticket of a request that may start at once, or its refusal."""
@@ -278,12 +280,14 @@ async def _async_pieces(endpoint: AsyncEndpoint, effect: SendRequest) -> AsyncGe
             yield piece
 
 
-def _settle(ledger: Ledger, ticket: int, answer: ReplyReceived | RequestFailed | None) -> None:
+def _settle(
+    ledger: Ledger, ticket: int, answer: ReplyReceived | RequestFailed | None, form: WireForm
+) -> None:
     """Settle a request by its answer; without one, or where it may have been read, the estimate stays."""
     match answer:
         case ReplyReceived():
-            joined, _ = unstreamed(answer.body)
-            body = read(joined).value_or(None) if isinstance(joined, str) else joined
+            joined = as_chat(answer.body, form).body
+            body = read(joined).value_or("") if isinstance(joined, str) else joined
             usage = usage_in(as_tree(body))
             known = usage != _NOTHING
             tokens = usage.prompt_tokens + usage.completion_tokens if known else None

@@ -293,7 +293,7 @@ def test_money_that_is_spent_refuses_with_402(shared: str) -> None:
 @pytest.mark.parametrize(
     ("answers", "tokens"),
     [
-        (saying("Hello.") | {"usage": {"prompt_tokens": 3, "completion_tokens": 4}}, 7),
+        ({**saying("Hello."), "usage": {"prompt_tokens": 3, "completion_tokens": 4}}, 7),
         (Lost("status", "down", 503), 0),
         (Lost("connect", "refused"), 0),
         (Lost("timeout", "late"), None),

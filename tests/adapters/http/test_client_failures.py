@@ -75,7 +75,7 @@ def with_aiohttp(url: str) -> object:
 
 
 def with_openai(url: str) -> object:
-    timeout = httpx.Timeout(HANG, read=SHORT)
+    timeout = httpx2.Timeout(HANG, read=SHORT)
     with openai.OpenAI(base_url=url, api_key="k", max_retries=0, timeout=timeout) as client:
         return client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
 
@@ -172,7 +172,8 @@ def test_every_failure_of_httpx_is_of_the_kind_that_our_endpoint_says(kind: Any)
 
 
 def test_a_response_of_the_wrong_shape_is_broken() -> None:
-    response = httpx.Response(200, content=b"[]", request=httpx.Request("POST", "http://a.test/"))
+    request = httpx2.Request("POST", "http://a.test/")
+    response = httpx2.Response(200, content=b"[]", request=request)
     error = openai.APIResponseValidationError(response=response, body=None)
     assert failure_event(1, error).failure == "broken"
 

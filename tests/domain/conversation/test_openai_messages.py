@@ -15,7 +15,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import JsonText, Tree, canonical
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
-TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 NAMES = st.fixed_dictionaries({}, optional={"name": TEXTS})
 MEDIA = st.sampled_from(
     [
@@ -160,7 +160,12 @@ def test_what_means_the_same_is_written_in_one_way() -> None:
 
 
 def test_fields_of_a_provider_stand_in_extras() -> None:
-    signed = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "signature": "s"}
+    signed: Tree = {
+        "id": "a",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+        "signature": "s",
+    }
     tree: Tree = {"role": "assistant", "content": "", "tool_calls": [signed], "reasoning_content": "hm"}
     call = SentCall("a", "f", "{}", canonical({"signature": "s"}))
     assert messages_from([tree]) == (AssistantMessage("", (call,), canonical({"reasoning_content": "hm"})),)

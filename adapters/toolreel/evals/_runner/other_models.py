@@ -8,6 +8,7 @@ from typing import Final
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint
+from toolreel._driver.run_result import Resting
 from toolreel._driver.sync import run
 from toolreel_core._conversation.message import Message
 from toolreel_core._plan.plan import Plan
@@ -68,7 +69,7 @@ def _reply(model: str, messages: Sequence[Message], endpoint: Endpoint, clock: C
     raise OtherModelFailed(_why(outcome))
 
 
-def _why(outcome: Outcome) -> str:
+def _why(outcome: Outcome | Resting) -> str:
     if isinstance(outcome, Completed):
         return "its reply was blank"
     return outcome.message if isinstance(outcome, TransportFailed) else outcome.name

@@ -15,6 +15,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 
 from toolreel_core._jsontext.canonical import parse
+from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.scenario import Case
 
@@ -37,7 +38,11 @@ class WorldServer:
         """All tools, by the names that they have without the server's."""
         return t.ListToolsResult(
             tools=[
-                t.Tool(name=name, description=tool.description, input_schema=parse(tool.parameters))
+                t.Tool(
+                    name=name,
+                    description=tool.description,
+                    input_schema=dict(as_tree(parse(tool.parameters))),
+                )
                 for name, tool in self._tools.items()
             ]
         )

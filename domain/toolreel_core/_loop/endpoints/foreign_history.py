@@ -13,7 +13,7 @@ from typing import NamedTuple
 from toolreel_core._conversation.message import AssistantMessage, Message, SentCall
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._conversation.valid_history import project
-from toolreel_core._jsontext.canonical import NOTHING, Json, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, parse
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.state import State
 

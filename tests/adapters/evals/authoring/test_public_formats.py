@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,11 @@ def test_instructions_may_be_one_text(tmp_path: Path) -> None:
 def test_a_file_of_another_format_is_refused(text: str, told: str, tmp_path: Path) -> None:
     path = tmp_path / "cases.json"
     path.write_text(text)
-    for read in (lambda: [*bfcl_cases(path, None, None)], lambda: [*tau2_cases(path, OPTIONS)]):
+    readers: list[Callable[[], object]] = [
+        lambda: [*bfcl_cases(path, None, None)],
+        lambda: [*tau2_cases(path, OPTIONS)],
+    ]
+    for read in readers:
         with pytest.raises(EvalPlanError, match=told if text[:1] != "[" else "expected JSON objects"):
             read()
 

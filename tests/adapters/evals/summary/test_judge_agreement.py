@@ -21,6 +21,7 @@ from toolreel.evals._tables.summary_tables import summary_tables
 from toolreel_core.evals._records.record import JudgedCheck, Record
 from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._summary.summary import RunEntry, summarise
+from toolreel_core.evals._verdicts.verdict import Result
 
 YES, NO, SPLIT, NONE = ("yes",) * 3, ("no",) * 3, ("yes", "no", "yes"), ("failed", "unclear", "unclear")
 COUNTS = st.integers(0, 40)
@@ -28,7 +29,7 @@ COUNTS = st.integers(0, 40)
 
 def run(votes: tuple[str, ...], holds: bool, trial: int, scenario: str = "happy_path") -> Record:
     judged = JudgedCheck("polite", votes, "because", others_hold=holds)
-    result = "pass" if holds else "fail"
+    result: Result = "pass" if holds else "fail"
     return replace(record(result, cell(scenario=scenario), trial), judged=(judged,))
 
 

@@ -27,7 +27,7 @@ Adversary: TypeAlias = Callable[[Scenario, str], Sequence[Script]]
 TARGETS: Final = tuple(one for one in SCENARIOS if not one.control)
 """The scenarios of tools."""
 SEEDS: Final = ("2", "3", "4")
-_LENIENT: Final[Mapping[str, Json]] = {
+_LENIENT: Final[Mapping[str, Any]] = {
     "tool_use_mode": "relaxed",
     "tool_failure_policy": "tolerated",
     "max_tool_calls_per_turn": None,

@@ -9,6 +9,7 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._scenarios.catalogue import (
     EVERY_VERSION,
     GROUPS,
@@ -31,8 +32,8 @@ from toolreel_core.evals._worlds.facts_and_draft import Mishaps
 NAMES = [one.name for one in SCENARIOS]
 
 
-def verdict(one: Scenario, kind: Kind, seed: str = "1", **config: str) -> tuple[str, str]:
-    found = rehearse(one, scripts_of(one, seed).of(kind), seed=seed, **config).verdict
+def verdict(one: Scenario, kind: Kind, seed: str = "1", **config: Json) -> tuple[str, str]:
+    found = rehearse(one, scripts_of(one, seed).of(kind), seed=seed, provider=None, **config).verdict
     return found.result, found.category
 
 

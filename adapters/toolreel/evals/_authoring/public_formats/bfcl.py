@@ -68,7 +68,9 @@ def _case(draft: CaseDraft, row: Mapping[str, Any], right: object, functions: Pa
     if not isinstance(right, list) or not all(isinstance(calls, list) for calls in right):
         raise NotCarriedOver("there are no right calls for it; name their file with --answers")
     documents = _documents(row, functions)
-    parameters = {name: [*_properties(document)] for name, document in documents.items()}
+    parameters: dict[str, Sequence[str]] = {
+        name: [*_properties(document)] for name, document in documents.items()
+    }
     wanted = [[read_call(str(text), parameters) for text in calls] for calls in right]
     if not any(wanted):
         raise NotCarriedOver("no turn wants a call, so nothing can be checked")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.domain.evals.rehearsing import Rehearsed, rehearse
+from toolreel_core._conversation.message import AssistantMessage
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Tree, canonical
+from toolreel_core._jsontext.canonical import NOTHING, Tree, canonical
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core.evals._scenarios.catalogue import scenario, scripts_of
@@ -36,8 +38,8 @@ def without_messages(seen: Evidence) -> Evidence:
 
 def bare(one: Sent) -> Transcript:
     kept = [
-        replace(message, extras="{}", calls=tuple(replace(each, extras="{}") for each in message.calls))
-        if hasattr(message, "extras")
+        replace(message, extras=NOTHING, calls=tuple(replace(each, extras=NOTHING) for each in message.calls))
+        if isinstance(message, AssistantMessage)
         else message
         for message in one.request.messages.messages
     ]
@@ -67,7 +69,7 @@ def test_reasoning_has_to_come_back_where_nothing_is_signed() -> None:
     one = scenario("signed_reasoning")
     lines = scripts_of(one, "1").good.lines
     plain = [
-        replace(line, fields=canonical({"reasoning_content": f"Thought {place}."}), of_calls="{}")
+        replace(line, fields=canonical({"reasoning_content": f"Thought {place}."}), of_calls=NOTHING)
         for place, line in enumerate(lines)
         if isinstance(line, WholeReply)
     ]
@@ -136,7 +138,9 @@ def test_a_stream_has_just_what_its_body_has(line: Line) -> None:
     whole, warnings = unstreamed(scripted_stream(body))
     assert isinstance(whole, dict)
     assert warnings == ()
-    (choice,), (wanted,) = whole["choices"], body["choices"]
+    joined: Any = whole
+    said: Any = body
+    (choice,), (wanted,) = joined["choices"], said["choices"]
     assert choice["finish_reason"] == wanted["finish_reason"]
     message = {key: value for key, value in wanted["message"].items() if value is not None}
     assert {key: value for key, value in choice["message"].items() if value} == message
