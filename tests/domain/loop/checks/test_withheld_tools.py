@@ -14,7 +14,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.effects import RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
     Event,
     ReplyReceived,
@@ -29,7 +29,7 @@ from toolreel_core._protocol.state import Settled, State, Step
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.tool_definition import ToolDefinition
 
-WORDS = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
+WORDS: dict[str, Json] = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
 TOOLS = (
     ToolDefinition.of("lists.add", parameters=WORDS),
     ToolDefinition.of("look", parameters=WORDS, read_only=True),
@@ -83,9 +83,10 @@ def played(one: Plan, calls: Iterable[tuple[str, str]], output: Json = 1) -> Ste
     return after
 
 
-def to(state: State, event: Event) -> Event:
+def to(state: State, event: ReplyReceived | RequestFailed) -> Event:
     """The event as the answer to what the state waits for."""
     (effect,) = pending(state)
+    assert isinstance(effect, SendRequest)
     return replace(event, ref=effect.ref)
 
 
@@ -190,6 +191,7 @@ def test_a_retry_and_a_stored_run_offer_the_same() -> None:
     assert stored.memory.withheld == ("look",)
     failed = step(stored, to(stored, RequestFailed(0, "timeout", "late")))
     (wait,) = failed.effects
+    assert isinstance(wait, Wait)
     assert offered(step(failed.state, WaitElapsed(wait.ref))) == without("look")
 
 
