@@ -113,6 +113,8 @@ class Asks:
     """What of the conversation goes out from now on, if less than so far."""
     reminder: str = ""
     """What the model is reminded of in this request alone."""
+    withheld: tuple[str, ...] = ()
+    """Tools that the reply may not call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,7 @@ class Playbook:
 
     def _effect(self, wanted: Wanted) -> Effect:
         match wanted:
-            case Asks(news, _, _, kept, reminder):
+            case Asks(news, _, _, kept, reminder, _):
                 said = self._said.append(*news)
                 self._said = said if kept is None else said.shortened(kept)
                 request = Request(self.state.present.model, self._said, self._options(wanted), reminder)
@@ -270,6 +272,8 @@ class Playbook:
             return bodies.dropped
         if wanted.required:
             return bodies.requiring
+        if wanted.withheld:
+            return self.plan.options_without(wanted.withheld)
         return bodies.with_tools if wanted.tools else bodies.without_tools
 
     def _next_ref(self, call_id: str = "") -> int:
@@ -284,9 +288,10 @@ def asks(
     required: bool = False,
     kept: Iterable[Message] | None = None,
     reminder: str = "",
+    withheld: tuple[str, ...] = (),
 ) -> Asks:
     """The model is asked: the conversation so far, and these messages; or of all that, what is kept."""
-    return Asks(news, tools, required, None if kept is None else tuple(kept), reminder)
+    return Asks(news, tools, required, None if kept is None else tuple(kept), reminder, withheld)
 
 
 def asks_for_summary(*old: tuple[str, str], task: str = "hi", words: int = 500) -> Summarizes:

@@ -77,7 +77,7 @@ def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so()
         check_gates(gates_of(plan), summary_of(results, plan), plan), results.header
     )
     assert (first.standing, second.standing) == ("passed", "passed")
-    assert ("after the runs" in first.finding, "after the runs" in second.finding) == (False, True)
+    assert ("after the runs" in first.sentence, "after the runs" in second.sentence) == (False, True)
 
 
 def test_the_drift_of_the_second_setting_of_the_server_is_judged_as_it_was(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_the_page_tells_how_each_task_for_finding_ended() -> None:
     ended: dict[str, dict[str, str]] = {}
     for name in ("finding", "finding-withheld"):
         for record in Results.open(EVALUATIONS / name).records():
-            ended.setdefault(record.scenario, {})[record.strategy] = record.result
+            ended.setdefault(record.cell.scenario, {})[record.cell.strategy] = record.verdict.result
     assert len(ended) == 16
     for scenario, results in ended.items():
         cells = ["yes" if result == "pass" else "no" for result in results.values()]

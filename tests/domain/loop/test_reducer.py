@@ -485,8 +485,10 @@ def endings_by_policy() -> Iterable[Playbook]:
         tells("call_b", "ping", {"value": 1}),
         ToolMessage("call_b", already_done("ping").text()),
     )
-    twice = (*once, asks(calling(PING), pinged), replies_calling(PING), asks(calling(PING), skipped))
-    yield ending(*twice, CANCEL, GONE, repeated_effects="refuse")
+    withheld = asks(calling(PING), skipped, withheld=("ping",))
+    twice = (*once, asks(calling(PING), pinged), replies_calling(PING), withheld)
+    held: dict[str, int | str] = {"constrained_calls": "response_format", "withhold_repeated": 1}
+    yield ending(*twice, CANCEL, GONE, repeated_effects="refuse", **held)
     yield ending(*once, finishes(CostUnknown(1, 0.5)), max_cost=0.5)
     told = asks(calling(PING), tells("call_b", "ping", {"value": 1}))
     again = (*run, told, *run, finishes(RepeatedCall("ping", 2)))

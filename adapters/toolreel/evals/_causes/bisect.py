@@ -15,6 +15,7 @@ from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import plan_under, run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
+from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal.name_registry import unknown_name
@@ -175,7 +176,7 @@ def _with_recording(results: Results, plan: EvalPlan, record: Record, first: str
     is_first = record.cell.strategy == first
     other = plan.configuration(replace(record.cell, strategy=names[not is_first]))
     before, after = (job.configuration, other) if is_first else (other, job.configuration)
-    recording = Recording.load(results.path / record.cassette) if record.cassette else None
+    recording = recording_of(results.path, record.cassette) if record.cassette else None
     return _RecordedRun(results, plan, record, job, recording, before, after)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from toolreel._internal.errors import CassetteError
-from toolreel.cassette._open_cassette import Recording
+from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.run_pairs import Match
 from toolreel_core._jsontext.canonical import Json, Tree
@@ -87,7 +87,7 @@ def conversation_of(record: Record, folder: Path) -> Conversation | None:
     ``None`` if the recording is gone or cannot be read.
     """
     try:
-        exchanges = Recording.load(folder / record.cassette).exchanges
+        exchanges = recording_of(folder, record.cassette).exchanges
     except CassetteError:
         return None
     if not exchanges:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +29,7 @@ from toolreel_core._protocol.state import Settled, State, Step
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.tool_definition import ToolDefinition
 
-WORDS: dict[str, Any] = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
+WORDS: dict[str, Json] = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
 TOOLS = (
     ToolDefinition.of("lists.add", parameters=WORDS),
     ToolDefinition.of("look", parameters=WORDS, read_only=True),
@@ -84,12 +83,11 @@ def played(one: Plan, calls: Iterable[tuple[str, str]], output: Json = 1) -> Ste
     return after
 
 
-def to(state: State, event: Event) -> Event:
+def to(state: State, event: ReplyReceived | RequestFailed) -> Event:
     """The event as the answer to what the state waits for."""
     (effect,) = pending(state)
-    answer: Any = event
-    found: Event = replace(answer, ref=effect.ref)
-    return found
+    assert isinstance(effect, SendRequest)
+    return replace(event, ref=effect.ref)
 
 
 def offered(after: Step) -> list[str]:
