@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, assert_never, cast
+from typing import Any, Final, assert_never
 
 from tests.playbook import Playbook
 from toolreel_core._jsontext.canonical import Json, canonical
@@ -84,8 +84,9 @@ def _said_in(form: WireForm, tree: dict[str, Any]) -> dict[str, Any] | None:
             return None
 
 
-def _is_plain(call: object) -> bool:
-    match cast("Any", call):
+def _is_plain(entry: object) -> bool:
+    call: Any = entry
+    match call:
         case {
             "id": str(),
             "type": "function",
