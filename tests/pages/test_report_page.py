@@ -35,7 +35,7 @@ def written(folder: Path) -> Path:
 
 def field(page: Page, label: str) -> Locator:
     """A filter of the list of runs."""
-    return page.locator("#explorer").get_by_label(label)
+    return page.locator("#explorer").get_by_label(label, exact=True)
 
 
 def rows(page: Page) -> int:

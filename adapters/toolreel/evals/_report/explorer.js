@@ -32,7 +32,7 @@ const explorer = (() => {
   const fields = {};
   const option = (value, words) => el("option", { value }, words);
   const choice = (key, label, any, options) => {
-    fields[key] = el("select", {}, option("", any), options);
+    fields[key] = el("select", { "aria-label": label }, option("", any), options);
     return el("label", {}, label, fields[key]);
   };
   const grouped = (names) => {
