@@ -19,7 +19,7 @@ from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.blobs import blobs_in, with_blobs
 from toolreel_core._protocol.codec import decode_event
-from toolreel_core._protocol.effects import Finish, fingerprint
+from toolreel_core._protocol.effects import fingerprint
 from toolreel_core._protocol.events import CancelRequested, Event, ToolReturned
 from toolreel_core._protocol.state import Settled, State
 
@@ -141,7 +141,7 @@ class Book:
     @property
     def wanted(self) -> tuple[Wanted, ...]:
         """The effects that are to be performed."""
-        return tuple(effect for effect in pending(self.state) if not isinstance(effect, Finish))
+        return pending(self.state)
 
     def lines(
         self, effect: Wanted | None, event: Event, lap: Lap | None = None, ahead: int = 0
@@ -188,7 +188,7 @@ class Book:
         self.events += 1
 
     def _check(self, fp: Json) -> None:
-        if fp is not None and fp not in map(fingerprint, self.wanted):
+        if fp is not None and fp not in [fingerprint(effect) for effect in self.wanted]:
             raise DurableError(
                 f"{self._source}, event {self.events + 1}: it answers another effect than this release of "
                 "toolreel wants; finish the run with a worker of the release that began it"

@@ -115,7 +115,8 @@ class DurableRuns:
     def counts(self) -> dict[str, int]:
         """How many runs have which status."""
         query = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
-        return {row[0]: row[1] for row in self._read(query)}
+        rows: Sequence[Sequence[Any]] = self._read(query)
+        return {str(status): int(number) for status, number in rows}
 
     def summary(self, run_id: str) -> RunSummary:
         """One run, without its events.

@@ -82,7 +82,7 @@ class Worker:
         around: Around | None = None,
         watch: Watch | None = None,
     ) -> None:
-        ports = performer if hasattr(performer, "perform") else Ports(cast("Endpoint", performer))
+        ports = performer if hasattr(performer, "perform") else Ports(performer)
         ported = with_around(cast("Performer", ports), around)
         self._url = database_url(database)
         self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
@@ -211,7 +211,7 @@ class _Steps:
 
         def begun(name: str, perform: Callable[[], Written]) -> Callable[[], Mapping[str, Any]]:
             reserved, context = DBOS.reserve_step(), contextvars.copy_context()
-            return lambda: context.run(reserved.run, {"name": name}, lambda: perform().tree())
+            return lambda: context.run(lambda: reserved.run({"name": name}, lambda: perform().tree()))
 
         ready = [begun(name, perform) for name, perform in steps]
         with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:

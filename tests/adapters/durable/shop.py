@@ -14,7 +14,7 @@ from toolreel import Plan, Ports, PythonTools, current_call, run
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.testing import calling, saying
 from toolreel_core import LoopConfig, ReplyReceived, SendRequest, ToolSurface
-from toolreel_core._jsontext.canonical import canonical, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 
 __all__ = ["Did", "Shop", "plan_of", "undisturbed"]
 
@@ -58,7 +58,7 @@ class Shop:
 
     def send(self, effect: SendRequest) -> ReplyReceived:
         """Order the next part; say so when all are ordered."""
-        messages = parse(effect.request.body)["messages"]  # type: ignore[index, call-overload]
+        messages = parse(JsonText(effect.request.body))["messages"]  # type: ignore[index, call-overload]
         name, _, parts = str(messages[0]["content"]).partition(" orders ")  # type: ignore[index, call-overload]
         done = sum(each["role"] == "tool" for each in messages)  # type: ignore[index, call-overload, union-attr]
         self._write(Did(name, done * 2, "-"))
@@ -75,7 +75,7 @@ class Shop:
             os.close(file)
 
 
-def _order(name: str, part: int) -> dict[str, object]:
+def _order(name: str, part: int) -> Json:
     reply = calling(("order", {"run": name, "part": part}))
     reply["choices"][0]["message"]["tool_calls"][0]["id"] = f"call_{part}"  # type: ignore[index, call-overload]
     return dict(reply)

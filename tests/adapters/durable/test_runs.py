@@ -60,9 +60,9 @@ def test_somebody_else_approves_while_no_worker_is_there(database: str) -> None:
     class Pays:
         surface = asked
 
-        def run(self, effect: object) -> object:
-            paid.append(effect.arguments)  # type: ignore[attr-defined]
-            return ToolReturned(effect.ref, '"paid"')  # type: ignore[attr-defined]
+        def run(self, effect: RunTool) -> ToolReturned:
+            paid.append(effect.arguments)
+            return ToolReturned(effect.ref, '"paid"')
 
     plan = Plan.of(model="m", messages="Pay!", tools=asked)
     with DurableRuns(database) as runs:
@@ -92,8 +92,8 @@ def test_the_user_speaks_before_and_after_the_end(database: str) -> None:
             for said, answer in (("How are you?", "Fine."), ("See you!", "Bye.")):
                 runs.speak("talk", said)
                 assert ended(runs, "talk") == Completed(answer)
-        said = [message.content for message in runs.get("talk").run.messages]
-    assert said == ["Hello!", "Hi.", "How are you?", "Fine.", "See you!", "Bye."]
+        told = [message.content for message in runs.get("talk").run.messages]
+    assert told == ["Hello!", "Hi.", "How are you?", "Fine.", "See you!", "Bye."]
 
 
 def test_a_run_is_cancelled_before_it_begins_and_while_it_waits(database: str, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def with_field(tree: Any, place: tuple[Any, ...], key: str, value: object) -> An
 
 
 def test_what_means_the_same_is_written_in_one_way() -> None:
-    given = [
+    given: list[Tree] = [
         {"role": "developer", "content": [{"type": "text", "text": "Be "}, {"text": "brief."}]},
         {"role": "user", "content": "hi", "name": None},
         {

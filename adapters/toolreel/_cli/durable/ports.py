@@ -23,7 +23,13 @@ from toolreel_core._tools.surface import ToolSurface
 
 def approver_of(approve: str) -> Approver:
     """Who decides about calls that need approval; ``wait`` lets the run wait for somebody."""
-    return {"always": Always(), "never": Never("")}.get(approve, Later())
+    match approve:
+        case "always":
+            return Always()
+        case "never":
+            return Never("")
+        case _:
+            return Later()
 
 
 @dataclass(frozen=True, slots=True)
