@@ -72,7 +72,9 @@ def send_next_request(
     if limit := exhausted_limit(state):
         return settle(state, limit, notes)
     state, added = _with_unsent(state)
-    notes, options = (*notes, *added, *withholding(state, tools=tools)), turn_options(state, tools=tools)
+    notes, options = (*notes, *added), turn_options(state, tools=tools)
+    if state.memory.withheld:
+        notes = (*notes, *withholding(state, tools=tools))
     if state.present.config.context_window_tokens is not None:
         fitted = _fitted(state, options, notes, tools=tools, summarize=summarize or bool(added))
         if isinstance(fitted, Step):
@@ -145,7 +147,7 @@ def turn_options(state: State, *, tools: bool) -> RequestOptions:
     elif _requires_call(plan) and plan.provider.requires_calls() and not state.memory.successes:
         chosen = bodies.requiring
     else:
-        chosen = narrowed(state, bodies.with_tools)
+        chosen = narrowed(state, bodies.with_tools) if state.memory.withheld else bodies.with_tools
     return pinned(chosen, state.memory.upstream) if state.memory.upstream else chosen
 
 
