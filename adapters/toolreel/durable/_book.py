@@ -188,7 +188,7 @@ class Book:
         self.events += 1
 
     def _check(self, fp: Json) -> None:
-        if fp is not None and fp not in map(fingerprint, self.wanted):
+        if fp is not None and fp not in [fingerprint(effect) for effect in self.wanted]:
             raise DurableError(
                 f"{self._source}, event {self.events + 1}: it answers another effect than this release of "
                 "toolreel wants; finish the run with a worker of the release that began it"

@@ -115,7 +115,7 @@ class DurableRuns:
     def counts(self) -> dict[str, int]:
         """How many runs have which status."""
         query = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
-        return {row[0]: row[1] for row in self._read(query)}
+        return {str(status): int(count) for status, count in map(tuple, self._read(query))}
 
     def summary(self, run_id: str) -> RunSummary:
         """One run, without its events.

@@ -23,7 +23,8 @@ from toolreel_core._tools.surface import ToolSurface
 
 def approver_of(approve: str) -> Approver:
     """Who decides about calls that need approval; ``wait`` lets the run wait for somebody."""
-    return {"always": Always(), "never": Never("")}.get(approve, Later())
+    found: dict[str, Approver] = {"always": Always(), "never": Never("")}
+    return found.get(approve, Later())
 
 
 @dataclass(frozen=True, slots=True)
