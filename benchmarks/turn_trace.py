@@ -18,7 +18,7 @@ given: every part of the core calls these building blocks, and you need not read
 
 Found with Python 3.11 on 2026-11-22, plain: with ``--all`` a turn visits 47 modules in 144 steps (57 in
 181 in the flat layout before, counted the same way). Without the building blocks a turn visits 15
-folders in 59 steps, and a reply 10 folders in 20.
+folders in 82 steps, and a reply 10 folders in 28.
 """
 
 from __future__ import annotations

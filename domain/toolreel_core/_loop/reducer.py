@@ -105,6 +105,10 @@ def _numbered(before: State, after: Step) -> Step:
     return Step(after.state.but(step_number=before.step_number + 1), after.effects, after.notes)
 
 
+def _or_next_endpoint(before: State, after: Step) -> Step:
+    return or_next_endpoint(before, after) if before.plan.fallbacks else after
+
+
 def _step(state: State, event: Event) -> Step:
     match event:
         case RunStarted():
@@ -145,7 +149,7 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
             _check_ref(state, event, phase.ref)
             match phase.purpose:
                 case "turn":
-                    return or_next_endpoint(state, reply_received(state, phase, event))
+                    return _or_next_endpoint(state, reply_received(state, phase, event))
                 case "summary":
                     return summary_received(state, phase, event)
                 case _:
@@ -166,7 +170,7 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
             _check_ref(state, event, phase.ref)
             match phase.purpose:
                 case "turn":
-                    return or_next_endpoint(state, request_failed(state, phase, event))
+                    return _or_next_endpoint(state, request_failed(state, phase, event))
                 case "summary":
                     return summary_failed(state, phase, event)
                 case _:

@@ -20,6 +20,7 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import Problem, failed_generation
 from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._replies.wire_forms.as_chat import as_chat
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.tool_definition import ToolDefinition
@@ -38,7 +39,9 @@ class Received:
 def received(body: str, state: State) -> Received:
     """Parse a response body with the settings and the history of a run."""
     plan = state.present
-    joined, repairs, carry = as_chat(body, plan.provider.wire_form)
+    form = plan.provider.wire_form
+    # Most servers speak chat completions, which nothing has to be translated into.
+    joined, repairs, carry = as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING)
     changed, quirks = _transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(
         changed,

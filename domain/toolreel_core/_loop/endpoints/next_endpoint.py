@@ -37,8 +37,6 @@ def or_next_endpoint(before: State, ended: Step) -> Step:
 
     :param before: the state before the event
     """
-    if not before.plan.fallbacks:
-        return ended
     match ended.state.phase:
         case Settled() as phase:
             why = reason_of(phase.outcome, before.present)
