@@ -12,7 +12,7 @@ CONTRACT = (
     LOOP / "output" / "test_final_output.py",
     LOOP / "summary" / "test_conversations_with_summaries.py",
     LOOP / "checks" / "test_conversations_with_checks.py",
-    LOOP / "endpoints" / "test_next_endpoint.py",
+    LOOP / "checks" / "test_conversations_with_withheld_tools.py",
 )
 
 

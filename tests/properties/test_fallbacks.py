@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.playbook import body_of
+from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.fallback import REASONS, FallbackPlan, ForeignReasoning
@@ -105,7 +106,7 @@ def performed(plan: Plan, answers: list[Answer]) -> Iterator[Effect]:
         assert step(load_state(dump(at.state)), event) == following
         at = following
     calls = [call.id for message in at.state.messages.messages for call in getattr(message, "calls", ())]
-    results = [message.call_id for message in at.state.messages.messages if hasattr(message, "call_id")]
+    results = [message.call_id for message in at.state.messages.messages if isinstance(message, ToolMessage)]
     assert calls == results, "each call has one result, in order"
 
 

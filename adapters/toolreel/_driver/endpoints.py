@@ -104,7 +104,7 @@ def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
     if not wanted:
         return
     while not hasattr(endpoint, "fallbacks") and hasattr(endpoint, "endpoint"):
-        endpoint = endpoint.endpoint  # of one that wraps another, such as one with limits
+        endpoint = getattr(endpoint, "endpoint", None)  # of one that wraps another, such as one with limits
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
     known = getattr(endpoint, "fallbacks", () if hasattr(endpoint, "address") else wanted)
     if missing := [name for name in wanted if name not in known]:

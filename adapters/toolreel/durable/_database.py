@@ -14,7 +14,7 @@ try:
     import sqlalchemy as sa
     from dbos import DBOS
     from dbos import _error as dbos_error
-    from sqlalchemy import exc
+    from sqlalchemy import event, exc
 except ImportError as error:
     raise MissingExtra.of("durable", str(error.name)) from None
 
@@ -105,7 +105,7 @@ def _engine(url: sa.URL, connections: int) -> sa.Engine:
         raise DurableError(f"database: there is no folder {path.parent}; create it first")
     engine = sa.create_engine(url, pool_size=connections, max_overflow=connections, pool_timeout=60)
 
-    @sa.event.listens_for(engine, "connect")
+    @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: object) -> None:  # noqa: ANN401 - a connection of the driver
         # IMMEDIATE as the engine of DBOS has it: a writer waits for its turn instead of failing at its end.
         connection.isolation_level = "IMMEDIATE"

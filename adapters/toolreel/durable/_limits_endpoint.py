@@ -130,9 +130,9 @@ class LimitedEndpoint:
         answer: ReplyReceived | RequestFailed | None = None
         try:
             answer = self.endpoint.send(effect)
+            return answer
         finally:
             _settle(self.ledger, ticket, answer, effect.request.form)
-        return answer
 
     def stream(self, effect: SendRequest) -> Generator[_Piece, None, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
@@ -205,10 +205,10 @@ class AsyncLimitedEndpoint:
         answer: ReplyReceived | RequestFailed | None = None
         try:
             answer = await self.endpoint.send(effect)
+            return answer
         finally:
             # Not in a thread: a task that is cancelled could not wait for it.
             _settle(self.ledger, ticket, answer, effect.request.form)
-        return answer
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[_Piece, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""

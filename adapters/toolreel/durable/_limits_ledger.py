@@ -63,13 +63,13 @@ class Ledger:
     """The turns of one account."""
 
     limits: Limits
-    _engine: Engine = field(repr=False)
+    engine: Engine = field(repr=False)
 
     @classmethod
     def of(cls, limits: Limits) -> Ledger:
         """The ledger in the limits' database, whose tables are made if they are missing."""
         made = cls(limits, opened(limits.database))
-        with made._engine.begin() as connection:
+        with made.engine.begin() as connection:
             # The dialects have the same method, each for itself.
             inserting: Any = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
             row = {"account": limits.account, "clock": 0.0, "blocked_until": 0.0, "spent": 0.0}
@@ -78,7 +78,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close the connections."""
-        self._engine.dispose()
+        self.engine.dispose()
 
     def join(self, estimate: Estimate) -> int:
         """Take a ticket at the end of the queue."""
@@ -193,7 +193,7 @@ class Ledger:
     @contextmanager
     def _held(self) -> Generator[tuple[Connection, float, Any]]:
         """A transaction that alone may change the account, its time, and the account's row."""
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             own = ACCOUNTS.c.account == self.limits.account
             account = connection.execute(select(ACCOUNTS).where(own).with_for_update()).one()
             now = max(seconds_now(connection), account.clock)

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 
 from toolreel._driver.inbox import message_of
 from toolreel._internal.errors import DurableError
@@ -90,7 +91,7 @@ class DurableRuns:
 
         try:
             lasting(insert)
-        except sa.exc.IntegrityError:  # another process submitted it in this moment
+        except IntegrityError:  # another process submitted it in this moment
             lasting(insert)
         return named
 
@@ -114,8 +115,8 @@ class DurableRuns:
 
     def counts(self) -> dict[str, int]:
         """How many runs have which status."""
-        query = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
-        rows: Sequence[Sequence[Any]] = self._read(query)
+        query: Any = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
+        rows: Any = self._read(query)
         return {str(status): int(number) for status, number in rows}
 
     def summary(self, run_id: str) -> RunSummary:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, cast
+from typing import Any, Final, Self, TypeAlias
 
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient
@@ -82,8 +82,9 @@ class Worker:
         around: Around | None = None,
         watch: Watch | None = None,
     ) -> None:
-        ports = performer if hasattr(performer, "perform") else Ports(performer)
-        ported = with_around(cast("Performer", ports), around)
+        given: Any = performer
+        ports: Performer = given if hasattr(given, "perform") else Ports(given)
+        ported = with_around(ports, around)
         self._url = database_url(database)
         self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
         secrets = known_secrets_of(os.environ) | secrets_of(ports)

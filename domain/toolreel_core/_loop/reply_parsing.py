@@ -41,7 +41,9 @@ def received(body: str, state: State) -> Received:
     plan = state.present
     form = plan.provider.wire_form
     # Most servers speak chat completions, which nothing has to be translated into.
-    joined, repairs, carry = as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING)
+    joined, repairs, carry = (
+        as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING)
+    )
     changed, quirks = _transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(
         changed,

@@ -30,4 +30,6 @@ def form_of(url: str) -> WireForm:
     'messages'
     """
     path = url.partition("?")[0].rstrip("/")
-    return next((form for form, end in PATHS.items() if path.endswith(end)), "chat_completions")
+    if path.endswith(PATHS["messages"]):
+        return "messages"
+    return "responses" if path.endswith(PATHS["responses"]) else "chat_completions"

@@ -26,6 +26,7 @@ from toolreel import (
     Ports,
     Price,
     Run,
+    RunEnded,
     arun,
     read_journal,
     replay,
@@ -159,7 +160,8 @@ def test_ports_have_an_endpoint_for_each_name() -> None:
     assert run(PLAN, Ports(both)).text == "Hello."
     again = Endpoints(ScriptedEndpoint([DOWN]), {"spare": ScriptedEndpoint([saying("Hello.")])})
     *_, ended = stream(PLAN, Ports(again))
-    assert ended.run.text == "Hello."  # type: ignore[union-attr]
+    assert isinstance(ended, RunEnded)
+    assert ended.run.text == "Hello."
     spare = ImmediateEndpoint(ScriptedEndpoint([saying("Hello.")]))
     three = AsyncEndpoints(ImmediateEndpoint(ScriptedEndpoint([DOWN])), {"spare": spare})
     assert asyncio.run(arun(PLAN, AsyncPorts(three))).text == "Hello."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from toolreel import Plan, Ports, PythonTools, current_call, run
 from toolreel._journal.format import MemoryJournal, parse_journal
@@ -58,9 +59,10 @@ class Shop:
 
     def send(self, effect: SendRequest) -> ReplyReceived:
         """Order the next part; say so when all are ordered."""
-        messages = parse(JsonText(effect.request.body))["messages"]  # type: ignore[index, call-overload]
-        name, _, parts = str(messages[0]["content"]).partition(" orders ")  # type: ignore[index, call-overload]
-        done = sum(each["role"] == "tool" for each in messages)  # type: ignore[index, call-overload, union-attr]
+        body: Any = parse(JsonText(effect.request.body))
+        messages = body["messages"]
+        name, _, parts = str(messages[0]["content"]).partition(" orders ")
+        done = sum(each["role"] == "tool" for each in messages)
         self._write(Did(name, done * 2, "-"))
         if done < int(parts):
             return ReplyReceived(effect.ref, 200, canonical(_order(name, done)))
@@ -76,9 +78,9 @@ class Shop:
 
 
 def _order(name: str, part: int) -> Json:
-    reply = calling(("order", {"run": name, "part": part}))
-    reply["choices"][0]["message"]["tool_calls"][0]["id"] = f"call_{part}"  # type: ignore[index, call-overload]
-    return dict(reply)
+    reply: Any = calling(("order", {"run": name, "part": part}))
+    reply["choices"][0]["message"]["tool_calls"][0]["id"] = f"call_{part}"
+    return {**reply}
 
 
 def plan_of(name: str, parts: int, tools: ToolSurface, config: LoopConfig | None = None) -> Plan:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,7 +43,7 @@ class Workers:
 
 
 @contextmanager
-def working(database: str, log: Path) -> Iterator[Workers]:
+def working(database: str, log: Path) -> Generator[Workers]:
     workers = Workers(database, log)
     try:
         for slot in SLOTS:
@@ -82,14 +82,14 @@ def disturbed(
     check(shop.did, plans.keys())
 
 
-def check(did: list[Did], names: object) -> None:
+def check(did: list[Did], names: Iterable[str]) -> None:
     """No effect is begun again once a later one was, and a call that is repeated has the same key."""
     began: dict[str, list[int]] = defaultdict(list)
     keys: dict[tuple[str, int], set[str]] = defaultdict(set)
     for one in did:
         began[one.run].append(one.step)
         keys[one.run, one.step].add(one.key)
-    assert {*began} == {*names}  # type: ignore[misc]
+    assert {*began} == {*names}
     for steps in began.values():
         assert steps == sorted(steps), "a checkpointed effect was repeated"
         assert {*steps} == {*range(2 * PARTS + 1)}

@@ -163,7 +163,7 @@ def test_a_ticket_that_is_given_up_holds_nobody_up(shared: str) -> None:
 def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
     dead, living = ledger.join(LITTLE), ledger.join(LITTLE)
-    with ledger._engine.begin() as connection:
+    with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
     assert ledger.attempt(living) == Granted()
 
@@ -171,7 +171,7 @@ def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> Non
 def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
     slow = ledger.join(LITTLE)
-    with ledger._engine.begin() as connection:
+    with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == slow).values(alive_until=0.0))
     assert ledger.attempt(slow) == Granted()
 
@@ -241,11 +241,11 @@ def test_what_no_window_counts_any_more_is_removed(shared: str) -> None:
     settled, lost = ledger.join(LITTLE), ledger.join(Estimate(10, 0.5))
     assert (ledger.attempt(settled), ledger.attempt(lost)) == (Granted(), Granted())
     ledger.settle(settled, 5, 0.25)
-    with ledger._engine.begin() as connection:
+    with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).values(started_at=1.0))
     last = ledger.join(LITTLE)
     assert ledger.attempt(last) == Granted()
-    with ledger._engine.begin() as connection:
+    with ledger.engine.begin() as connection:
         assert connection.execute(select(func.count()).select_from(TICKETS)).scalar() == 1
     # A request of a process that died counts as spent.
     assert ledger.spent() == 0.75
@@ -304,7 +304,7 @@ def test_answers_settle_what_was_reserved(answers: Any, tokens: int | None, tmp_
     limits = within(str(tmp_path / "limits.sqlite"), tokens=10**6, price=Price(1_000_000, 0))
     endpoint = limited_here(ScriptedEndpoint([answers]), limits)
     endpoint.send(request())
-    with endpoint.ledger._engine.begin() as connection:
+    with endpoint.ledger.engine.begin() as connection:
         [row] = connection.execute(select(TICKETS)).all()
     estimate = limits.estimate(request())
     assert (row.tokens, row.settled) == (estimate.tokens if tokens is None else tokens, True)
@@ -316,7 +316,7 @@ def test_an_error_of_the_endpoint_settles_by_the_estimate(tmp_path: Path) -> Non
     endpoint = limited_here(ScriptedEndpoint([]), within(str(tmp_path / "limits.sqlite"), requests=5))
     with pytest.raises(Exception, match="the script has no reply left"):
         endpoint.send(request())
-    with endpoint.ledger._engine.begin() as connection:
+    with endpoint.ledger.engine.begin() as connection:
         assert connection.execute(select(TICKETS.c.settled)).scalars().all() == [True]
 
 
@@ -335,7 +335,7 @@ def test_waiting_can_be_cancelled_and_leaves_no_ticket(on: Any, shared: str) -> 
         await impatient()
 
     on(main)
-    with endpoint.ledger._engine.begin() as connection:
+    with endpoint.ledger.engine.begin() as connection:
         waiting = select(func.count()).select_from(TICKETS).where(TICKETS.c.started_at.is_(None))
         assert connection.execute(waiting).scalar() == 0
     endpoint.close()

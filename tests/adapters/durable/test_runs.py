@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Thread
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -22,8 +23,8 @@ POLL = 0.02
 LONG = 300.0
 
 
-def worker(performer: object, database: str, **options: object) -> Worker:
-    return Worker(performer, database, poll_seconds=POLL, **options)  # type: ignore[arg-type]
+def worker(performer: Any, database: str, **options: Any) -> Worker:  # noqa: ANN401 - those of a worker
+    return Worker(performer, database, poll_seconds=POLL, **options)
 
 
 def ended(runs: DurableRuns, run_id: str) -> object:
@@ -127,12 +128,12 @@ def test_a_bug_in_a_port_fails_the_run_and_resuming_repeats_nothing(database: st
     class Broken:
         surface = shop.tools.surface
 
-        def run(self, effect: object) -> object:
+        def run(self, effect: RunTool) -> ToolReturned:
             raise ZeroDivisionError(f"no such shop: {type(effect).__name__}")
 
     with DurableRuns(database) as runs:
         runs.submit(plan_of("a", 1, shop.tools.surface), "a")
-        with worker(Ports(shop, Broken()), database):  # type: ignore[arg-type]
+        with worker(Ports(shop, Broken()), database):
             failed = runs.wait("a", LONG, poll_seconds=POLL).summary
         assert (failed.status, failed.events) == ("failed", 1)
         assert failed.problem == "run_tool 2: ZeroDivisionError: no such shop: RunTool"

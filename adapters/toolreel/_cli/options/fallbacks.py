@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import click
 
@@ -55,7 +55,8 @@ class FallbackChoice:
             found[key.replace("-", "_")] = tuple(value.split("+")) if key in _LISTS else value
         if "model" not in found:
             raise ConfigError(f"--fallback {text!r}: name the model; write model=NAME,...")
-        made = cls(**found)  # type: ignore[arg-type] # each key is a field, and the lists are tuples
+        given: dict[str, Any] = {**found}  # each key is a field, and the lists are tuples
+        made = cls(**given)
         return made if made.name else replace(made, name=made.model)
 
     def planned(self, plan: Plan, catalogues: Sequence[Path]) -> FallbackPlan:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from toolreel_core._jsontext.canonical import Tree, parse, read_tolerant
+from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._replies.provider_fields import of_call, of_message
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core.evals._scenarios.evidence import Evidence, Sent
@@ -80,8 +81,5 @@ def _texts(value: Any, *, of: frozenset[str] = frozenset()) -> Iterator[str]:  #
 def _message(reply: str) -> Tree:
     whole, _ = unstreamed(reply)
     body = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
-    match body:
-        case {"choices": [{"message": {} as message}, *_]}:
-            return message
-        case _:
-            return {}
+    choices = items_of(as_tree(body), "choices")
+    return tree_at(as_tree(choices[0]), "message") if choices else {}

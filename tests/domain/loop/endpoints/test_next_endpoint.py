@@ -11,10 +11,10 @@ from tests.playbook import Answer, body_of, fails_to_send, replies, replies_call
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.fallback import REASONS, FallbackPlan
+from toolreel_core._plan.fallback import REASONS, FallbackPlan, FallbackReason
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import RunTool, SendRequest, Wait, fingerprint
+from toolreel_core._protocol.effects import Finish, RunTool, SendRequest, Wait, fingerprint
 from toolreel_core._protocol.events import Event, UserSpoke, WaitElapsed
 from toolreel_core._protocol.notes import EndpointChanged, EndpointPinned, Note, OptionIgnored, ToolsDropped
 from toolreel_core._protocol.outcome import (
@@ -60,7 +60,13 @@ class Played:
         self.ran: list[RunTool] = []
         self._keep()
         for answer in answers:
-            self.give(answer(self.effects[0].ref))  # type: ignore[union-attr]
+            self.answer(answer)
+
+    def answer(self, answer: Answer) -> None:
+        """Answer what the run wants first."""
+        effect = self.effects[0]
+        assert not isinstance(effect, Finish)
+        self.give(answer(effect.ref))
 
     def give(self, event: Event) -> None:
         # A stored run goes on as one that was kept, at every step.
@@ -139,9 +145,11 @@ def test_where_an_endpoint_fails_the_next_one_gets_the_same_turn(
 
 
 @pytest.mark.parametrize(("why", "failing"), FAILURES)
-def test_a_reason_leads_to_the_first_endpoint_that_takes_it(why: str, failing: tuple[Answer, ...]) -> None:
+def test_a_reason_leads_to_the_first_endpoint_that_takes_it(
+    why: FallbackReason, failing: tuple[Answer, ...]
+) -> None:
     others = FallbackPlan.of("others", model="b", on=[reason for reason in REASONS if reason != why])
-    last = FallbackPlan.of("last", model="c", on=[why])  # type: ignore[list-item]
+    last = FallbackPlan.of("last", model="c", on=[why])
     assert Played(planned(others, last), *failing, replies("Hello.")).endpoints[-1] == "last"
     alone = Played(planned(others), *failing)
     assert not alone.noted(EndpointChanged)
@@ -307,16 +315,16 @@ def test_another_error_that_mentions_no_form_is_no_refusal() -> None:
 
 
 def signed_call() -> Answer:
-    body = body_of(None, CALL)
-    body["choices"][0]["message"]["tool_calls"][0]["extra_content"] = {  # type: ignore[index,call-overload]
+    body: Any = body_of(None, CALL)
+    body["choices"][0]["message"]["tool_calls"][0]["extra_content"] = {
         "google": {"thought_signature": "c2ln"}
     }
     return replies_with(body)
 
 
 def thinking_call() -> Answer:
-    body = body_of(None, CALL)
-    body["choices"][0]["message"]["reasoning_content"] = "I ping."  # type: ignore[index,call-overload]
+    body: Any = body_of(None, CALL)
+    body["choices"][0]["message"]["reasoning_content"] = "I ping."
     return replies_with(body)
 
 
@@ -334,7 +342,7 @@ def test_a_signature_is_dropped_where_the_plan_says_so_and_goes_to_nobody_else()
     played = Played(planned(dropping), signed_call(), returns(1), status(503), signed_call())
     assert "thought_signature" in played.body(1)["messages"][1]["tool_calls"][0]["extra_content"]["google"]
     assert "extra_content" not in played.body(2)["messages"][1]["tool_calls"][0]
-    played.give(returns(1)(played.effects[0].ref))  # type: ignore[union-attr]
+    played.answer(returns(1))
     # The signature of the present endpoint goes back to it.
     calls = [message["tool_calls"][0] for message in played.body(3)["messages"] if "tool_calls" in message]
     assert ["extra_content" in call for call in calls] == [False, True]
@@ -359,7 +367,7 @@ def test_an_answer_of_a_signed_history_frees_it_where_only_the_current_turn_goes
     plan = planned(provider=Provider(reasoning_replay="current_turn"))
     played = Played(plan, signed_call(), returns(1), replies("One."))
     played.give(UserSpoke("And now?"))
-    played.give(status(503)(played.effects[0].ref))  # type: ignore[union-attr]
+    played.answer(status(503))
     assert played.endpoints[-1] == "backup"
 
 
