@@ -1,6 +1,7 @@
 """The rules of a run, and the conversations that show each, in ``tests/domain/loop/test_contract.py``,
-``output/test_final_output.py``, ``summary/test_conversations_with_summaries.py`` and
-``checks/test_conversations_with_checks.py`` and the one beside it about withheld tools.
+``output/test_final_output.py``, ``summary/test_conversations_with_summaries.py``,
+``checks/test_conversations_with_checks.py``, the one beside it about withheld tools, and
+``endpoints/test_next_endpoint.py``.
 
 ``tests.architecture.document`` writes the table into docs/loop-rules.md.
 """
@@ -203,6 +204,21 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_relaxed_run_may_go_on_without_tools_after_a_capability_refusal",
         "test_tools_that_were_dropped_stay_dropped",
     ),
+    "`withhold_repeated`: a tool whose call was repeated for nothing is not offered until another call": (
+        "test_after_a_repetition_the_tool_is_not_offered_until_another_call",
+        "test_a_note_names_them_and_the_tools_that_are_sent_stay_the_same",
+        "test_it_waits_for_as_many_repetitions_as_were_set",
+        "test_an_effect_that_runs_again_counts_as_well",
+        "test_a_call_that_fails_has_one_repetition_more",
+        "test_a_result_that_changes_is_no_repetition",
+        "test_an_unknown_tool_brings_them_back",
+        "test_a_model_that_repeats_although_it_is_not_offered_is_stopped",
+        "test_where_every_tool_is_withheld_the_answer_is_left",
+        "test_nothing_changes_where_it_is_off",
+        "test_a_retry_and_a_stored_run_offer_the_same",
+        "test_the_next_exchange_offers_all",
+        "test_the_answer_and_what_was_not_repeated_are_always_offered",
+    ),
     "`fallbacks`: where a run would end by its endpoint's fault, the next endpoint gets the same turn": (
         "test_where_an_endpoint_fails_the_next_one_gets_the_same_turn",
         "test_a_reason_leads_to_the_first_endpoint_that_takes_it",
@@ -356,21 +372,6 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_what_was_done_needs_no_approval_again",
         "test_a_model_that_goes_on_repeating_is_stopped",
         "test_an_envelope_of_a_tool_cannot_say_that_it_was_done_already",
-    ),
-    "`withhold_repeated`: a tool whose call was repeated for nothing is not offered until another call": (
-        "test_after_a_repetition_the_tool_is_not_offered_until_another_call",
-        "test_a_note_names_them_and_the_tools_that_are_sent_stay_the_same",
-        "test_it_waits_for_as_many_repetitions_as_were_set",
-        "test_an_effect_that_runs_again_counts_as_well",
-        "test_a_call_that_fails_has_one_repetition_more",
-        "test_a_result_that_changes_is_no_repetition",
-        "test_an_unknown_tool_brings_them_back",
-        "test_a_model_that_repeats_although_it_is_not_offered_is_stopped",
-        "test_where_every_tool_is_withheld_the_answer_is_left",
-        "test_nothing_changes_where_it_is_off",
-        "test_a_retry_and_a_stored_run_offer_the_same",
-        "test_the_next_exchange_offers_all",
-        "test_the_answer_and_what_was_not_repeated_are_always_offered",
     ),
     "`final_check`: before an answer is final, the model is asked what is still to be done": (
         "test_before_an_answer_is_final_the_model_is_asked_what_is_still_to_be_done",

@@ -13,6 +13,7 @@ CONTRACT = (
     LOOP / "summary" / "test_conversations_with_summaries.py",
     LOOP / "checks" / "test_conversations_with_checks.py",
     LOOP / "checks" / "test_conversations_with_withheld_tools.py",
+    LOOP / "endpoints" / "test_next_endpoint.py",
 )
 
 

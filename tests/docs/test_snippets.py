@@ -37,6 +37,7 @@ def test_every_command_that_is_not_run_exists_with_its_options() -> None:
     """Those of toolreel and of make; the rest belongs to pip, git and other programs."""
     from click import Command, Context, Group
 
+    from toolreel._cli.lazy import LazyCommand
     from toolreel._cli.main import toolreel
 
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
@@ -52,7 +53,7 @@ def test_every_command_that_is_not_run_exists_with_its_options() -> None:
                 if isinstance(command, Group):
                     found = command.get_command(Context(command), word)
                     assert found is not None, f"{block.place}: toolreel has no {word}"
-                    command = found
+                    command = found.load() if isinstance(found, LazyCommand) else found
             known = set(chain.from_iterable(one.opts for one in command.params))
             assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known, block.place
 

@@ -21,6 +21,7 @@ from toolreel_core._conversation.message import (
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._plan.fallback import FallbackPlan
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Ignored, RequestOptions
@@ -332,6 +333,7 @@ def test_options_may_nest_up_to_the_cap() -> None:
 
 LIMITED = replace(PLAN, config=LoopConfig(max_cost=1))
 CHANGES: list[tuple[Plan, Mapping[str, Any]]] = [
+    (PLAN, {"fallbacks": (FallbackPlan("spare", "other"),)}),
     (PLAN, {"model": "other"}),
     (PLAN, {"messages": (UserMessage("hello"),)}),
     (PLAN, {"messages": (SystemMessage("hi"),)}),
