@@ -32,8 +32,8 @@ def test_a_state_takes_little_more_than_its_messages(result_bytes: int, varied: 
 def test_all_states_of_a_run_share_what_was_said(result_bytes: int) -> None:
     """A text is held by itself as long as it is among the newest, and in its block from then on.
 
-    Of the bytes of a state, 16 are for images, audio and files, 8 for withheld tools, and the rest of what was
-    added for endpoints and its number.
+    Of the bytes of a state, 16 are for images, audio and files, 8 for withheld tools, 24 for endpoints and
+    its number.
     """
     kept = states(result_bytes, TURNS)
     beside = deep_size(*kept, known=reached(PLAN)) - 2 * payload(kept[-1])

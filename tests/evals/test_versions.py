@@ -114,7 +114,10 @@ def test_all_that_is_written_is_as_the_schemas_say(tmp_path: Path) -> None:
 def full() -> Any:  # noqa: ANN401 - JSON that tests change
     """A record that has every field."""
     verdict = {"result": "void", "category": "transport.rate_limit", "reasons": ["Slow down."]}
-    asked = dict.fromkeys(("failure", "finish", "model", "provider", "fingerprint", "request_id"), "text")
+    asked = dict.fromkeys(
+        ("failure", "finish", "model", "provider", "fingerprint", "request_id", "asked_model"), "text"
+    )
+    asked["role"] = "judge"
     counts = dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), 1)
     texts = (
         "key",
@@ -150,6 +153,7 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "error_body": {"error": "Slow down."},
         "error_hint": "Acme: Slow down.",
         "cassette": "cassettes/a.yaml",
+        "judged": [{"check": "polite", "votes": ["yes"], "reason": "It was.", "others_hold": True}],
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolreel._journal.format import Recorded, read_journal
-from toolreel_core import dump, fold, load_effect, load_state, pending, start
+from toolreel_core import Finish, dump, fold, load_effect, load_state, pending, start
 from toolreel_core._jsontext.digest import digest
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
@@ -42,5 +42,6 @@ def test_a_run_that_is_handed_to_a_new_process_after_every_step_ends_the_same(sc
     stored: str = dump(start(recorded.plan).state)
     for seed, event in enumerate(recorded.events):
         stored, effects = in_a_new_process(stored, dump(event), seed)
-        assert tuple(map(load_effect, effects)) == pending(load_state(stored))
+        wanted = [one for one in map(load_effect, effects) if not isinstance(one, Finish)]
+        assert wanted == [*pending(load_state(stored))]
     assert digest(stored) == digest(dump(fold(recorded.plan, recorded.events).state))

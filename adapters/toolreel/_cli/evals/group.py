@@ -59,7 +59,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "scenario",
         "evals.scenarios.group:scenario_command",
-        "Write scenarios of your own, prove them, make them of recordings.",
+        "Write scenarios of your own, prove them, make them of recordings and data sets.",
     ),
     LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."

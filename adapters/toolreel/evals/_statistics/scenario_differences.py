@@ -34,6 +34,8 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
     With six models or more, both are done by model as well, and the wider interval is taken. The p-value
     is then the largest of three: flips by scenario, flips by model, and Student's test of both together.
 
+    >>> from toolreel_core.evals._statistics.counts import Pairs
+    >>> from toolreel_core.evals._statistics.differences import PairedCell
     >>> better, same = Pairs(1, 0, 4, 0), Pairs(5, 0, 0, 0)
     >>> seen = [PairedCell(str(at), "", pairs) for at, pairs in enumerate([*[better] * 6, *[same] * 6])]
     >>> compared = compare_scenarios(seen)

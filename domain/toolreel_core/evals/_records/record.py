@@ -377,6 +377,8 @@ def _judged(tree: Json, place: str) -> JudgedCheck:
     fields = _Fields.of(tree, place)
     fields.only("check", "votes", "reason", "others_hold")
     votes = fields.items("votes", _vote)
+    if not votes:
+        raise CodecError(f"{place}.votes: expected at least one vote")
     return JudgedCheck(fields.text("check"), votes, fields.text("reason", ""), fields.switch("others_hold"))
 
 
