@@ -10,35 +10,46 @@ import pytest
 from tests.domain.loop import test_contract
 from tests.domain.loop.checks import test_conversations_with_checks as checks
 from tests.domain.loop.output import test_final_output as output
+from tests.domain.loop.summary import test_conversations_with_summaries as summaries
 from tests.wire_forms import OTHER_FORMS, FormPlaybook
 from toolreel_core._settings.wire_form import WireForm
 
-MODULES: Final = (test_contract, output, checks)
+MODULES: Final = (test_contract, output, checks, summaries)
 
 IN_WORDS_OF_CHAT: Final = {
     "test_a_call_is_demanded_until_the_first_one_that_works",
+    "test_a_conversation_that_outgrows_its_window_is_summarised_first",
     "test_a_first_call_is_demanded_by_leaving_the_answer_out",
     "test_a_grammar_goes_out_without_tools_which_the_opening_describes",
     "test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_is_noted",
+    "test_a_long_message_meanwhile_allows_another_summary",
     "test_a_message_of_the_user_behind_results_needs_no_reminder",
     "test_a_provider_that_knows_no_tools_is_sent_none_and_that_is_noted",
     "test_a_request_that_does_not_fit_the_window_is_not_sent",
     "test_a_response_format_goes_out_only_with_requests_without_tools",
+    "test_a_run_can_be_cancelled_while_it_waits_for_a_summary",
     "test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about_tools",
     "test_a_stored_run_reminds_of_the_same",
+    "test_a_summary_is_retried_like_any_request",
     "test_an_approved_call_runs_byte_for_byte_as_it_was_shown",
+    "test_an_earlier_summary_is_summarised_again",
     "test_an_id_that_a_provider_gives_again_is_told_apart_in_what_goes_out",
     "test_images_in_a_result_go_out_after_the_results_as_a_message_of_the_user",
+    "test_its_tokens_and_cost_count_and_it_is_no_turn",
+    "test_old_turns_of_tools_are_quoted_with_their_calls_and_results",
     "test_one_call_a_turn_is_heard_where_the_provider_cannot_be_told_so",
     "test_options_go_out_as_the_provider_takes_them",
     "test_overrides_are_merged_deeply_over_the_options_of_the_plan",
     "test_overrides_of_what_is_the_runs_own_are_ignored_and_noted",
     "test_replies_are_streamed_only_where_no_tools_are_sent",
     "test_the_order_of_arguments_makes_no_other_call",
+    "test_the_reasoning_before_a_summary_is_no_part_of_it",
+    "test_what_is_no_summary_is_not_taken_and_the_next_policy_shortens",
     "test_what_no_policy_makes_fit_is_not_sent",
+    "test_what_the_user_says_meanwhile_joins_the_next_request",
     "test_where_the_tools_are_off_the_answer_is_a_text",
 }
-"""Conversations that are about the text of a request, which each form has of its own, or about options and
+"""Conversations about the text or the size of a request, of which each form has its own, or about options and
 settings of chat completions."""
 
 for module in MODULES:

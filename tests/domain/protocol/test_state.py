@@ -11,6 +11,9 @@ from tests.samples import PLAN
 from tests.strategies import runs
 from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
 from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._plan.fallback import FallbackPlan
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.outcome import Cancelled
 from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -146,3 +149,18 @@ def test_what_was_not_sent_yet_can_be_emptied() -> None:
     waiting = State.idle(PLAN).but(unsent=(UserMessage("hi"),))
     assert waiting.but(tally=Tally(turns=1)).unsent == (UserMessage("hi"),)
     assert waiting.but(unsent=()).unsent == ()
+
+
+def test_a_state_knows_the_plan_and_the_name_of_its_endpoint() -> None:
+    plan = Plan.of(model="m", messages="hi", fallbacks=[FallbackPlan("spare", "other")])
+    first = State.idle(plan)
+    second = replace(first, endpoint=1)
+    assert (first.endpoint_name, first.present.model) == ("", "m")
+    assert (second.endpoint_name, second.present.model) == ("spare", "other")
+    assert first.but(endpoint=1) == second
+
+
+def test_a_state_knows_how_its_run_ended() -> None:
+    state = State.idle(PLAN)
+    assert state.outcome is None
+    assert state.but(phase=Settled(Cancelled("stop"))).outcome == Cancelled("stop")

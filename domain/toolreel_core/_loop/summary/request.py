@@ -114,9 +114,8 @@ def summary_request(state: State, draft: Draft) -> Request:
 
 def _sent(messages: Sequence[Message], form: Form) -> Iterator[Tree]:
     """The messages as they are sent, but as chat completions, whatever form the server speaks."""
-    if form.provider.wire_form != "chat_completions":
-        form = replace(form, provider=replace(form.provider, wire_form="chat_completions"))
-    return (cast("Tree", parse(text)) for text in Transcript.of(messages, form).complete().texts)
+    chat = replace(form, provider=replace(form.provider, wire_form="chat_completions"))
+    return (cast("Tree", parse(text)) for text in Transcript.of(messages, chat).complete().texts)
 
 
 def _with_fewer(old: Sequence[Passage]) -> Sequence[Passage]:

@@ -136,6 +136,7 @@ def test_votes_and_roles_are_checked() -> None:
         ('"no"', '"nay"', r"judged\[0\]\.votes\[1\]: expected one of yes, no, unclear, failed"),
         ('"judge"', '"jury"', r"asked\[1\]\.role: expected one of"),
         ('"others_hold":true', '"others_hold":1', "others_hold: expected true or false"),
+        ('"votes":["yes","no","yes"]', '"votes":[]', "votes: expected at least one vote"),
     ):
         with pytest.raises(CodecError, match=told):
             record_of(line.replace(old, new))
