@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from toolreel_core._conversation.message import AssistantMessage, Message, SentCall
 from toolreel_core._conversation.transcript import Transcript
@@ -16,6 +16,10 @@ from toolreel_core._conversation.valid_history import project
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, parse
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.state import State
+
+_SIGNED: Final = "signature"
+_ENCRYPTED: Final = "encrypted_content"
+"""Keys of what only its provider can read; the second is that of reasoning in Responses."""
 
 _REDACTED = frozenset({"reasoning.encrypted", "redacted_thinking"})
 """Kinds of reasoning that only its provider can read."""
@@ -50,12 +54,14 @@ def is_signed(tree: Json) -> bool:
 
     >>> is_signed({"extra_content": {"google": {"thought_signature": "c2ln"}}})
     True
+    >>> is_signed({"responses_items": [{"type": "reasoning", "encrypted_content": "c2ln"}]})
+    True
     >>> is_signed({"reasoning_content": "The user wants a sum.", "signature": None})
     False
     """
     if isinstance(tree, Mapping):
-        named = any(value and "signature" in key for key, value in tree.items())
-        return named or tree.get("type") in _REDACTED or any(map(is_signed, tree.values()))
+        named = any(value and _SIGNED in key for key, value in tree.items()) or tree.get(_ENCRYPTED)
+        return bool(named) or tree.get("type") in _REDACTED or any(map(is_signed, tree.values()))
     return isinstance(tree, Sequence) and not isinstance(tree, str) and any(map(is_signed, tree))
 
 
