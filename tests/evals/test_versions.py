@@ -114,10 +114,8 @@ def test_all_that_is_written_is_as_the_schemas_say(tmp_path: Path) -> None:
 def full() -> Any:  # noqa: ANN401 - JSON that tests change
     """A record that has every field."""
     verdict = {"result": "void", "category": "transport.rate_limit", "reasons": ["Slow down."]}
-    asked = dict.fromkeys(
-        ("failure", "finish", "model", "provider", "fingerprint", "request_id", "asked_model"), "text"
-    )
-    asked["role"] = "judge"
+    names = ("failure", "finish", "model", "provider", "fingerprint", "request_id", "asked_model")
+    asked = {**dict.fromkeys(names, "text"), "role": "judge"}
     counts = dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), 1)
     texts = (
         "key",
