@@ -156,6 +156,7 @@ def test_the_command_of_a_run_is_copied_and_names_no_path(browser: Browser, repo
 def test_it_fits_its_window(browser: Browser, report: Path, width: int) -> None:
     with opened(browser, report, width=width) as page:
         page.keyboard.press("j")
+        expect(page.locator(f"{DETAIL} h3")).to_have_count(1)  # a key meanwhile would be of no run
         page.keyboard.press("t")
         expect(page.locator(f"{DETAIL} thead th")).to_have_count(2)
         assert widest(page) == width
