@@ -180,16 +180,17 @@ def _decisions() -> Iterator[tuple[State, str, Event]]:
 
 
 def diagram() -> str:
-    """The phases as a Mermaid state diagram: one arrow for each event between two phases."""
+    """The phases as a Mermaid state diagram: an arrow for each event that changes a state."""
     arrows: dict[tuple[str, str, str], list[str]] = {}
     for state, special, event in _trials():
         try:
             after = step(state, event).state
         except ProtocolError:
             continue
-        arrow = (_phase(state), _phase(after), type(event).__name__)
-        cases = arrows.setdefault(arrow, [])
-        if state is not after and special not in cases:
+        if state is after:
+            continue
+        cases = arrows.setdefault((_phase(state), _phase(after), type(event).__name__), [])
+        if special not in cases:
             cases.append(special)
     lines = ["stateDiagram-v2", "    [*] --> Idle"]
     for (before, after_, event_), cases in arrows.items():
