@@ -10,7 +10,7 @@ LOOP = ROOT / "tests" / "domain" / "loop"
 CONTRACT = (
     LOOP / "test_contract.py",
     LOOP / "output" / "test_final_output.py",
-    LOOP / "summary" / "test_conversations_with_summaries.py",
+    LOOP / "context" / "test_conversations_with_summaries.py",
     LOOP / "checks" / "test_conversations_with_checks.py",
     LOOP / "checks" / "test_conversations_with_withheld_tools.py",
     LOOP / "endpoints" / "test_next_endpoint.py",

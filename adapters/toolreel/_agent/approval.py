@@ -8,8 +8,8 @@ from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias, cast
 
-from toolreel._driver.approvers import AsyncLater, Later
 from toolreel._driver.ports import Approver, AsyncApprover
+from toolreel._driver.user.approvers import AsyncLater, Later
 from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import parse

@@ -14,9 +14,9 @@ from toolreel_core._conversation.message import shown_content
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
 from toolreel_core._loop.checks.restatement import reminder_of, with_task
 from toolreel_core._loop.checks.withheld_tools import narrowed, withholding
-from toolreel_core._loop.context_window import fit_history, overflow
+from toolreel_core._loop.context.summary_request import draft_of, summary_request, wanted_summary
+from toolreel_core._loop.context.window import fit_history, overflow
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.summary.request import draft_of, summary_request, wanted_summary
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request, RequestOptions, pinned
 from toolreel_core._protocol.effects import SendRequest, Wait

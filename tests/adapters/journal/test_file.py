@@ -13,10 +13,10 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver.approvers import Always
 from toolreel._driver.performer import AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
+from toolreel._driver.user.approvers import Always
 from toolreel._internal.errors import JournalError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import MemoryJournal, read_journal, unfinished

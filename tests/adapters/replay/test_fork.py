@@ -11,9 +11,9 @@ from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, addi
 from tests.adapters.replay.test_retrace import stopped
 from tests.samples import complaint
 from toolreel._driver.aio import ago_on
-from toolreel._driver.approvers import Always
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
+from toolreel._driver.user.approvers import Always
 from toolreel._internal.errors import ForkError
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.fork import Stop, beginning, counterfactual, fork

@@ -8,8 +8,8 @@ import pytest
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.replay.sessions import cassette
 from tests.samples import complaint
-from toolreel._driver.approvers import Always, Never
 from toolreel._driver.run_result import retold
+from toolreel._driver.user.approvers import Always, Never
 from toolreel._internal.errors import CassetteError
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
 from toolreel._replay.replay import companion

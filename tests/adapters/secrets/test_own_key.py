@@ -15,9 +15,9 @@ import pytest
 from tests.adapters.secrets.stream_forms import FORMS
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel import AsyncPorts, FileJournal, Ports, aresume, arun, resume, run
-from toolreel._driver.approvers import Always, Later
 from toolreel._driver.performer import ImmediateApprover
 from toolreel._driver.ports import secrets_of
+from toolreel._driver.user.approvers import Always, Later
 from toolreel._internal.errors import EndpointConfigError, SecretFound
 from toolreel._journal.format import read_journal
 from toolreel._replay.journal_performer import Rehearsal

@@ -9,8 +9,8 @@ import pytest
 
 from tests.domain.loop import test_contract
 from tests.domain.loop.checks import test_conversations_with_checks as checks
+from tests.domain.loop.context import test_conversations_with_summaries as summaries
 from tests.domain.loop.output import test_final_output as output
-from tests.domain.loop.summary import test_conversations_with_summaries as summaries
 from tests.wire_forms import OTHER_FORMS, FormPlaybook
 from toolreel_core._settings.wire_form import WireForm
 

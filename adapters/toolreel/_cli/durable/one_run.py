@@ -9,8 +9,8 @@ from toolreel._cli.durable.options import opened_runs
 from toolreel._cli.durable.ports import live_ports
 from toolreel._cli.options.driver_and_approval import Approval, TerminalApprover
 from toolreel._cli.output.console import err
-from toolreel._driver.approvers import Always, Later, Never
 from toolreel._driver.ports import Approver
+from toolreel._driver.user.approvers import Always, Later, Never
 from toolreel.durable import Worker
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from toolreel._cli.options.server import ServerChoice
 from toolreel._cli.options.sources import Sources
 from toolreel._cli.output.console import withhold
-from toolreel._driver.approvers import Always, Later, Never
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Approver, ToolHost, secrets_of
+from toolreel._driver.user.approvers import Always, Later, Never
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._router import Router

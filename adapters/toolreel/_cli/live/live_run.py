@@ -12,7 +12,6 @@ from toolreel._cli.live.live_target import LiveTarget
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import STOPPED
 from toolreel._driver.aio import ago_on, arun, aspeak
-from toolreel._driver.approvers import Later
 from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Ports
 from toolreel._driver.ports import (
     Approver,
@@ -24,6 +23,7 @@ from toolreel._driver.ports import (
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run, speak
 from toolreel._driver.timing import Lap
+from toolreel._driver.user.approvers import Later
 from toolreel._internal.errors import AdapterError
 from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from toolreel._driver.attachments import attach
+from toolreel._driver.user.attachments import attach
 from toolreel_core._conversation.content.part import Media
 from toolreel_core._errors import ConfigError
 

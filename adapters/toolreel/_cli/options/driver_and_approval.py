@@ -10,8 +10,8 @@ import click
 
 from toolreel._cli.output.console import err, printable, withhold
 from toolreel._cli.output.progress import RunProgress
-from toolreel._driver.approvers import Always, Never
 from toolreel._driver.ports import Approver
+from toolreel._driver.user.approvers import Always, Never
 from toolreel._replay.replay import DRIVERS, Driver
 from toolreel_core._protocol.effects import AskApproval
 from toolreel_core._protocol.events import ApprovalGiven

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolreel._driver.approvers import AsyncLater, Later
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run_result import Run
+from toolreel._driver.user.approvers import AsyncLater, Later
 from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra, VaryError
 from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.allowed_differences import AllowedDifferences

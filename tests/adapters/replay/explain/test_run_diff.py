@@ -14,7 +14,7 @@ from tests.adapters.driver.test_sync import add
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.adapters.replay.test_retrace import stopped
 from tests.samples import PING
-from toolreel._driver.approvers import Always, Never
+from toolreel._driver.user.approvers import Always, Never
 from toolreel._journal.format import Recorded, parse_journal
 from toolreel._replay.explain.run_diff import Divergence, TurnPair, diff
 from toolreel._replay.fork import fork

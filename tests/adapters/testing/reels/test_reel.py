@@ -9,9 +9,9 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.chat_server import nobody_listens, replying, serving
-from toolreel._driver.approvers import Always
 from toolreel._driver.performer import ImmediateApprover
 from toolreel._driver.run_result import Run
+from toolreel._driver.user.approvers import Always
 from toolreel._internal.errors import CassetteError, EndpointConfigError
 from toolreel._journal.format import MemoryJournal
 from toolreel.cassette._varying.rule import Vary

@@ -12,9 +12,9 @@ import pytest
 from tests.adapters.tools.skills.skills_here import PDF, call, error, front, told, write_skill
 from tests.samples import complaint
 from toolreel._driver.aio import arun
-from toolreel._driver.approvers import Always, Never
 from toolreel._driver.performer import AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
+from toolreel._driver.user.approvers import Always, Never
 from toolreel._internal.errors import SkillError
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.journal_performer import Rehearsal

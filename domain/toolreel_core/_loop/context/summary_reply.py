@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolreel_core._conversation.summary import summary_message
+from toolreel_core._loop.context.summary_request import Draft, draft_of, output_cap
 from toolreel_core._loop.counted_reply import counted_reply
 from toolreel_core._loop.next_request import (
     request_effect,
@@ -20,7 +21,6 @@ from toolreel_core._loop.next_request import (
 )
 from toolreel_core._loop.on_reply import retry_delay, retryable
 from toolreel_core._loop.reply_parsing import Received, received
-from toolreel_core._loop.summary.request import Draft, draft_of, output_cap
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import (
     HistorySummarized,

@@ -26,7 +26,7 @@ from toolreel_core._conversation.summary import (
 )
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
-from toolreel_core._loop.context_window import estimated_tokens, input_token_limit
+from toolreel_core._loop.context.window import estimated_tokens, input_token_limit
 from toolreel_core._plan.request import Request, RequestOptions, pinned
 from toolreel_core._protocol.state import State
 from toolreel_core._settings.token_estimates import estimator

@@ -19,7 +19,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._jsontext.canonical import NOTHING, canonical
-from toolreel_core._loop.context_window import estimated_tokens, fit_history, input_token_limit, overflow
+from toolreel_core._loop.context.window import estimated_tokens, fit_history, input_token_limit, overflow
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import RequestOptions
 from toolreel_core._protocol.notes import HistoryShortened

@@ -1,0 +1,1 @@
+"""The context window: shortening what is sent until it fits, and summaries of old turns."""

@@ -1,1 +1,0 @@
-"""Summaries of old turns: the request for one, and what its reply leads to."""
