@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test lint format lock nightly fuzz bench bench-parts conformance bfcl check-install clean \
-	check-style check-mypy check-pyright check-imports check-exhaustive check-collection check-examples
+	check-style check-mypy check-pyright check-imports check-collection check-examples
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -81,7 +81,7 @@ LINTERS  := check-pyright check-mypy check-style check-imports
 # tests/package_coverage.py holds domain/ at 100 %, branches too: each package by its own tests alone. It runs the
 # tests of the core a second time anyway, so that is under the second seed.
 test: setup ## everything that must hold before a change lands
-	$(TOGETHER) $(LINTERS) check-exhaustive check-collection check-examples
+	$(TOGETHER) $(LINTERS) check-collection check-examples
 	PYTHONHASHSEED=0 $(PYTEST) -m "not slow"
 	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(BIN)/python tests/package_coverage.py
 	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" $(ORDERED)
@@ -96,14 +96,14 @@ check-style:
 check-mypy:
 	$(BIN)/mypy
 
+# What users import and read, and the tests about types. mypy --strict checks everything else too; so does pyright in
+# `make nightly`, which takes it two minutes.
 check-pyright:
-	$(BIN)/pyright
+	$(BIN)/pyright domain adapters examples docs tests/adapters/agent/typing_of_agents.py \
+		tests/adapters/tools/test_typed_output.py
 
 check-imports:
 	$(BIN)/lint-imports --no-logo
-
-check-exhaustive:
-	$(BIN)/python tests/exhaustive.py
 
 # This compiles what the tests import, and rewrites their assertions, once for all processes that run tests: in a
 # new checkout each of them would do it for itself, all at the same time.
@@ -133,6 +133,8 @@ lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
 
 nightly: setup ## the long tests: random histories, what is slow, the cost of a turn, all of bfcl, and fuzzing
 	TOOLREEL_HYPOTHESIS=nightly $(PYTEST)
+	$(BIN)/pyright
+	$(BIN)/python tests/exhaustive.py
 	$(BIN)/python -m benchmarks.core_calls --callgrind
 	$(BIN)/python -m benchmarks.endpoints --check
 	$(MAKE) bfcl ONLY="--shape all --strategy all --way all"

@@ -219,11 +219,12 @@ def _compare(block: Block, shown: str, output: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Run pages with an interpreter, and say which."""
     python, pages = Path(arguments[0]).absolute(), [Path(each).resolve() for each in arguments[1:]]
-    for page in pages or RUN:
-        with tempfile.TemporaryDirectory(prefix="toolreel-docs-") as folder, Forks(python) as forks:
-            run_page(page, Path(folder), forks)
-        sys.stdout.write(f"  {page.relative_to(ROOT)}: as it says\n")
-        sys.stdout.flush()
+    with Forks(python) as forks:
+        for page in pages or RUN:
+            with tempfile.TemporaryDirectory(prefix="toolreel-docs-") as folder:
+                run_page(page, Path(folder), forks)
+            sys.stdout.write(f"  {page.relative_to(ROOT)}: as it says\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import reduce
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -22,7 +24,7 @@ from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile, interaction_dicts
 from toolreel.cassette._open_cassette import Recording
 from toolreel.testing._recordings.found_recordings import Group, found_in
-from toolreel.testing._recordings.names_in_tests import names_in, reel_tests
+from toolreel.testing._recordings.names_in_tests import Names, names_in, reel_tests
 from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol.codec import VERSION
@@ -269,8 +271,10 @@ def _orphans(groups: Sequence[Group], tests: Sequence[Path]) -> Iterator[Finding
         places = (*tests, *([beside] if beside else []))
         if places:
             by_tests.setdefault(places, []).append(group)
+    found = {place: names_in(place) for place in dict.fromkeys(chain.from_iterable(by_tests))}
     for places, those in by_tests.items():
-        unnamed = {*names_in(*places).unnamed(group.cassette for group in those)}
+        names = reduce(Names.joined, (found[place] for place in dict.fromkeys(places)))
+        unnamed = {*names.unnamed(group.cassette for group in those)}
         where = " or ".join(map(str, dict.fromkeys(places)))
         for group in those:
             if group.cassette in unnamed:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 _SUFFIXES: Final = (".journal.jsonl", ".yaml")
 _REELS: Final = "reels"
+_NONE: Final = frozenset[str]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Names:
 
     texts: frozenset[str]
     """Their strings, without the suffixes of recordings."""
+    ends: frozenset[str]
+    """What strings that are paths end in: ``c`` and ``b/c`` of ``a/b/c``."""
     tests: Mapping[str, frozenset[str]]
     """By the name of each module, the names that it defines."""
 
@@ -36,23 +39,28 @@ class Names:
         shared = Counter(path.stem for path in every)
         return [path for path in every if not self._named(path, alone=shared[path.stem] == 1)]
 
+    def joined(self, other: Names) -> Names:
+        """The names of both."""
+        modules = self.tests.keys() | other.tests.keys()
+        tests = {each: self.tests.get(each, _NONE) | other.tests.get(each, _NONE) for each in modules}
+        return Names(self.texts | other.texts, self.ends | other.ends, tests)
+
     def _named(self, path: Path, *, alone: bool) -> bool:
-        whole, folder = f"{path.parent.name}/{path.stem}", path.parent.name
-        names = [whole, folder, *([path.stem] if alone else [])]
-        ends = (f"/{whole}", f"/{folder}")
-        by_text = any(text in names or text.endswith(ends) for text in self.texts)
-        return by_text or self._defined(folder, path.stem)
+        folder = path.parent.name
+        names = {f"{folder}/{path.stem}", folder}
+        by_text = names & self.ends or {*names, *([path.stem] if alone else [])} & self.texts
+        return bool(by_text) or self._defined(folder, path.stem)
 
     def _defined(self, module: str, stem: str) -> bool:
         *_, test = stem.partition("-")[0].split(".")
         return test in self.tests.get(module, ())
 
 
-def names_in(*paths: Path) -> Names:
-    """The names in the Python files below these paths; files with syntax errors are skipped."""
+def names_in(path: Path) -> Names:
+    """The names in the Python files below a path, or in one file; files with syntax errors are skipped."""
     texts: set[str] = set()
     tests: dict[str, frozenset[str]] = {}
-    for file in _python_files(paths):
+    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
         try:
             tree = ast.parse(file.read_bytes())
         except (OSError, SyntaxError, ValueError):
@@ -63,8 +71,8 @@ def names_in(*paths: Path) -> Names:
                 texts.add(_plain(node.value))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 defined.add(node.name)
-        tests[file.stem] = tests.get(file.stem, frozenset()) | defined
-    return Names(frozenset(texts), tests)
+        tests[file.stem] = tests.get(file.stem, _NONE) | defined
+    return Names(frozenset(texts), frozenset(_ends(texts)), tests)
 
 
 def reel_tests(cassette: Path) -> Path | None:
@@ -79,9 +87,13 @@ def reel_tests(cassette: Path) -> Path | None:
     return None
 
 
-def _python_files(paths: Iterable[Path]) -> list[Path]:
-    files = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
-    return sorted(dict.fromkeys(files))
+def _ends(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        *folders, last = text.rsplit("/", 2)
+        if folders:
+            yield last
+        if len(folders) == 2:
+            yield f"{folders[1]}/{last}"
 
 
 def _plain(text: str) -> str:
