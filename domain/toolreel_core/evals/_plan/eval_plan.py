@@ -43,6 +43,7 @@ from toolreel_core.evals._plan.strategies import (
     harness_preset,
     strategies_of,
 )
+from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 
 _BEST_EFFORT: Final = "best_effort"
@@ -226,7 +227,8 @@ class EvalPlan:
         """
         if cell.endpoint not in self._layers:
             raise ConfigError(unknown_name("endpoint", cell.endpoint, filter(None, self._layers)))
-        return configuration_for(
+        price = self.options.price_list.price(cell.model, cell.endpoint)
+        found = configuration_for(
             self._layers[cell.endpoint],
             _named("strategy", cell.strategy, self.strategies),
             cell.model,
@@ -234,6 +236,7 @@ class EvalPlan:
             cell.fallback,
             self.scenario(cell.scenario).changes,
         )
+        return found.unbilled() if kind_of(cell.model) else found.priced(price.of_run if price else None)
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name, if it is in the plan."""
