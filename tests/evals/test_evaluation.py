@@ -294,8 +294,8 @@ def test_an_evaluation_whose_cost_is_limited_stops_at_the_first_reply_of_unknown
     outcome = evaluated(plan, tmp_path)
     assert re.fullmatch(
         r"the cost of \d+ requests is unknown; "
-        r'give the model a price in \[prices\."MODEL"\], or leave out budget\.max_cost if the server counts no '
-        r"tokens",
+        r'give the model a price in \[prices\."MODEL"\], or leave out budget\.max_cost '
+        r"if the server counts no tokens",
         outcome.stopped,
     )
     assert 1 <= far.came <= jobs, "what is under way at once, and no request after that"

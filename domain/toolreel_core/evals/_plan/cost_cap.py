@@ -19,7 +19,7 @@ def check_cost_cap(plan: EvalPlan) -> None:
 
     It is known by a price of the plan, or from a provider that reports costs. Scripts cost nothing.
 
-    :raises PlaceError: at ``budget.max_cost``, or that of one run; names the models, and what to write instead
+    :raises PlaceError: at ``budget.max_cost``, or that of one run; names the models and a remedy
     """
     places = [name for name in plan.endpoints if not _reports_cost(plan, name)]
     measured = [model for model in plan.models if not kind_of(model)]
