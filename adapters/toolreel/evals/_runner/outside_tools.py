@@ -58,7 +58,7 @@ class LiveTools:
 class _KeyedHost:
     """Gives the calls of one attempt idempotency keys that no other attempt has.
 
-    The loop computes keys from the plan, which is the same at two endpoints, and whenever a run is made again.
+    The loop computes keys from the plan, which is the same at two endpoints, and when a run is made again.
     A tool that remembers keys would act for the first of them alone.
     """
 
