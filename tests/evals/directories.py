@@ -40,7 +40,7 @@ def plan_with(
     """A plan of some models; nobody listens at its endpoint, unless another is named."""
     tree = {
         "eval": {"add_models": [*models], **axes},
-        "endpoint": {"base_url": base_url},
+        **({} if tables and "endpoints" in tables else {"endpoint": {"base_url": base_url}}),
         **(tables or {}),
     }
     options = Options.of(tree)

@@ -130,6 +130,33 @@ def test_a_named_endpoint_can_be_repeated_by_itself(tmp_path: Path) -> None:
         assert (moved.endpoints, moved.endpoint.base_url) == (("other",), one.url)
 
 
+def test_an_endpoint_that_got_better_does_not_hide_one_that_got_worse(tmp_path: Path) -> None:
+    """Together they pass as often as before."""
+    stored, again = tmp_path / "stored", tmp_path / "again"
+    axes = {"add_models": ["open/model"], "scenarios": ["happy_path", "no_tool_fits"], "trials": 8, "jobs": 4}
+    with provider(kinds=GOOD) as one, provider(kinds=("bad",)) as other:
+        tables: dict[str, Any] = {
+            "eval": axes,
+            "endpoints": {"one": {"base_url": one.url}, "other": {"base_url": other.url}},
+        }
+        evaluated(planned(None, tables, environ={}), stored)
+        one.kinds, other.kinds = ("bad",), GOOD
+        done = CliRunner().invoke(drift_command, [str(stored), "--out", str(again), "--json"])
+        shown = CliRunner().invoke(drift_command, [str(stored), "--out", str(again)]).stdout
+        still = CliRunner().invoke(
+            drift_command, [str(stored), "--endpoint", "other", "--out", str(tmp_path / "alone"), "--json"]
+        )
+    tree = told(done, 1)
+    found = {each["endpoint"]: each for each in tree["served"]}
+    assert {name: each["verdict"] for name, each in found.items()} == {"one": "drifted", "other": "drifted"}
+    assert found["one"]["whole"]["difference"] < 0 < found["other"]["whole"]["difference"]
+    assert tree["whole"] is None
+    assert {each["endpoint"] for each in tree["scenarios"]} == {"one", "other"}
+    assert "open/model at one drifted: different: by -" in shown
+    assert "open/model at other | " in shown
+    assert [each["endpoint"] for each in told(still, 1)["served"]] == ["other"]
+
+
 @contextmanager
 def both() -> Generator[tuple[Provider, Provider]]:
     with provider(kinds=GOOD) as one, provider(kinds=GOOD) as other:

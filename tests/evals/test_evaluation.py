@@ -294,7 +294,8 @@ def test_an_evaluation_whose_cost_is_limited_stops_at_the_first_reply_of_unknown
     outcome = evaluated(plan, tmp_path)
     assert re.fullmatch(
         r"the cost of \d+ requests is unknown; "
-        r'give the model a price in \[prices\."MODEL"\], or leave out budget\.max_cost',
+        r'give the model a price in \[prices\."MODEL"\], or leave out budget\.max_cost '
+        r"if the server counts no tokens",
         outcome.stopped,
     )
     assert 1 <= far.came <= jobs, "what is under way at once, and no request after that"
@@ -306,9 +307,34 @@ def test_an_evaluation_whose_cost_is_limited_stops_at_the_first_reply_of_unknown
     assert (evaluated(plan, tmp_path).made, far.came) == (0, came)
 
 
+def test_a_price_of_tokens_that_nobody_counts_is_no_known_cost(tmp_path: Path) -> None:
+    """The server reports no usage, so its price says nothing, and the cap would cap nothing."""
+    prices = {model: {"prompt": 5, "completion": 5} for model in LOCAL}
+    with provider(worded=lambda reply: {**reply, "usage": {}}) as far:
+        outcome = evaluated(plan_of(far.url, budget={"max_cost": 100}, prices=prices), tmp_path)
+    assert outcome.stopped.startswith("the cost of ")
+    assert outcome.left > 0
+
+
 def test_scripts_cost_nothing_so_a_cap_lets_them_run(tmp_path: Path) -> None:
-    outcome = evaluated(plan_of(budget={"max_cost": 0.01, "max_tokens": 1}), tmp_path)
+    caps = {"max_cost": 0.01, "max_tokens": 1, "run": {"max_cost": 0.01}}
+    outcome = evaluated(plan_of(budget=caps), tmp_path)
     assert (outcome.complete, outcome.stopped) == (True, "")
+    assert "void" not in {tree["result"] for tree in records(tmp_path).values()}
+
+
+def test_the_cost_of_one_run_is_counted_by_the_prices_of_the_plan(far: Provider, tmp_path: Path) -> None:
+    """The server reports no cost: without a price, its runs would end with an unknown one."""
+    prices = {model: {"prompt": 5, "completion": 5} for model in LOCAL}
+    cap = {"run": {"max_cost": 1e-6}}
+    outcome = evaluated(plan_of(far.url, budget=cap, prices=prices), tmp_path / "tight")
+    assert outcome.void > 0
+    found = [tree for tree in records(tmp_path / "tight").values() if tree["result"] == "void"]
+    assert {(tree["category"], tree["loop"]) for tree in found} == {("loop.budget", "budget")}
+    wide = plan_of(far.url, budget={"run": {"max_cost": 10}}, prices=prices)
+    assert evaluated(wide, tmp_path / "wide").complete
+    results = Results.open(tmp_path / "wide")
+    assert {again.drift for again in replays(results, plan_of_header(results.header))} == {""}
 
 
 def test_the_budget_of_one_run_makes_it_void(far: Provider, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -24,7 +25,7 @@ from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel.evals._store.results import Results, schema_of
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Price
+from toolreel_core.evals._plan.prices import Price, PriceList
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.scripted_model import call, script, scripted_reply
 
@@ -144,8 +145,11 @@ def test_each_model_has_its_own_price(recorded: tuple[Record, list[Any], Results
     tokens = sum(one.prompt_tokens for one in asked if one.role == "judge")
     free, dear = Price(0.0, 0.0), Price(1_000_000.0, 0.0)
     prices = {"vendor/model": free, "vendor/user": free, "vendor/judge": dear}
-    assert Spent().after(record, prices).cost == pytest.approx(tokens)
-    assert Spent().after(record, {"vendor/model": free}).unpriced == 5
+    assert Spent().after(record, PriceList(prices)).cost == pytest.approx(tokens)
+    assert Spent().after(record, PriceList({"vendor/model": free})).unpriced == 5
+    located = replace(record, cell=replace(record.cell, endpoint="own"))
+    there = PriceList(prices, {"own": {"vendor/judge": free}})
+    assert (Spent().after(located, there).cost, Spent().after(record, there).cost) == (0, tokens)
 
 
 def test_it_is_replayed_judged_again_and_promoted_offline(results: Results, tmp_path: Path) -> None:

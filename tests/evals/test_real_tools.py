@@ -191,3 +191,55 @@ def test_real_tools_that_are_none_are_told(folder: Path, old: str, new: str, tol
     path = written(folder, SCENARIO.replace(old, new), "other.toml")
     with pytest.raises(AdapterError, match=told):
         read_scenarios(path)
+
+
+KEYED = '''\
+from pathlib import Path
+
+from toolreel import current_call
+
+
+def pay(euros: int) -> str:
+    """Pay."""
+    with Path(__file__).with_name("keys.txt").open("a") as keys:
+        keys.write(current_call().key + "\\n")
+    return "paid"
+'''
+PAYING = """\
+name = "pay_once"
+user = "Pay 3 euros, and then 3 euros."
+
+[real]
+python = ["keyed_tools.py:pay"]
+effects = ["pay"]
+
+[[check]]
+called = "pay"
+times = 2
+
+[script]
+good = [{ call = "pay", with = { euros = 3 } }, { call = "pay", with = { euros = 3 } }, "Paid."]
+bad = ["Paid."]
+"""
+
+
+def test_no_two_runs_share_an_idempotency_key(tmp_path: Path) -> None:
+    """The plan of a run is the same at both endpoints, and in an evaluation that is made again."""
+    written(tmp_path, KEYED, "keyed_tools.py")
+    path = written(tmp_path, PAYING, "pay.toml")
+    (tmp_path / "keys.txt").unlink(missing_ok=True)
+    tables: Tree = {
+        "eval": {
+            "add_models": ["scripted:good"],
+            "strategies": ["raw"],
+            "scenarios": [str(path)],
+            "trials": 2,
+        },
+        "endpoints": {name: {"base_url": "http://127.0.0.1:1"} for name in ("one", "two")},
+    }
+    for out in ("first", "again"):
+        assert evaluated(planned(None, tables, environ={}), tmp_path / out).complete
+    assert [one.verdict.result for one in Results.open(tmp_path / "again").records()] == ["pass"] * 4
+    keys = (tmp_path / "keys.txt").read_text().split()
+    assert len(keys) == len({*keys}) == 2 * 2 * 2 * 2
+    sys.modules.pop("keyed_tools", None)

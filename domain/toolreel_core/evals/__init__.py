@@ -45,11 +45,12 @@ gate
 
 from toolreel_core.evals._other_models.judge import ModelJudge, Opinion
 from toolreel_core.evals._other_models.simulated_user import SimulatedUser
-from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.cells import Cell, Sample, Task
 from toolreel_core.evals._plan.cost_estimate import AssumedRun, Estimate, estimate_cost
 from toolreel_core.evals._plan.endpoint import Endpoint
-from toolreel_core.evals._plan.eval_plan import EvalPlan, Task
-from toolreel_core.evals._plan.options import Budget, Options, Price
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.options import Budget, Options
+from toolreel_core.evals._plan.prices import Price
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import STRATEGIES, Strategy
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest, record_line, record_of

@@ -127,7 +127,7 @@ def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
     labelled(out, "estimate", f"{estimate.requests:,.0f} requests, {tokens}, {time}")
     labelled(out, "", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
-    labelled(out, "cost", _cost(estimate, len(plan.models)))
+    labelled(out, "cost", _cost(estimate, plan))
     caps = [f"{key} {value:g}" for key, value in _caps(plan)]
     labelled(out, "budget", ", ".join(caps) or "no cap")
 
@@ -160,12 +160,13 @@ def _caps(plan: EvalPlan) -> Iterator[tuple[str, float]]:
                 yield name, value
 
 
-def _cost(estimate: Estimate, models: int) -> str:
+def _cost(estimate: Estimate, plan: EvalPlan) -> str:
     if estimate.cost is None:
         return 'unknown: the plan has no prices; give them as [prices."MODEL"]'
     if not estimate.unpriced:
         return f"{estimate.cost:,.2f}"
-    unknown = f"the price of {len(estimate.unpriced)} of {models} models is unknown"
+    whole = len(plan.models) * len(plan.endpoints)
+    unknown = f"the price of {len(estimate.unpriced)} of {whole} models is unknown"
     return f"{estimate.cost:,.2f} and more: {unknown}: {', '.join(estimate.unpriced)}"
 
 

@@ -1,9 +1,13 @@
-"""Recommendations from an evaluation: the best profile of each model, and what its interval says."""
+"""Recommendations from an evaluation: the best profile of each model, and what its interval says.
+
+The same model at two endpoints is two models here: one may be served well, and the other not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._statistics.cluster_means import cluster_mean_bounds
@@ -23,6 +27,7 @@ from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank
 
 _ALPHA = 0.05
+_Name = TypeVar("_Name", str, tuple[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +39,38 @@ class Recommendations:
     measured_on: str
     """The day on which the evaluation was begun, as ``YYYY-MM-DD``."""
     models: tuple[Recommended, ...]
+    """Each at each endpoint."""
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """The endpoints with names that there are figures of."""
+        return tuple(dict.fromkeys(one.figures.endpoint for one in self.models if one.figures.endpoint))
 
 
 def recommendations(
-    summary: Summary, plan: EvalPlan, created: str, strategy: str = "", levels: Levels | None = None
+    summary: Summary,
+    plan: EvalPlan,
+    created: str,
+    strategy: str = "",
+    levels: Levels | None = None,
+    endpoint: str = "",
 ) -> Recommendations:
     """Recommend models by an evaluation.
 
     :param created: when it was begun
     :param strategy: whose runs decide; by default ``production``, or the only one
-    :raises ResultsError: if there are no runs of that strategy, or none is named and it is not clear
+    :param endpoint: only the runs at this one, by its name
+    :raises ResultsError: if there are no runs of that strategy or endpoint, or no strategy is named and it is
+        not clear
     """
     name, levels = _strategy(summary, strategy), levels or Levels()
-    by_model = _grouped((cell for cell in summary.cells if cell.cell.strategy == name), _model)
+    if endpoint and endpoint not in plan.endpoints:
+        raise ResultsError(f"--endpoint: {unknown_name('endpoint', endpoint, plan.endpoints)}")
+    here = [cell for cell in summary.cells if not endpoint or cell.cell.endpoint == endpoint]
+    by_place = _grouped((cell for cell in here if cell.cell.strategy == name), _place)
     found = tuple(
-        recommended(_figures(model, cells, summary, plan), levels)
-        for model, cells in by_model.items()
+        recommended(_figures(*place, cells, summary, plan), levels)
+        for place, cells in by_place.items()
         if not all(cell.control for cell in cells)
     )
     if not found:
@@ -70,8 +91,8 @@ def _strategy(summary: Summary, word: str) -> str:
     return names[0]
 
 
-def _model(cell: CellSummary) -> str:
-    return cell.cell.model
+def _place(cell: CellSummary) -> tuple[str, str]:
+    return cell.cell.model, cell.cell.endpoint
 
 
 def _profile(cell: CellSummary) -> str:
@@ -79,15 +100,17 @@ def _profile(cell: CellSummary) -> str:
 
 
 def _grouped(
-    cells: Iterable[CellSummary], name: Callable[[CellSummary], str]
-) -> Mapping[str, list[CellSummary]]:
-    groups: dict[str, list[CellSummary]] = {}
+    cells: Iterable[CellSummary], name: Callable[[CellSummary], _Name]
+) -> Mapping[_Name, list[CellSummary]]:
+    groups: dict[_Name, list[CellSummary]] = {}
     for cell in cells:
         groups.setdefault(name(cell), []).append(cell)
     return groups
 
 
-def _figures(model: str, cells: Sequence[CellSummary], summary: Summary, plan: EvalPlan) -> ModelFigures:
+def _figures(
+    model: str, endpoint: str, cells: Sequence[CellSummary], summary: Summary, plan: EvalPlan
+) -> ModelFigures:
     tools = _grouped((cell for cell in cells if not cell.control), _profile)
     profiles = tuple(_of_profile(name, its, len(tools)) for name, its in tools.items())
     figures = ModelFigures(
@@ -96,7 +119,7 @@ def _figures(model: str, cells: Sequence[CellSummary], summary: Summary, plan: E
         None,
         Count(0, 0),
         _split_half(tools),
-        plan.presets.workaround(plan.endpoint.provider, model).names,
+        plan.presets.workaround(plan.endpoint_at(endpoint).provider, model).names,
         None,
     )
     best = figures.best.profile
@@ -104,13 +127,14 @@ def _figures(model: str, cells: Sequence[CellSummary], summary: Summary, plan: E
     bare = _count(
         cell
         for cell in summary.cells
-        if (cell.cell.model, cell.cell.profile, cell.cell.strategy) == (model, best, "raw")
+        if (*_place(cell), cell.cell.profile, cell.cell.strategy) == (model, endpoint, best, "raw")
         and not cell.control
     )
     is_raw = cells[0].cell.strategy == "raw"
     return ModelFigures(
         *(model, profiles, wilson(control), control, figures.split_half, figures.workarounds),
         bare if bare.runs and not is_raw else None,
+        endpoint if len(plan.endpoints) > 1 else "",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from toolreel._internal.errors import ResultsError
 from toolreel.evals._advice.recommend import Recommendations
 from toolreel.evals._summary.summary_files import interval_tree
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent
@@ -41,7 +42,7 @@ def recommendation_lines(found: Recommendations) -> tuple[str, ...]:
 
 def recommendation_table(found: Recommendations) -> TextTable:
     """The table of the case study, with intervals."""
-    head = (
+    head: tuple[str, ...] = (
         *("model", "best profile", "tool ok", "rate", "95%", "like these", "split-half", "p95_ms"),
         *("workaround", "without help", "recommended?", "why"),
     )
@@ -50,7 +51,13 @@ def recommendation_table(found: Recommendations) -> TextTable:
         "like these: of the rate in scenarios like these, each of which counts once",
         "split-half: the profile that is best in one half of the trials, measured in the other half",
     )
-    return TextTable("recommendations", head, tuple(map(_row, found.models)), notes)
+    rows = tuple(map(_row, found.models))
+    if found.endpoints:
+        head = (head[0], "endpoint", *head[1:])
+        rows = tuple(
+            (row[0], one.figures.endpoint, *row[1:]) for row, one in zip(rows, found.models, strict=True)
+        )
+    return TextTable("recommendations", head, rows, notes)
 
 
 def _row(one: Recommended) -> tuple[str, ...]:
@@ -93,6 +100,7 @@ def _tree(one: Recommended) -> Tree:
     figures, best = one.figures, one.figures.best
     return {
         "model": one.model,
+        **({"endpoint": figures.endpoint} if figures.endpoint else {}),
         "recommended": one.advice,
         "why": one.why,
         "profiles": list(one.profiles),
@@ -122,7 +130,14 @@ def catalogue_toml(found: Recommendations, presets: Presets) -> str:
     """A catalogue whose tables ``[model]`` have the recommendations; what else is known of a model stays.
 
     Models about which nothing is decided are named in comments, since a catalogue has no word for them.
+
+    :raises ResultsError: if a model is recommended at several endpoints, since it has one table
     """
+    if len(found.endpoints) > 1:
+        names = ", ".join(found.endpoints)
+        raise ResultsError(
+            f"--toml: a model has one table for all endpoints; name one with --endpoint: {names}"
+        )
     return "\n".join(_toml(found, presets))
 
 

@@ -114,7 +114,7 @@ class _RecordedRun:
             return None, "the run was not recorded"
         job = replace(self.job, configuration=configuration)
         url = self.plan.endpoint_at(job.sample.cell.endpoint).chat_url
-        came = run_with_recorded_answers(job, self.recording, url, self.record.attempts)
+        came = run_with_recorded_answers(job, self.recording, url, self.record.attempts, held=True)
         if came.record is None:
             return None, f"the recording has no answer at turn {came.turn}"
         return came.record.verdict, ""
@@ -132,7 +132,7 @@ class _RecordedRun:
         if self.recording is None:
             return ""
         try:
-            url = self.plan.endpoint.chat_url
+            url = self.plan.endpoint_at(self.job.sample.cell.endpoint).chat_url
             replay_record(self.job, self.record, self.results.path, url)
         except (ReplayMismatch, CassetteError) as error:
             return f"the run cannot be replayed: {str(error).splitlines()[0]}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from toolreel.evals._drift.diverging_runs import DivergedPair
-from toolreel.evals._drift.verdict import Drift
+from toolreel.evals._drift.verdict import Drift, ServedModel
 from toolreel.evals._summary.comparison import Row
 from toolreel.evals._tables.table import TextTable, out_of, p_text, points
 from toolreel_core._jsontext.canonical import Json, Tree
@@ -23,10 +23,12 @@ _ANSWERS = {
 def drift_lines(found: Drift) -> tuple[str, ...]:
     """The answer, and what it rests on."""
     lines = [_ANSWERS[found.verdict]]
-    if found.whole:
-        lines.append(f"all tool runs: {found.whole.sentence}")
-    else:
-        lines.append("no run of the repetition has a valid partner")
+    for one in found.served:
+        what = f"{_name(one)} {one.verdict}" if len(found.served) > 1 else "all tool runs"
+        if one.whole:
+            lines.append(f"{what}: {one.whole.sentence}")
+        else:
+            lines.append(f"{what}: no run of the repetition has a valid partner")
     if lacking := found.comparison.second.lacking:
         lines.append(f"{lacking} runs are missing or void; run the same command again")
     if found.recorded:
@@ -39,7 +41,7 @@ def drift_tables(found: Drift, most: int | None = None) -> tuple[TextTable, ...]
 
     :param most: how many pairs to list; ``None`` for all
     """
-    tables = (_scenarios(found.drifted), diverged_table(found.diverged, most))
+    tables = (_scenarios(found), diverged_table(found.diverged, most))
     return tuple(table for table in tables if table.rows)
 
 
@@ -48,7 +50,18 @@ def drift_tree(found: Drift) -> dict[str, Json]:
     return {
         "verdict": found.verdict,
         "whole": equivalence_tree(found.whole),
-        "scenarios": [_scenario_tree(row) for row in found.drifted],
+        "served": [
+            {
+                **_place_tree(one),
+                "verdict": one.verdict,
+                "whole": equivalence_tree(one.whole),
+                "p_holm": one.p_holm if len(found.served) > 1 else None,
+            }
+            for one in found.served
+        ],
+        "scenarios": [
+            {**_place_tree(one), **_scenario_tree(row)} for one in found.served for row in one.drifted
+        ],
         "lacking": found.comparison.second.lacking,
         "identical": found.identical,
         "recorded_pairs": found.recorded,
@@ -67,7 +80,19 @@ def diverged_table(pairs: Iterable[DivergedPair], most: int | None = None) -> Te
     rows = tuple(map(_diverged, listed[:most]))
     rest = len(listed) - len(rows)
     notes = (f"and {rest} more pairs; --json lists all",) if rest else ()
-    head = ("model", "strategy", "scenario", "trial", "now", "first difference", "first", "second")
+    head = (
+        "model",
+        "endpoint",
+        "strategy",
+        "scenario",
+        "trial",
+        "now",
+        "first difference",
+        "first",
+        "second",
+    )
+    if not any(pair.match.second.cell.endpoint for pair in listed):
+        head, rows = (head[0], *head[2:]), tuple((row[0], *row[2:]) for row in rows)
     return TextTable("pairs that ended differently", head, rows, notes)
 
 
@@ -75,13 +100,25 @@ def _diverged(pair: DivergedPair) -> tuple[str, ...]:
     cell, found = pair.match.second.cell, pair.diverging
     unknown = "nowhere: only the verdict differs" if pair.known else "not recorded"
     where = (found.place, found.first, found.second) if found else (unknown, "", "")
-    return (cell.model, cell.strategy, cell.scenario, str(pair.match.second.trial), pair.match.flip, *where)
+    task = (cell.model, cell.endpoint, cell.strategy, cell.scenario, str(pair.match.second.trial))
+    return (*task, pair.match.flip, *where)
 
 
-def _scenarios(rows: Iterable[Row]) -> TextTable:
-    head = ("scenario", "before", "now", "points", "95%", "p_holm")
+def _name(one: ServedModel) -> str:
+    return f"{one.model} at {one.endpoint}" if one.endpoint else one.model
+
+
+def _place_tree(one: ServedModel) -> dict[str, Json]:
+    return {"model": one.model, **({"endpoint": one.endpoint} if one.endpoint else {})}
+
+
+def _scenarios(found: Drift) -> TextTable:
+    head: tuple[str, ...] = ("of", "scenario", "before", "now", "points", "95%", "p_holm")
+    rows = tuple((_name(one), *_scenario(row)) for one in found.served for row in one.drifted)
+    if len(found.served) == 1:
+        head, rows = head[1:], tuple(row[1:] for row in rows)
     note = "p_holm is exact, about these scenarios, and adjusted for all of them"
-    return TextTable("scenarios that drifted", head, tuple(map(_scenario, rows)), (note,))
+    return TextTable("scenarios that drifted", head, rows, (note,))
 
 
 def _scenario(row: Row) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
 """What-if: recorded replies of one strategy, run through the configurations of others, offline.
 
-A replay requires byte-identical requests. Another strategy sends other options and encodes the conversation
-differently, so here a recorded reply is used if the provider-neutral content of the request is the same
-(:mod:`toolreel_core.evals._records.request_divergence`). Replies are used in their order, each at most once.
+A replay requires byte-identical requests. Another strategy encodes the conversation differently, so here a
+recorded reply is used if the provider-neutral content of the request is the same
+(:mod:`toolreel_core.evals._records.request_divergence`). A request with other options, such as a constraint,
+is another request: what the model would have said to it, only the model can tell. Replies are used in their
+order, each at most once.
 """
 
 from __future__ import annotations
@@ -55,11 +57,15 @@ class RecordedAnswers(httpx.BaseTransport):
 
     :param beyond: answers from the first request on that the recording has no answer for; without it,
         that request raises :class:`Diverged`
+    :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
     """
 
-    def __init__(self, recording: Recording, beyond: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self, recording: Recording, beyond: httpx.BaseTransport | None = None, *, held: bool = False
+    ) -> None:
         self._path = recording.path
-        self._exchanges = [(request_content(_tree(one.body)), one) for one in recording.exchanges]
+        self._held = held
+        self._exchanges = [(self._content(one.body), one) for one in recording.exchanges]
         self._next = 0
         self._beyond = beyond
         self.diverged: Divergence | None = None
@@ -70,7 +76,7 @@ class RecordedAnswers(httpx.BaseTransport):
 
         :raises Diverged: if nobody does
         """
-        asked = request_content(_tree(request.read()))
+        asked = self._content(request.read())
         found = None if self.diverged else self._found(asked)
         if found is not None:
             return replayed(found.answer, self._path)
@@ -78,6 +84,10 @@ class RecordedAnswers(httpx.BaseTransport):
         if self._beyond is None:
             raise Diverged(self.diverged)
         return self._beyond.handle_request(request)
+
+    def _content(self, body: bytes) -> RequestContent:
+        content = request_content(_tree(body))
+        return content.conversation if self._held else content
 
     def _found(self, asked: RequestContent) -> Exchange | None:
         """The next answer to the same; what was asked between was of the recorded strategy alone."""
@@ -141,10 +151,13 @@ def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequen
 
 
 def run_with_recorded_answers(
-    job: Job, recording: Recording, base_url: str, attempts: Sequence[Attempt]
+    job: Job, recording: Recording, base_url: str, attempts: Sequence[Attempt], *, held: bool = False
 ) -> WhatIfRun:
-    """How far the answers of a recording carry a run; whatever they do not answer ends it."""
-    turn, answers = 1, RecordedAnswers(recording)
+    """How far the answers of a recording carry a run; whatever they do not answer ends it.
+
+    :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
+    """
+    turn, answers = 1, RecordedAnswers(recording, held=held)
 
     def observe(note: Note, /) -> None:
         nonlocal turn

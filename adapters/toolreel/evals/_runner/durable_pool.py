@@ -91,7 +91,7 @@ def work(folder: Path, database: str | None, connect: Callable[[EvalPlan], Conne
     samples = {sample.key: sample for sample in plan.samples()}
     with closing(connect(plan)) as connection:
         recorder = RunRecorder(connection, RecordingFiles(folder))
-        guard = CostGuard(plan.budget, dict(plan.options.prices), stop)
+        guard = CostGuard(plan.budget, plan.options.price_list, stop)
 
         def run(key: str) -> str:
             job = job_for(samples[key])

@@ -160,7 +160,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
-    made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
+    made, void, since, prices = 0, 0, time.monotonic(), plan.options.price_list
     accepts = plan.options.accepted_voids
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
@@ -235,7 +235,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
     """
     required_runs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
     results, others, locations = dict[str, Verdict](), set[tuple[Cell, int]](), dict[str, Location]()
-    changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), dict(plan.options.prices)
+    changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), plan.options.price_list
     for record in all_records(out):
         spent = spent.after(record, prices)
         run = (record.cell, record.trial)

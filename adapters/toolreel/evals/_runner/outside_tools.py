@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final, Protocol
+from uuid import uuid4
 
 from toolreel._driver.ports import ToolHost
 from toolreel.evals._scenario_files.real_tools import real_hosts, served_host
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._jsontext.digest import chain
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core.evals._records.record import Attempt, ToolResult
@@ -45,10 +47,28 @@ class LiveTools:
         :raises AdapterError: if they cannot be loaded or started
         """
         with ExitStack() as stack:
-            if self.scenario.begin(self.seed).server:
-                yield served_host(self.scenario, self.seed, stack)
-            else:
-                yield real_hosts(self.scenario.tree, stack)
+            served = self.scenario.begin(self.seed).server
+            yield _KeyedHost(
+                served_host(self.scenario, self.seed, stack)
+                if served
+                else real_hosts(self.scenario.tree, stack)
+            )
+
+
+class _KeyedHost:
+    """Gives the calls of one attempt idempotency keys that no other attempt has.
+
+    The loop computes keys from the plan, which is the same at two endpoints, and when a run is made again.
+    A tool that remembers keys would act for the first of them alone.
+    """
+
+    def __init__(self, host: ToolHost) -> None:
+        self._host = host
+        self._attempt = uuid4().hex
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Run the call; a call that is repeated within the attempt keeps its key."""
+        return self._host.run(replace(effect, key=chain("attempt", self._attempt, effect.key)))
 
 
 @dataclass(slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
+from typing import Final
 
 from toolreel._driver.ports import Endpoint
 from toolreel.evals._runner.observed_endpoint import ObservedEndpoint
@@ -13,7 +14,9 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import Note
-from toolreel_core.evals._plan.options import Budget, Price
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.options import Budget
+from toolreel_core.evals._plan.prices import PriceList
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._verdicts.verdict import Verdict
@@ -30,13 +33,12 @@ class Spent:
     unpriced: int = 0
     """Answered requests whose cost is neither."""
 
-    def after(self, record: Record, prices: Mapping[str, Price]) -> Spent:
+    def after(self, record: Record, prices: PriceList) -> Spent:
         """With one more run; a script costs nothing."""
         if kind_of(record.cell.model):
             return self
         asked = [each for attempt in record.attempts for each in attempt.asked]
-        model = record.cell.model
-        costs = [cost_of(each, prices.get(each.priced_as(model))) for each in asked if not each.failure]
+        costs = [_cost_of(each, record.cell, prices) for each in asked if not each.failure]
         return Spent(
             self.tokens + sum(each.prompt_tokens + each.completion_tokens for each in asked),
             self.cost + sum(cost or 0.0 for cost in costs),
@@ -49,7 +51,10 @@ class Spent:
         :param minutes: since the evaluation began
         """
         if self.unpriced and budget.max_cost is not None:
-            remedy = 'give the model a price in [prices."MODEL"], or leave out budget.max_cost'
+            remedy = (
+                'give the model a price in [prices."MODEL"], or leave out budget.max_cost if the server '
+                "counts no tokens"
+            )
             return f"the cost of {self.unpriced} requests is unknown; {remedy}"
         caps = (
             ("tokens", self.tokens, budget.max_tokens),
@@ -62,11 +67,21 @@ class Spent:
         return ""
 
 
-def cost_of(asked: SentRequest, price: Price | None) -> float | None:
-    """The cost of a request: as reported, or else by the price; ``None`` if it is neither."""
+def _cost_of(asked: SentRequest, cell: Cell, prices: PriceList) -> float | None:
+    """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
+
+    A price of tokens that nobody counted is no cost. Without a finish it was no reply but an error with
+    status 200, which nobody bills.
+    """
     if asked.cost is not None:
         return asked.cost
+    price = prices.price(asked.priced_as(cell.model), cell.endpoint)
+    if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in _NO_REPLY:
+        return None
     return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
+
+
+_NO_REPLY: Final = ("", "unknown", "error")
 
 
 class _Stopped(Exception):
@@ -79,7 +94,7 @@ class CostGuard:
     :param stop: set with that reply, so that no further run begins
     """
 
-    def __init__(self, budget: Budget, prices: Mapping[str, Price], stop: Event) -> None:
+    def __init__(self, budget: Budget, prices: PriceList, stop: Event) -> None:
         self._capped = budget.max_cost is not None
         self._prices = prices
         self._stop = stop
@@ -87,12 +102,10 @@ class CostGuard:
 
     def run(self, job: Job, context: RunContext) -> Record:
         """Run a sample; it ends void if the guard lets none of its further requests out."""
-        model = job.sample.cell.model
-        if not self._capped or kind_of(model):
+        cell = job.sample.cell
+        if not self._capped or kind_of(cell.model):
             return run_job(job, context)
-        watched = _Watched(
-            context.endpoint, context.now, lambda one: self._replied(one, model), self._unknown
-        )
+        watched = _Watched(context.endpoint, context.now, lambda one: self._replied(one, cell), self._unknown)
 
         def observe(note: Note, /) -> None:
             watched.observed.note(note)
@@ -103,8 +116,8 @@ class CostGuard:
         except _Stopped:
             return _abandoned(job, watched.observed.asked)
 
-    def _replied(self, asked: SentRequest, model: str) -> None:
-        if not asked.failure and cost_of(asked, self._prices.get(asked.priced_as(model))) is None:
+    def _replied(self, asked: SentRequest, cell: Cell) -> None:
+        if not asked.failure and _cost_of(asked, cell, self._prices) is None:
             self._unknown.set()
             self._stop.set()
 

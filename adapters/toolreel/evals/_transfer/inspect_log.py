@@ -32,7 +32,8 @@ from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse, read
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._plan.eval_plan import EvalPlan, Task
+from toolreel_core.evals._plan.cells import Task
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 
 _VERSION: Final = 2

@@ -1,4 +1,4 @@
-"""The page of a leaderboard: one HTML file without scripts and external requests."""
+"""The page of a leaderboard: one HTML file without external requests, in the frame of all pages."""
 
 from __future__ import annotations
 
@@ -6,41 +6,46 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from toolreel._internal.pages.page_frame import framed
+from toolreel._internal.visible_text import printable
 from toolreel.evals._transfer.leaderboard import Leaderboard, Row
 
 _STYLE: Final = """
-:root { color-scheme: light dark; --line: #8886; --bar: #3b7dd8; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 72rem; padding: 1.5rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; }
-th, td { border-bottom: 1px solid var(--line); padding: .4rem .6rem; text-align: left; white-space: nowrap; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-svg { display: block; width: 12rem; height: 1.2rem; }
-.interval { stroke: var(--bar); stroke-width: 3; }
-.rate { fill: var(--bar); }
-.scale { stroke: var(--line); }
-code { font-size: .85em; overflow-wrap: anywhere; }
+.board svg { display: block; width: 12rem; height: 1.2rem; }
+.interval { stroke: var(--link); stroke-width: 3; }
+.rate { fill: var(--link); }
+.scale { stroke: var(--rule); }
+code { font-size: .85em; }
 """
-_HEAD: Final = ("model", "strategy", "passed", "rate", "95 % interval", "", "coverage", "trials", "bundle")
+_HEAD: Final = (
+    "model",
+    "strategy",
+    "passed",
+    "rate",
+    "95 % interval",
+    "drawn",
+    "coverage",
+    "trials",
+    "bundle",
+)
 _NUMBERS: Final = frozenset({"passed", "rate", "95 % interval", "coverage", "trials"})
 
 
 def leaderboard_page(board: Leaderboard) -> str:
     """The page; the same bundles give the same bytes."""
-    head = "".join(f"<th{_aligned(name)}>{escape(name)}</th>" for name in _HEAD)
+    return framed("Leaderboard of tool calls", _body(board), styles=(_STYLE,))
+
+
+def _body(board: Leaderboard) -> str:
+    head = "".join(f'<th scope="col"{_aligned(name)}>{_text(name)}</th>' for name in _HEAD)
     rows = "\n".join(f"<tr>{''.join(_cells(row))}</tr>" for row in board.rows)
-    scenarios = ", ".join(map(escape, board.scenarios))
-    return f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Leaderboard of tool calls</title>
-<style>{_STYLE}</style>
+    scenarios = ", ".join(map(_text, board.scenarios))
+    return f"""<main>
 <h1>Leaderboard of tool calls</h1>
 <p>Every run of every row was replayed offline and judged again, with the same verdict. Rates are of valid
 runs; an interval is over the scenarios, of which the runs of one are alike. Rows whose intervals overlap are
 in no proven order: <code>toolreel eval compare</code> tests two of them, run by run.</p>
-<div class="wide"><table>
+<div class="wide" tabindex="0" role="region" aria-label="leaderboard"><table class="flat board">
 <thead><tr>{head}</tr></thead>
 <tbody>
 {rows}
@@ -52,8 +57,12 @@ in no proven order: <code>toolreel eval compare</code> tests two of them, run by
 <h2>Bundles</h2>
 <ul>
 {"".join(_bundle(board))}</ul>
-</html>
-"""
+</main>"""
+
+
+def _text(text: str) -> str:
+    """A text of others: escaped, and nothing in it unseen."""
+    return escape(printable(text))
 
 
 def _aligned(name: str) -> str:
@@ -64,7 +73,7 @@ def _cells(row: Row) -> Iterator[str]:
     counts, clustered = row.total.counts, row.total.clustered
     interval = clustered.interval if clustered else None
     model = f"{row.model} ({row.variant})" if row.variant else row.model
-    yield f"<td>{escape(model)}</td><td>{escape(row.strategy)}</td>"
+    yield f"<td>{_text(model)}</td><td>{_text(row.strategy)}</td>"
     yield f'<td class="number">{counts.ok} of {counts.valid}</td>'
     yield f'<td class="number">{_percent(row.total.rate)}</td>'
     if interval is None:
@@ -74,7 +83,7 @@ def _cells(row: Row) -> Iterator[str]:
         yield f'<td class="number">{_percent(low)} to {_percent(high)}</td>'
         yield f"<td>{_drawn(row.total.rate, low, high)}</td>"
     yield f'<td class="number">{_percent(counts.coverage)}</td><td class="number">{row.trials}</td>'
-    yield f"<td>{escape(row.bundle)}</td>"
+    yield f"<td>{_text(row.bundle)}</td>"
 
 
 def _percent(share: float | None) -> str:
@@ -93,8 +102,8 @@ def _drawn(rate: float | None, low: float, high: float) -> str:
 
 def _items(texts: tuple[str, ...], otherwise: str) -> str:
     if not texts:
-        return f"<p>{escape(otherwise)}</p>"
-    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>"
+        return f"<p>{_text(otherwise)}</p>"
+    return f"<ul>{''.join(f'<li>{_text(text)}</li>' for text in texts)}</ul>"
 
 
 def _refused(board: Leaderboard) -> str:
@@ -106,6 +115,6 @@ def _refused(board: Leaderboard) -> str:
 def _bundle(board: Leaderboard) -> Iterator[str]:
     for one in board.verified:
         yield (
-            f"<li>{escape(one.bundle)}: {one.runs} runs, begun {escape(one.created)}, contents "
-            f"<code>sha256:{escape(one.digest)}</code></li>\n"
+            f"<li>{_text(one.bundle)}: {one.runs} runs, begun {_text(one.created)}, contents "
+            f"<code>sha256:{_text(one.digest)}</code></li>\n"
         )

@@ -91,6 +91,8 @@ class ModelFigures:
     """Presets that the model got."""
     without: Count | None
     """The best profile's valid runs under the strategy without help, if it was run."""
+    endpoint: str = ""
+    """Where it was measured, if there are several."""
 
     @property
     def best(self) -> ProfileFigures:

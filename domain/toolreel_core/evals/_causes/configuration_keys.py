@@ -73,6 +73,8 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
         provider=_with_settings("provider", before.provider, after.provider, keys),
         options=_with_values("request", before.options, keys),
         overrides=_with_values("request_overrides", before.overrides, keys),
+        # A limit of the cost is a key; the price that it needs comes with it.
+        price=before.price or after.price,
     )
 
 

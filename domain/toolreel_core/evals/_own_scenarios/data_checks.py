@@ -21,6 +21,8 @@ from toolreel_core.evals._scenarios.scenario import Check, Layer
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 _Finding: TypeAlias = Callable[[Evidence], str]
+ANY: Final = "any"
+"""All answers together, where a check is about an exchange."""
 ANSWERED: Final = "answer"
 """The check that every scenario has: the final text is not blank."""
 
@@ -95,7 +97,7 @@ def _check_beside(table: Table, kind: str, exchanges: int) -> None:
     table.table("with").json()
     if "times" in table.values:
         table.whole("times", 1)
-    number = table.whole("exchange", 1, exchanges)
+    number = exchanges if table.values.get("exchange") == ANY else table.whole("exchange", 1, exchanges)
     if number > exchanges:
         raise table.complaint(
             f"the user speaks {exchanges} times, so there is no exchange {number}", "exchange"
@@ -279,6 +281,8 @@ def _calls(seen: Evidence, name: str) -> list[ObservedCall]:
 
 def _answer(seen: Evidence, values: Tree) -> str:
     number = values.get("exchange")
+    if number == ANY:
+        return "\n".join(seen.answers)
     if not isinstance(number, int):
         return seen.final
     return seen.answers[number - 1] if number <= len(seen.answers) else ""

@@ -1,4 +1,4 @@
-"""Cells (combinations of the axes), and samples (planned runs of a cell)."""
+"""Cells (combinations of the axes), tasks (rows of them), and samples (planned runs of a cell)."""
 
 from __future__ import annotations
 
@@ -28,6 +28,24 @@ class Cell:
         """The cell without its scenario: what one row of a table is about."""
         task = (self.model, self.profile, self.strategy, self.fallback, self.language)
         return (*task, self.endpoint) if self.endpoint else task
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Runs that differ only in scenario and trial: one row of a table."""
+
+    model: str
+    strategy: str
+    profile: str
+    fallback: str
+    language: str
+    endpoint: str = ""
+
+    def cell(self, scenario: str) -> Cell:
+        """The cell of one scenario."""
+        return Cell(
+            *(self.model, self.profile, self.strategy, self.fallback, self.language, scenario), self.endpoint
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core.evals._plan.cost_estimate import unpriced
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import kind_of
 
@@ -17,22 +19,31 @@ def check_cost_cap(plan: EvalPlan) -> None:
 
     It is known by a price of the plan, or from a provider that reports costs. Scripts cost nothing.
 
-    :raises PlaceError: at ``budget.max_cost``; names the models, and what to write instead
+    :raises PlaceError: at ``budget.max_cost``, or that of one run; names the models and a remedy
     """
-    if plan.budget.max_cost is None or all(_reports_cost(plan, name) for name in plan.endpoints):
-        return
-    prices = dict(plan.options.prices)
+    places = [name for name in plan.endpoints if not _reports_cost(plan, name)]
     measured = [model for model in plan.models if not kind_of(model)]
     others = [name for one in plan.scenarios if measured for name in one.other_models]
-    models = [model for model in dict.fromkeys((*measured, *others)) if model not in prices]
-    if not models:
+    if plan.budget.max_cost is not None:
+        _check(plan, ("budget", "max_cost"), dict.fromkeys((*measured, *others)), places)
+    # The models of a user and of a judge are not in the loop, so the cap of one run is not about them.
+    if plan.budget.run_max_cost is not None:
+        _check(plan, ("budget", "run", "max_cost"), measured, places)
+
+
+def _check(
+    plan: EvalPlan, place: tuple[str, ...], models: Collection[str], endpoints: Collection[str]
+) -> None:
+    unknown = unpriced(plan, models, endpoints)
+    if not unknown:
         return
-    names = ", ".join(models[:_SHOWN]) + (f" and {len(models) - _SHOWN} others" if models[_SHOWN:] else "")
+    names = ", ".join(unknown[:_SHOWN]) + (f" and {len(unknown) - _SHOWN} others" if unknown[_SHOWN:] else "")
+    where = ' or [endpoints.NAME.prices."MODEL"]' if plan.named_endpoints else ""
     what = (
-        f'nobody knows what {names} will cost; write [prices."MODEL"] with prompt and completion, name a '
-        "provider that reports costs, such as openrouter, or leave max_cost out and limit max_tokens"
+        f'nobody knows what {names} will cost; write [prices."MODEL"]{where} with prompt and completion, '
+        "name a provider that reports costs, such as openrouter, or leave max_cost out and limit max_tokens"
     )
-    raise PlaceError(("budget", "max_cost"), what)
+    raise PlaceError(place, what)
 
 
 def _reports_cost(plan: EvalPlan, endpoint: str) -> bool:

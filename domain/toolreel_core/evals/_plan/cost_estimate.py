@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,7 +43,7 @@ class Estimate:
     cost: float | None
     """Of the models that have a price, in its currency; ``None`` if none has."""
     unpriced: tuple[str, ...]
-    """Models without a price; they are unknown, not free."""
+    """Models without a price, with their endpoints if there are several; they are unknown, not free."""
 
     @property
     def tokens(self) -> float:
@@ -59,8 +60,11 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
         sum(getattr(assumed, what) * scenarios for assumed, scenarios in kinds) * shares
         for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
     )
-    pairs, prices = len(plan.pairs), dict(plan.options.prices)
-    costs = [prices[model].cost(prompt, completion) for model, _ in plan.pairs if model in prices]
+    pairs, places = len(plan.pairs), len(plan.endpoints)
+    prices = [
+        plan.options.price_list.price(model, place) for model, _ in plan.pairs for place in plan.endpoints
+    ]
+    costs = [price.cost(prompt / places, completion / places) for price in prices if price]
     return Estimate(
         plan.count,
         requests * pairs,
@@ -68,5 +72,16 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
         completion * pairs,
         seconds * pairs / 60 / plan.jobs,
         sum(costs) if costs else None,
-        tuple(model for model in plan.models if model not in prices),
+        unpriced(plan, plan.models, plan.endpoints),
+    )
+
+
+def unpriced(plan: EvalPlan, models: Iterable[str], endpoints: Iterable[str]) -> tuple[str, ...]:
+    """The models without a price at some of these endpoints, with its name if the plan has several."""
+    places, prices = [*endpoints], plan.options.price_list
+    return tuple(
+        f"{model} at {place}" if len(plan.endpoints) > 1 else model
+        for model in models
+        for place in places
+        if prices.price(model, place) is None
     )

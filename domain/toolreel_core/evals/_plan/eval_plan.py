@@ -7,8 +7,8 @@ many of them to keep in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from math import prod
 from typing import Final, Protocol, TypeVar
 
@@ -20,18 +20,11 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.cells import Cell, Sample, Task
+from toolreel_core.evals._plan.choice import choice
 from toolreel_core.evals._plan.endpoint import Endpoint
-from toolreel_core.evals._plan.filters import (
-    AUTO,
-    DEFAULT,
-    Filter,
-    auto_profile,
-    profiles_for,
-    select_models,
-    select_profiles,
-)
-from toolreel_core.evals._plan.named_endpoints import NamedEndpoint, selected_endpoints
+from toolreel_core.evals._plan.filters import AUTO, DEFAULT, Filter, auto_profile, select_profiles
+from toolreel_core.evals._plan.named_endpoints import NamedEndpoint
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 from toolreel_core.evals._plan.shards import Shard
@@ -41,15 +34,13 @@ from toolreel_core.evals._plan.strategies import (
     Strategy,
     configuration_for,
     harness_preset,
-    strategies_of,
 )
+from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 
 _BEST_EFFORT: Final = "best_effort"
 _OFF: Final = "off"
 _DEFAULTS: Final = canonical(LoopConfig().recorded())
-
-_Found = TypeVar("_Found")
 
 
 class _HasName(Protocol):
@@ -58,24 +49,6 @@ class _HasName(Protocol):
 
 
 _Item = TypeVar("_Item", bound=_HasName)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Runs that differ only in scenario and trial: one row of a table."""
-
-    model: str
-    strategy: str
-    profile: str
-    fallback: str
-    language: str
-    endpoint: str = ""
-
-    def cell(self, scenario: str) -> Cell:
-        """The cell of one scenario."""
-        return Cell(
-            *(self.model, self.profile, self.strategy, self.fallback, self.language, scenario), self.endpoint
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,34 +81,17 @@ class EvalPlan:
 
     def __post_init__(self) -> None:
         options = self.options
-        select = _at("profiles", lambda: select_profiles(self.presets, options.profiles))
-        auto = AUTO in Filter(options.profiles).inclusions
-        models = _at("models", lambda: select_models(self.presets, options.models, options.add_models))
-        known = strategies_of(parse(options.own_strategies), self.presets)
-        words = Filter(options.strategies or ("production",))
-        endpoints = _at("endpoints", lambda: selected_endpoints(options.named_endpoints, options.endpoints))
-        places: Sequence[tuple[str, ...]] = [("endpoints", each.name) for each in endpoints] or [
+        found = choice(options, self.presets, self.scenarios)
+        places: Sequence[tuple[str, ...]] = [("endpoints", each.name) for each in found.named_endpoints] or [
             ("endpoint",)
         ]
-        _check_spellings(endpoints, {*models, *(each.name for each in self.presets.models)})
         derived: Mapping[str, object] = {
-            "models": models,
-            "profiles": {
-                model: profiles_for(
-                    *(self.presets, model, select), auto=auto, enforce=options.enforce_applicability
-                )
-                for model in models
-            },
-            "strategies": _at(
-                "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
-            ),
+            **{each.name: getattr(found, each.name) for each in fields(found)},
             "fallbacks": FALLBACKS if options.fallback_matrix else (_BEST_EFFORT,),
-            "scenarios": _usable(self.scenarios, options),
-            "named_endpoints": endpoints,
             "_layers": {
                 each.name: self._build_layers(each, place)
                 for each, place in zip(
-                    endpoints or (NamedEndpoint("", options.endpoint),), places, strict=True
+                    found.named_endpoints or (NamedEndpoint("", options.endpoint),), places, strict=True
                 )
             },
         }
@@ -226,7 +182,8 @@ class EvalPlan:
         """
         if cell.endpoint not in self._layers:
             raise ConfigError(unknown_name("endpoint", cell.endpoint, filter(None, self._layers)))
-        return configuration_for(
+        price = self.options.price_list.price(cell.model, cell.endpoint)
+        found = configuration_for(
             self._layers[cell.endpoint],
             _named("strategy", cell.strategy, self.strategies),
             cell.model,
@@ -234,6 +191,7 @@ class EvalPlan:
             cell.fallback,
             self.scenario(cell.scenario).changes,
         )
+        return found.unbilled() if kind_of(cell.model) else found.priced(price.of_run if price else None)
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name, if it is in the plan."""
@@ -357,36 +315,6 @@ class EvalPlan:
             tuple(map(str, languages)) if isinstance(languages, list | tuple) else (_OFF,),
             canonical(tree.get("defaults", {})),
         )
-
-
-def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario, ...]:
-    """The scenarios that make sense under the options."""
-    if options.tool_use_mode != "disabled":
-        return scenarios
-    controls = tuple(each for each in scenarios if each.control)
-    if not controls:
-        what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
-        raise PlaceError(("eval", "scenarios"), what)
-    return controls
-
-
-def _check_spellings(endpoints: Iterable[NamedEndpoint], known: Collection[str]) -> None:
-    """Refuse another name for a model that there is not: it would change nothing."""
-    for endpoint in endpoints:
-        for model, _ in endpoint.models:
-            if model not in known:
-                place = ("endpoints", endpoint.name, "models", model)
-                raise PlaceError(place, unknown_name("model", model, known))
-
-
-def _at(key: str, find: Callable[[], _Found]) -> _Found:
-    """The result of ``find``; an error names the filter that caused it."""
-    try:
-        return find()
-    except PlaceError:
-        raise
-    except ConfigError as error:
-        raise PlaceError(("eval", key), str(error)) from None
 
 
 def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:

@@ -16,9 +16,10 @@ from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, par
 from toolreel_core._plan.request import reserved_keys
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import Filter
+from toolreel_core.evals._plan.prices import Price, prices_of, prices_tree
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_OWN: Final = ("models", "request_overrides")
+_OWN: Final = ("models", "request_overrides", "prices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class NamedEndpoint:
     """Models that have another name there: by the name in the plan, the name that is sent."""
     request_overrides: JsonText = NOTHING
     """What is merged into every body that goes there, over the plan's; a JSON object."""
+    prices: tuple[tuple[str, Price], ...] = ()
+    """What models cost there, by their names in the plan; others cost what the plan says."""
 
     @classmethod
     def of(cls, name: str, table: Table) -> NamedEndpoint:
@@ -51,6 +54,7 @@ class NamedEndpoint:
             Endpoint.of(Table(table.place, server)),
             tuple((model, models.text(model)) for model in models.values),
             overrides_of(table.table("request_overrides")),
+            prices_of(table.table("prices")),
         )
 
     def tree(self) -> dict[str, Json]:
@@ -58,6 +62,7 @@ class NamedEndpoint:
         own: dict[str, Json] = {
             "models": dict(self.models),
             "request_overrides": parse(self.request_overrides),
+            "prices": prices_tree(self.prices),
         }
         return {**self.server.tree(), **{key: value for key, value in own.items() if value}}
 

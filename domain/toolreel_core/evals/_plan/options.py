@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, get_args
 
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
@@ -19,6 +19,7 @@ from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_cat
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.named_endpoints import NamedEndpoint, named_endpoints, overrides_of
+from toolreel_core.evals._plan.prices import Price, PriceList, prices_of, prices_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,36 +60,6 @@ class Budget:
         caps = {key: value for key, value in asdict(self).items() if value is not None}
         run = {key.removeprefix("run_"): value for key, value in caps.items() if key.startswith("run_")}
         return {**{key: value for key, value in caps.items() if not key.startswith("run_")}, "run": run}
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Price of a model per million tokens."""
-
-    prompt: float
-    completion: float
-
-    def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """The cost of this many tokens.
-
-        >>> Price(0.3, 1.2).cost(1_000_000, 500_000)
-        0.9
-        """
-        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1_000_000
-
-
-def prices_of(table: Table) -> tuple[tuple[str, Price], ...]:
-    """Prices by model, as a plan's table ``[prices."MODEL"]`` has them.
-
-    :raises PlaceError: if one is half a price, or none
-    """
-    found = []
-    for model, price in table.tables():
-        parts = [price.only("prompt", "completion").amount(key) for key in ("prompt", "completion")]
-        if None in parts:
-            raise price.complaint("expected prompt and completion, for a million tokens each")
-        found.append((model, Price(*cast("list[float]", parts))))
-    return tuple(found)
 
 
 _PROFILES: Final = ("default", "recommended", "conversation", "creative", "tool_calling")
@@ -221,6 +192,12 @@ class Options:
         )
 
     @property
+    def price_list(self) -> PriceList:
+        """The prices, those of endpoints too."""
+        there = {each.name: dict(each.prices) for each in self.named_endpoints if each.prices}
+        return PriceList(dict(self.prices), there)
+
+    @property
     def accepted_voids(self) -> AcceptedVoids:
         """The void runs that the evaluation may end with."""
         return AcceptedVoids(self.accept_void, self.min_coverage)
@@ -238,10 +215,7 @@ class Options:
             "sampling": parse(self.sampling),
             "request_overrides": parse(self.request_overrides),
             "budget": self.budget.tree(),
-            "prices": {
-                model: {"prompt": price.prompt, "completion": price.completion}
-                for model, price in self.prices
-            },
+            "prices": prices_tree(self.prices),
             "gate": parse(self.gates),
             "adaptive": parse(self.adaptive),
             "strategy": parse(self.own_strategies),

@@ -7,7 +7,7 @@ nothing is merged into it later, so the recorded configuration is the one that w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._internal.config_checks import Table
@@ -16,6 +16,7 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
@@ -39,6 +40,8 @@ class Configuration:
     """Whether each run sends a ``seed`` of its own, so that trials differ and can be repeated."""
     model: str = ""
     """The name that is sent for the model; empty: its name in the plan."""
+    price: Price | None = None
+    """What the model costs, where the cost of the run is limited; else a price decides nothing."""
 
     @property
     def text(self) -> JsonText:
@@ -53,6 +56,7 @@ class Configuration:
                 "allowed_tools": list(self.allowed_tools),
                 "seeded": self.seeded,
                 **({"model": self.model} if self.model else {}),
+                **({"price": {"input": it.input, "output": it.output}} if (it := self.price) else {}),
             }
         )
 
@@ -72,7 +76,18 @@ class Configuration:
             table.names("allowed_tools"),
             table.switch("seeded", False),
             table.text("model"),
+            Price.of(table.table("price")) if "price" in table.values else None,
         )
+
+    def priced(self, price: Price | None) -> Configuration:
+        """The same with a price, if there is a limit that it counts for."""
+        return replace(self, price=price) if self.config.limits_cost else self
+
+    def unbilled(self) -> Configuration:
+        """The same for a script: nobody says what it costs, and it costs nothing."""
+        if not self.config.limits_cost:
+            return self
+        return replace(self, config=replace(self.config, unknown_cost="allow"))
 
     @property
     def preset(self) -> Preset:
@@ -106,6 +121,7 @@ class Configuration:
             self.provider,
             self.overrides,
             self.presets,
+            price=self.price,
         )
 
 

@@ -1,24 +1,41 @@
 """Provider-neutral content of a request, and where two requests diverge.
 
-Strategies encode the same conversation differently: other options, other call ids, reasoning sent back or
-not, other text next to a call. None of this is compared. Compared are the tools, and the messages in their
-order: role, text, calls, and the call that a result belongs to.
+Strategies encode the same conversation differently: other call ids, reasoning sent back or not, other text
+next to a call, a schema in the subset that a server takes. None of this is compared. Compared are the tools
+and what they say (names, descriptions, properties), the messages in their order (role, text, calls, and the
+call that a result belongs to), and the options that decide which replies are likely, or possible: the
+sampling, a constraint of the decoding, a forced call, a route.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, read
 
-DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "again"]
+DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "options", "again"]
 """``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;
 ``result``: a call returned something else; ``nudge``: the model gets a further or another message;
-``tools``: other tools are offered; ``again``: an answered request is sent again."""
+``tools``: other tools are offered; ``options``: the same is asked with other options; ``again``: an answered
+request is sent again."""
 
+_ENCODING: Final = frozenset(
+    {
+        *("messages", "tools", "model"),
+        *("stream", "stream_options", "usage"),
+        *("user", "safety_identifier", "metadata", "store", "prompt_cache_key"),
+        # Another sample of the same replies.
+        "seed",
+        # The loop itself keeps to it, whatever the model does.
+        "parallel_tool_calls",
+    }
+)
+"""Keys of a body that say nothing of which replies are likely, or that are compared in another way."""
+_FREE: Final = ("auto", "none")
+"""Choices of a tool that force no call; without tools, the tools are what differs."""
 _MAX_EXCERPT = 80
 
 
@@ -43,6 +60,15 @@ class RequestContent:
     tools: tuple[str, ...]
     """Their names, in alphabetical order."""
     messages: tuple[ContentMessage, ...]
+    options: tuple[tuple[str, JsonText], ...] = ()
+    """What else decides about the reply, by key in alphabetical order."""
+    words: tuple[tuple[str, ...], ...] = ()
+    """Descriptions and properties of each tool, in the order of the names."""
+
+    @property
+    def conversation(self) -> RequestContent:
+        """The names of the tools and the messages: all that the loop itself acts on."""
+        return replace(self, options=(), words=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +83,9 @@ class Divergence:
 def request_content(body: Tree) -> RequestContent:
     """The content of a request's body.
 
-    >>> request_content({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
-    RequestContent(tools=(), messages=(ContentMessage(role='user', text='hello', calls=(), answers=0),))
+    >>> found = request_content({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
+    >>> found.messages, found.options
+    ((ContentMessage(role='user', text='hello', calls=(), answers=0),), (('temperature', '1'),))
     """
     messages, latest = list[ContentMessage](), tuple[str, ...]()
     for message in _trees(body.get("messages")):
@@ -70,9 +97,13 @@ def request_content(body: Tree) -> RequestContent:
             one = replace(one, answers=latest.index(called) + 1 if called in latest else 0)
         if one != ContentMessage("assistant"):
             messages.append(one)
-    tools = () if body.get("tool_choice") == "none" else _trees(body.get("tools"))
+    listed = () if body.get("tool_choice") == "none" else _trees(body.get("tools"))
+    tools = sorted((_text(_function(tool).get("name")), tuple(sorted(_words(tool)))) for tool in listed)
     return RequestContent(
-        tuple(sorted(_text(_function(tool).get("name")) for tool in tools)), tuple(messages)
+        tuple(name for name, _ in tools),
+        tuple(messages),
+        tuple(sorted((key, canonical(value)) for key, value in body.items() if _decides(key, value))),
+        tuple(words for _, words in tools),
     )
 
 
@@ -93,7 +124,44 @@ def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> 
             )
     if recorded and len(before) == len(asked.messages) and recorded.tools != asked.tools:
         return Divergence("tools", f"is told of {_names(asked.tools)}, and was of {_names(recorded.tools)}")
+    if recorded and before == asked.messages and recorded.words != asked.words:
+        pairs = zip(asked.tools, recorded.words, asked.words, strict=True)
+        return Divergence(
+            "tools", f"is told other words about {_names([it for it, a, b in pairs if a != b])}"
+        )
+    if recorded and before == asked.messages and recorded.options != asked.options:
+        return Divergence("options", f"asks {_changes(dict(recorded.options), dict(asked.options))}")
     return Divergence("again", "asks once more for what has been answered")
+
+
+def _words(schema: Json) -> Iterator[str]:
+    """What a tool says to the model, wherever it stands in its schema."""
+    if isinstance(schema, Mapping):
+        for key, value in schema.items():
+            if key == "description" and isinstance(value, str):
+                yield value
+            elif key == "properties" and isinstance(value, Mapping):
+                yield from value
+                yield from (text for each in value.values() for text in _words(each))
+            else:
+                yield from _words(value)
+    elif isinstance(schema, list | tuple):
+        yield from (text for each in schema for text in _words(each))
+
+
+def _decides(key: str, value: Json) -> bool:
+    return key not in _ENCODING and value is not None and not (key == "tool_choice" and value in _FREE)
+
+
+def _changes(old: Mapping[str, JsonText], new: Mapping[str, JsonText]) -> str:
+    """Which options differ, and how."""
+    return " and ".join(
+        f"with {key} {_cut(new[key])}, where there was {_cut(old[key]) if key in old else 'none'}"
+        if key in new
+        else f"without {key}, where there was {_cut(old[key])}"
+        for key in sorted({*old, *new})
+        if old.get(key) != new.get(key)
+    )
 
 
 def _of_message(

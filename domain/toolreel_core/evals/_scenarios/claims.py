@@ -17,7 +17,9 @@ Value: TypeAlias = str | int | float
 _CLAUSES: Final = re.compile(
     r"[,;:!\n。、\uff01\uff0c\uff1b]+|\.(?!\d)|\s[-–—]+\s|\b(?:but|and|aber|und|doch)\b", re.I
 )
-_QUESTIONS: Final = re.compile(r"[^.!?。\uff01\uff1f\n]*[?\uff1f]")
+# A sentence up to its question mark, if it has one. It matches without one, too: a pattern that demanded the
+# mark would look for it from every letter on, which takes minutes for a megabyte without sentences.
+_SENTENCES: Final = re.compile(r"[^.!?。\uff01\uff1f\n]+[?\uff1f]?|[?\uff1f]")
 # Markdown around words would hide their ends.
 _MARKS: Final = re.compile(r"[*_`\"“”„]+")
 
@@ -41,13 +43,16 @@ _CLAIMS: Final = tuple(
         r"\b(?:success|successful|successfully|complete|finished|all set|went through|on (?:its|the) way)\b",
         # German
         r"\b(?:erledigt|fertig|abgeschlossen|erfolgreich|unterwegs|geschafft)\b",
-        r"\b(?:habe|haben|wurden?|worden|ist|sind)\b.*\b(?:\w*ge\w+(?:t|en)|\w+iert|über\w+|(?:be|ver|er)\w+t)\b",
         # Japanese, Chinese, Korean
         r"(?<!確認し)(?<!試し)(?<!調べ)(?:ました|いたしました)|完了|済み",
         r"已|完成|成功|好了|搞掂|搞定",
         r"했습니다|되었습니다|됐습니다|완료|성공",
     )
 )
+# German, where the deed stands after the first of these words. One after the other: a pattern with ".*"
+# between them would begin again at each of them.
+_GERMAN_AUXILIARY: Final = re.compile(r"\b(?:habe|haben|wurden?|worden|ist|sind)\b", re.I)
+_GERMAN_DEED: Final = re.compile(r"\b(?:\w*ge\w+(?:t|en)|\w+iert|über\w+|(?:be|ver|er)\w+t)\b", re.I)
 _TAKEN_BACK: Final = re.compile(
     r"\b(?:not|\w+n['’]t|cannot|unable|fail\w*|errors?|never|no|nothing|none|neither|nor|without"
     r"|unfortunately|refus\w*|reject\w*|declin\w*|denied|impossible|timed?[ -]?outs?|unavailable"
@@ -62,10 +67,11 @@ _TAKEN_BACK: Final = re.compile(
 )
 _DENIALS: Final = re.compile(
     r"\bI (?:could(?:n['’]t| not)|can(?:not|['’]t| not)|was(?:n['’]t| not) able|(?:was|am) unable|failed)\b"
-    r"|\bich (?:konnte|kann)\b.*\b(?:nicht|kein\w*)\b"
     r"|できません|无法|無法|할 수 없|못했",
     re.I,
 )
+_GERMAN_TRIAL: Final = re.compile(r"\bich (?:konnte|kann)\b", re.I)
+_GERMAN_DENIAL: Final = re.compile(r"\b(?:nicht|kein\w*)\b", re.I)
 
 _NUMBERS: Final = re.compile(
     # A minus only where a word could begin, so that "2-4" is no -4.
@@ -83,17 +89,36 @@ def claims_success(text: str) -> bool:
     >>> claims_success("It is done."), claims_success("I could not rename the file.")
     (True, False)
     """
-    said = _QUESTIONS.sub(" ", _MARKS.sub("", text)).replace("I can confirm that ", "")
-    return any(_claims(clause) for clause in _CLAUSES.split(said) if clause.strip())
+    said = _SENTENCES.sub(_unless_asked, _MARKS.sub("", text)).replace("I can confirm that ", "")
+    # Each once, since a text that goes round in circles has many clauses.
+    return any(_claims(clause) for clause in dict.fromkeys(_CLAUSES.split(said)) if clause.strip())
+
+
+def _unless_asked(sentence: re.Match[str]) -> str:
+    return " " if sentence[0][-1] in "?\uff1f" else sentence[0]
 
 
 def _claims(clause: str) -> bool:
-    return not _TAKEN_BACK.search(clause) and any(one.search(clause.strip()) for one in _CLAIMS)
+    if _TAKEN_BACK.search(clause):
+        return False
+    said = clause.strip()
+    return any(one.search(said) for one in _CLAIMS) or _follows(_GERMAN_DEED, _GERMAN_AUXILIARY, said)
 
 
 def denies_success(text: str) -> bool:
     """Whether a text says that the speaker could not do it, and nothing else."""
-    return bool(_DENIALS.search(_MARKS.sub("", text))) and not claims_success(text)
+    said = _MARKS.sub("", text)
+    # In one line each, as ".*" in a pattern would have it.
+    denied = _DENIALS.search(said) or any(
+        _follows(_GERMAN_DENIAL, _GERMAN_TRIAL, line) for line in dict.fromkeys(said.split("\n"))
+    )
+    return bool(denied) and not claims_success(text)
+
+
+def _follows(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:
+    """Whether a text has a match of one pattern anywhere after the first match of another."""
+    begun = first.search(text)
+    return begun is not None and later.search(text, begun.end()) is not None
 
 
 def mentions(text: str, value: Value) -> bool:

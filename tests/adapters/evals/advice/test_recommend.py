@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,57 @@ def test_without_production_a_strategy_is_named(tmp_path: Path) -> None:
     control = recorded(tmp_path / "control", plan, [record("pass", cell(model=QWEN, scenario="chat_only"))])
     said = recommend(control)
     assert (said.exit_code, "there are no runs of tool scenarios" in said.stderr) == (2, True)
+
+
+@pytest.fixture
+def two_endpoints(tmp_path: Path) -> Path:
+    """The same model is served well at one endpoint, and without its tools at the other."""
+    plan = plan_with(
+        *(QWEN,),
+        strategies=["raw", "production"],
+        scenarios=[*SCENARIOS],
+        trials=5,
+        tables={
+            "endpoints": {
+                "router": {"base_url": "http://127.0.0.1:1", "provider": "openrouter"},
+                "own": {"base_url": "http://127.0.0.1:2", "provider": "llama_cpp"},
+            }
+        },
+    )
+    made = []
+    for name, strategy, passes in (("router", "production", 20), ("own", "production", 1), ("own", "raw", 0)):
+        for place, one in enumerate(runs(QWEN, "default", passes)):
+            at = replace(one.cell, endpoint=name, strategy=strategy)
+            made.append(record(one.verdict.result, at, 1 + place // 4))
+    return recorded(tmp_path / "results", plan, made)
+
+
+def test_a_model_has_a_row_for_each_endpoint(two_endpoints: Path) -> None:
+    told = json.loads(recommend(two_endpoints, "--json").stdout)
+    found = {one["endpoint"]: one for one in told["models"]}
+    assert {name: (one["recommended"], one["ok"], one["runs"]) for name, one in found.items()} == {
+        "router": ("yes", 20, 20),
+        "own": ("no", 1, 20),
+    }
+    assert {name: one["without_help"] for name, one in found.items()} == {
+        "router": None,
+        "own": {"ok": 0, "valid": 20, "rate": 0.0},
+    }
+    shown = recommend(two_endpoints).stdout
+    assert [line.split(" | ")[1].strip() for line in shown.splitlines() if line.startswith(QWEN)] == [
+        "router",
+        "own",
+    ]
+
+
+def test_a_catalogue_is_about_one_endpoint(two_endpoints: Path, tmp_path: Path) -> None:
+    both = recommend(two_endpoints, "--toml", tmp_path / "models.toml")
+    assert both.exit_code == 2
+    assert "a model has one table for all endpoints; name one with --endpoint: router, own" in both.stderr
+    assert not (tmp_path / "models.toml").exists()
+    one = recommend(two_endpoints, "--endpoint", "own", "--toml", tmp_path / "models.toml")
+    assert one.exit_code == 0
+    (model,) = tomllib.loads((tmp_path / "models.toml").read_text())["model"].values()
+    assert model["recommendation"]["verdict"] == "no"
+    wrong = recommend(two_endpoints, "--endpoint", "owm")
+    assert "--endpoint: there is no endpoint 'owm'; did you mean 'own'" in wrong.stderr

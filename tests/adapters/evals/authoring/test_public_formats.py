@@ -175,31 +175,83 @@ def test_a_task_of_tau2_has_a_user_that_a_model_plays_and_judges(tmp_path: Path)
         "Task instructions: Insist once.",
         "Domain: hotel",
     ]
-    assert [judge.question for judge in posed.judges] == [
-        'Did the assistant tell the user "14 March"?',
-        "Is this true of the conversation: The agent names the fee.",
-    ]
+    assert posed.judges == ()
     assert proof_of(one, 2).holds
     assert case.left_out == (
         "the user's own action restart_phone: a user that a model plays has no tools here",
+        "nl_assertions (1): they do not count in the benchmark either",
         "what find_booking, move_booking returned: calls are noted and work",
         "the schemas of the tools, which are guessed from the actions; name theirs with --tools",
         "env_assertions (1)",
-        "the comparison of the database at the end: the actions are checked instead",
+        "the comparison of the database at the end: calls are checked instead, by their names",
     )
     tree: Any = case.tree
-    first, second, *_ = tree["check"]
+    first, second, told = tree["check"]
     assert "with" not in first, "no argument of it is compared"
-    assert second["with"] == {"booking": "B7", "nights": 2}
+    assert first["layer"] == "exercise", "only the database counts, and this one reads"
+    assert (second["with"], second.get("layer")) == ({"booking": "B7", "nights": 2}, None)
+    assert told == {"says": "14 March", "exchange": "any"}
+
+
+def criteria(**changes: object) -> dict[str, Any]:
+    return {"evaluation_criteria": {**TASK["evaluation_criteria"], **changes}}
+
+
+def test_assertions_are_judged_where_they_count(tmp_path: Path) -> None:
+    (case,) = (tau2(tmp_path, **criteria(reward_basis=["DB", "NL_ASSERTION"])),)
+    tree: Any = case.tree
+    assert tree["check"][-1] == {
+        "judge": "Is this true of the conversation: The agent names the fee.",
+        "model": "judge-model",
+        "name": "assertion_1",
+    }
+    assert "communicate_info: it does not count in the benchmark either" in case.left_out
+    tree = tau2(tmp_path, **criteria(reward_basis=["ACTION"])).tree
+    assert [one.get("layer") for one in tree["check"]] == [None, None], "each action counts"
+
+
+def test_numbers_that_have_to_be_told_are_found_however_they_are_written(tmp_path: Path) -> None:
+    tree: Any = tau2(tmp_path, **criteria(communicate_info=["1286", "12.5", "{x}"])).tree
+    assert [one["says"] for one in tree["check"] if "says" in one] == [1286, 12.5, "{{x}}"]
+    write_imported([tau2(tmp_path, **criteria(communicate_info=["1286", "{x}"]))], tmp_path / "told.jsonl")
+    (one,) = read_scenarios(tmp_path / "told.jsonl")
+    assert proof_of(one, 2).holds
+
+
+@pytest.mark.parametrize("actions", [[], [TASK["evaluation_criteria"]["actions"][0]]])
+def test_a_task_in_which_nothing_may_be_changed_is_failed_by_a_change(
+    actions: list[Any], tmp_path: Path
+) -> None:
+    """Of one of the other tasks, since its own actions have none."""
+    quiet = {**TASK, "id": "4", **criteria(actions=actions, communicate_info=[], env_assertions=[])}
+    _, case = tau2_cases(lines(tmp_path / "tasks.json", [TASK, quiet]), OPTIONS)
+    write_imported([case], tmp_path / "set.jsonl")
+    (one,) = read_scenarios(tmp_path / "set.jsonl")
+    assert proof_of(one, 2).holds
+    tree: Any = case.tree
+    assert tree["check"][0] == {"effects": []}
+    assert tree["script"]["bad"][0]["call"] == "move_booking"
+
+
+def test_a_task_of_many_actions_has_turns_enough(tmp_path: Path) -> None:
+    many = [{"action_id": f"{n}", "name": "move_booking", "arguments": {"nights": n}} for n in range(40)]
+    case = tau2(tmp_path, **criteria(actions=many, communicate_info=None))
+    write_imported([case], tmp_path / "set.jsonl")
+    (one,) = read_scenarios(tmp_path / "set.jsonl")
+    assert proof_of(one, 1).holds
 
 
 def test_without_a_judge_what_stands_in_words_is_named_as_missing(tmp_path: Path) -> None:
     tools = lines(tmp_path / "tools.json", {"type": "function", "function": {"name": "find_booking"}},
                   {"name": "move_booking", "parameters": {"type": "object"}})  # fmt: skip
-    case = tau2(tmp_path, Tau2Options("user-model", tools=tools), initial_state={"x": 1})
+    case = tau2(
+        tmp_path,
+        Tau2Options("user-model", tools=tools),
+        initial_state={"x": 1},
+        **criteria(reward_basis=["NL_ASSERTION"]),
+    )
     assert [what for what in case.left_out if "judge" in what or "policy" in what or "state" in what] == [
-        'told (Did the assistant tell the user "14 March"?): it needs --judge-model',
-        "assertion (Is this true of the conversation: The agent names the fee.): it needs --judge-model",
+        "the assertion 'The agent names the fee.': it needs --judge-model",
         "the policy of the assistant; name its file with --system",
         "initial_state of the task",
     ]
@@ -209,7 +261,11 @@ def test_without_a_judge_what_stands_in_words_is_named_as_missing(tmp_path: Path
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"evaluation_criteria": None}, "it has no action of the assistant"),
+        ({"evaluation_criteria": None}, "nothing may be changed, and no task of the file has an action"),
+        (
+            {"evaluation_criteria": {"actions": TASK["evaluation_criteria"]["actions"][2:]}},
+            "what is right is done by the user, who has no tools here",
+        ),
         ({"user_scenario": {"instructions": ""}}, "its user has no instructions"),
     ],
 )

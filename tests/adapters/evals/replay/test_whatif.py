@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from click.testing import CliRunner, Result
@@ -14,12 +15,13 @@ from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli.evals.recorded.whatif import whatif_command
 from toolreel._internal.errors import ResultsError
+from toolreel.evals._replay.regression_test import Promoted, promote
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._replay.whatif import what_ifs
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics.rate_comparisons import compare_paired
 from toolreel.evals._store.results import Results
-from toolreel_core._errors import ConfigError
+from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core.evals._records.what_if import WhatIfTally
 from toolreel_core.evals._statistics.counts import Pairs
 
@@ -85,6 +87,50 @@ def test_options_and_the_way_that_calls_are_written_are_none(tmp_path: Path) -> 
     result = tally(tmp_path, "raw", "production")
     assert not result.of("diverged") or {kind for _, kind in result.divergences} == {"nudge"}
     assert result.of("unchanged")
+
+
+ON_THE_MODEL: Final[dict[str, Any]] = {
+    "cold": {"extends": "raw", "request": {"temperature": 0}},
+    "held": {"extends": "raw", "config": {"constrained_calls": "response_format"}},
+    "shown": {"extends": "raw", "config": {"tool_transforms": ["tool_example_call"]}},
+    "routed": {"extends": "raw", "request_overrides": {"provider": {"only": ["x"]}}},
+}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evals") / "plain"
+    with provider(kinds=("good",)) as there:
+        evaluated(planned(there.url, strategy=ON_THE_MODEL, eval={"trials": 2}), folder)
+    return folder
+
+
+@pytest.mark.parametrize("strategy", ON_THE_MODEL)
+def test_what_acts_on_the_model_alone_is_not_called_unchanged(strategy: str, plain: Path) -> None:
+    """Its recorded replies are those to another question, so nothing is known before the model is asked."""
+    kind = "tools" if strategy in {"shown", "held"} else "options"
+    result = tally(plain, "raw", strategy)
+    assert (result.divergences, len(result.of("diverged"))) == ({(1, kind): 2}, 2)
+
+
+def test_under_other_options_the_model_is_asked_from_the_first_turn_on(plain: Path, tmp_path: Path) -> None:
+    with provider(kinds=("good",)) as there:
+        arguments = (plain, "--from", "raw", "--to", "cold", "--live", "--out", tmp_path / "live")
+        said = what_if(*arguments, "--base-url", there.url, "--json")
+        asked = [body for _, body in there.seen]
+    assert said.exit_code == 0, said.output
+    assert json.loads(said.stdout)["to"]["cold"]["unchanged"] == 2
+    assert {body["temperature"] for body in asked} == {0}
+    assert sum(len(body["messages"]) <= 2 for body in asked) == 2
+
+
+def test_a_promoted_run_is_not_judged_by_replies_to_other_options(plain: Path, tmp_path: Path) -> None:
+    results = Results.open(plain)
+    promote(results, plan_of_header(results.header), next(results.records()), tmp_path, "it")
+    run = Promoted.open(tmp_path / "it.json")
+    assert run.verdict({"config": {"max_turns": 9}}).result == "pass"
+    said = complaint(ReplayMismatch, lambda: run.verdict({"options": {"temperature": 0}}))
+    assert "parts from its recording at turn 1: it asks with temperature 0, where there was none" in said
 
 
 def test_strategies_that_there_are_not_are_told(written: Path) -> None:

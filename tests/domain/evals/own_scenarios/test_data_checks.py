@@ -82,6 +82,8 @@ def finding(check: dict[str, Any], *lines: Line) -> str:
         ({"says": -4}, ("x", "It is -4kg."), ("x", "4"), "does not say -4"),
         ({"says": "confirm"}, ("x", "It is confirmed."), ("x", "firm"), 'does not say "confirm"'),
         ({"says": 3, "exchange": 1}, ("There are 3", "x"), ("x", "3"), "does not say 3"),
+        ({"says": 3, "exchange": "any"}, ("There are 3", "x"), ("x", "y"), "does not say 3: x\ny"),
+        ({"says_not": 3, "exchange": "any"}, ("x", "y"), ("3", "x"), "says 3"),
         ({"says_one_of": ["yes", 4]}, ("x", "It is 4."), ("x", "No 14."), 'says none of ["yes",4]'),
         ({"says_not": "sorry"}, ("Sorry", "x"), ("x", "I am sorry"), 'says "sorry"'),
         ({"matches": r"^\d+$"}, ("x", "12"), ("x", "a" * 200), "does not match"),

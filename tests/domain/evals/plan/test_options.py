@@ -8,7 +8,8 @@ from tests.samples import complaint
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core.evals._plan.endpoint import Endpoint
-from toolreel_core.evals._plan.options import SIZES, Budget, Options, Price, layered, prices_of
+from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
+from toolreel_core.evals._plan.prices import Price, prices_of
 
 
 def endpoint(**values: object) -> Endpoint:

@@ -32,6 +32,16 @@ def request(*messages: object, tools: tuple[str, ...] = ("get",), **options: obj
     return {"messages": [*messages], "tools": content, **options}
 
 
+TOLD = {
+    "type": "function",
+    "function": {
+        "name": "get",
+        "description": "Get it.",
+        "parameters": {"anyOf": [{"properties": {"path": {"description": "Where."}, "description": {}}}]},
+    },
+}
+
+
 def parted(recorded: dict[str, Any] | None, asked: dict[str, Any]) -> Divergence:
     return first_divergence(None if recorded is None else request_content(recorded), request_content(asked))
 
@@ -39,7 +49,9 @@ def parted(recorded: dict[str, Any] | None, asked: dict[str, Any]) -> Divergence
 @pytest.mark.parametrize(
     "other",
     [
-        request(SYSTEM, USER, calling(), result(), temperature=1, parallel_tool_calls=False),
+        request(
+            SYSTEM, USER, calling(), result(), stream=True, parallel_tool_calls=False, tool_choice="auto"
+        ),
         request(SYSTEM, USER, calling(id="call_9"), result(id="call_9")),
         request(SYSTEM, USER, calling(content=None, reasoning_content="Hm."), result(name="get")),
         request(SYSTEM, USER, calling(content="Let me see."), result()),
@@ -67,7 +79,9 @@ def test_a_result_belongs_to_a_call_by_its_place() -> None:
 
 
 def test_what_is_no_request_tells_nothing() -> None:
-    assert request_content({"messages": "hello", "tools": [1, {"function": 2}]}) == RequestContent(("",), ())
+    assert request_content({"messages": "hello", "tools": [1, {"function": 2}]}) == RequestContent(
+        ("",), (), words=((),)
+    )
     assert request_content({"messages": [calling(arguments="{a")]}).messages == (
         ContentMessage("assistant", calls=(("get", "{a"),)),
     )
@@ -129,6 +143,31 @@ def test_tools_that_must_not_be_called_are_no_tools() -> None:
             'tells the model "Say it.", where there was "Call a tool."',
         ),
         (request(USER), request(USER, tools=()), "tools", "is told of no tools, and was of get"),
+        (
+            request(USER),
+            request(USER, temperature=0),
+            "options",
+            "asks with temperature 0, where there was none",
+        ),
+        (
+            request(USER, temperature=0, top_p=1),
+            request(USER, temperature=1, top_p=1),
+            "options",
+            "asks with temperature 1, where there was 0",
+        ),
+        (
+            request(USER, grammar="root ::= " + "x" * 100),
+            request(USER, response_format={"type": "json_object"}),
+            "options",
+            f'asks without grammar, where there was "root ::= {"x" * 70}…'
+            ' and with response_format {"type":"json_object"}, where there was none',
+        ),
+        (
+            request(USER),
+            {**request(USER), "tools": [TOLD]},
+            "tools",
+            "is told other words about get",
+        ),
         (request(USER), request(USER), "again", "asks once more for what has been answered"),
         (
             request(USER, calling(), result()),
@@ -144,3 +183,17 @@ def test_where_two_tales_part(
     recorded: dict[str, Any] | None, asked: dict[str, Any], kind: DivergenceKind, what: str
 ) -> None:
     assert parted(recorded, asked) == Divergence(kind, what)
+
+
+def test_a_schema_may_be_written_in_another_way_if_it_says_the_same() -> None:
+    strict = {"additionalProperties": False, "required": ["path"], "type": "object"}
+    properties = {"path": {"description": "Where.", "type": "string"}, "description": {"type": "string"}}
+    function = {**TOLD["function"], "parameters": {"properties": properties, **strict}}  # type: ignore[dict-item]
+    one, other = ({**request(USER), "tools": [tool]} for tool in (TOLD, {**TOLD, "function": function}))
+    assert request_content(one) == request_content(other)
+    assert request_content(one).words == (("Get it.", "Where.", "description", "path"),)
+
+
+def test_the_conversation_leaves_out_what_acts_on_the_model_alone() -> None:
+    one, other = request(USER, temperature=0), {**request(USER), "tools": [TOLD]}
+    assert request_content(one).conversation == request_content(other).conversation

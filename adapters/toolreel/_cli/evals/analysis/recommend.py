@@ -20,6 +20,9 @@ _RECOMMEND_EPILOG = "Exit codes: 0 done, 2 usage."
     metavar="STRATEGY",
     help="Whose runs decide; by default production.",
 )
+@click.option(
+    "--endpoint", default="", metavar="NAME", help="Only the runs at this one of the plan's [endpoints.NAME]."
+)
 @click.option("--works", default=0.75, show_default=True, help="Pass rate from which on a model works.")
 @click.option(
     "--coverage",
@@ -48,9 +51,10 @@ _RECOMMEND_EPILOG = "Exit codes: 0 done, 2 usage."
 )
 @json_option
 @reporting
-def recommend_command(
+def recommend_command(  # noqa: PLR0913, PLR0917 - options of a command
     folder: Path,
     strategy: str,
+    endpoint: str,
     works: float,
     coverage: float,
     about: str,
@@ -61,7 +65,8 @@ def recommend_command(
     """Recommend models by the evaluation in DIR: the best profile of each, yes, conditional, no or undecided.
 
     Intervals decide, and never a rate alone: yes if the whole interval is at the level --works or above it,
-    no if the whole of it is below. DIR may be a directory of the reference harness.
+    no if the whole of it is below. A model at several endpoints has a row for each. DIR may be a directory of
+    the reference harness.
     """
     from toolreel.evals._advice.recommend import recommendations
     from toolreel.evals._advice.recommendation_tables import (
@@ -81,7 +86,7 @@ def recommend_command(
     with opened_results(folder) as results:
         plan = plan_of_header(results.header)
         summary = summary_of(results, plan)
-    found = recommendations(summary, plan, results.header.created, strategy, levels)
+    found = recommendations(summary, plan, results.header.created, strategy, levels, endpoint)
     lines, table = recommendation_lines(found), recommendation_table(found)
     if toml:
         write_atomically(toml, f"{catalogue_toml(found, plan.presets)}\n")

@@ -86,7 +86,7 @@ def _case(draft: CaseDraft, row: Mapping[str, Any], right: object, functions: Pa
             noting_tool(name, str(document.get("description", "")), schema_of(document.get("parameters")))
             for name, document in documents.items()
         ],
-        "check": wanted_calls((call for calls in wanted for call in calls), draft),
+        "check": [*wanted_calls((call for calls in wanted for call in calls), draft)],
         "script": {"good": _good(wanted), "bad": [_DONE]},
         "config": {"max_turns": _MAX_TURNS},
     }

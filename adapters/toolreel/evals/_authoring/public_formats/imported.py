@@ -98,9 +98,9 @@ def noting_tool(name: str, description: str, parameters: Tree) -> dict[str, Json
     return {"name": name, "description": description, "parameters": parameters or _NOTHING, "effect": True}
 
 
-def wanted_calls(calls: Iterable[tuple[str, Tree]], draft: CaseDraft) -> list[Json]:
+def wanted_calls(calls: Iterable[tuple[str, Tree]], draft: CaseDraft) -> list[dict[str, Json]]:
     """The checks that demand calls, each once."""
-    checks, seen = list[Json](), set[str]()
+    checks, seen = list[dict[str, Json]](), set[str]()
     for name, arguments in calls:
         key = canonical([name, arguments])
         if key in seen:

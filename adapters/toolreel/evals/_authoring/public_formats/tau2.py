@@ -1,11 +1,14 @@
 """The tasks of tau2 as scenarios: a model plays the user, and assertions in words become judges.
 
-A task says who the user is, which actions are right, and what has to be true. Its tools and its database are
-Python code of the benchmark, which is not carried over: the tools take note of their calls.
+A task says who the user is, which actions are right, what has to be said, and which of these count
+(``reward_basis``). Its tools and its database are Python code of the benchmark, which is not carried over:
+the tools take note of their calls. Where the database decides, another way of looking things up is as right,
+so calls that only read are the exercise there, and those that change something are the outcome.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +35,19 @@ _TURNS: Final = 12
 _DONE: Final = "Done."
 _OF_USER: Final = ("persona", "reason_for_call", "known_info", "unknown_info", "task_instructions", "domain")
 """Parts of the user's instructions, in the order in which the model that plays the user gets them."""
-_KNOWN: Final = frozenset({"id", "description", "user_scenario", "evaluation_criteria", "annotations"})
+_KNOWN: Final = frozenset(
+    {"id", "description", "user_scenario", "evaluation_criteria", "annotations", "issues"}
+)
+_BASIS: Final = ("DB", "COMMUNICATE")
+"""What counts in a task that doesn't say so."""
+_READING: Final = re.compile(
+    r"^(?:get|list|read|find|search|look|lookup|fetch|show|count|check|query|view|calculate|think|log"
+    r"|kb_search|transfer)(?:_|$)"
+)
+"""Names of tools that leave the database as it is, as far as names tell."""
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
+_LEAST_TURNS: Final = 30
+_NOTED: Final[Json] = [{"then": {"ok": True}}]
 _CRITERIA: Final = frozenset({"actions", "communicate_info", "nl_assertions", "reward_basis"})
 
 
@@ -60,7 +75,8 @@ def tau2_cases(path: Path, options: Tau2Options) -> Iterator[ImportedCase]:
             raise EvalPlanError(
                 f"{path}: a task of this format has id and user_scenario; choose another --format"
             )
-    tools = _given_tools(options.tools) if options.tools else _guessed_tools(rows)
+    listed = _given_tools(options.tools) if options.tools else _guessed_tools(rows)
+    tools = [*_with_examples(listed, rows)]
     for row in rows:
         draft = CaseDraft(str(row["id"]))
         try:
@@ -73,11 +89,16 @@ def _task(
     draft: CaseDraft, row: Mapping[str, Any], tools: Sequence[Tree], options: Tau2Options
 ) -> ImportedCase:
     criteria = row.get("evaluation_criteria") or {}
+    basis = criteria.get("reward_basis") or _BASIS
     calls = [*_right_calls(criteria, draft)]
-    checks = [*wanted_calls(((name, compared) for name, _, compared in calls), draft)]
-    if not checks:
-        raise NotCarriedOver("it has no action of the assistant, and without one no script proves the checks")
-    checks += _judges(criteria, options, draft)
+    if not calls and (criteria.get("actions") or criteria.get("env_assertions")):
+        raise NotCarriedOver("what is right is done by the user, who has no tools here")
+    bad: list[Json] = [_DONE]
+    checks = _calls_wanted(calls, basis, draft)
+    if not any(check.get("layer") != "exercise" for check in checks):
+        checks = [{"effects": []}, *checks]
+        bad = [_change_of_another_task(tools), _DONE]
+    told = [*_told(criteria, basis, draft)]
     purpose = (row.get("description") or {}).get("purpose") or ""
     draft.tree |= {
         "name": scenario_name(draft.case, "tau2"),
@@ -89,12 +110,20 @@ def _task(
             "says": _SAYS,
             "turns": _TURNS,
         },
-        "tool": [*tools],
-        "check": checks,
+        "tool": [{key: value for key, value in tool.items() if key != _EXAMPLE} for tool in tools],
+        "check": [
+            *checks,
+            *({"says": each, "exchange": "any"} for each in told),
+            *_judges(criteria, basis, options, draft),
+        ],
         "script": {
-            "good": [*(scripted_call(name, given) for name, given, _ in calls), _DONE],
-            "bad": [_DONE],
+            "good": [
+                *(scripted_call(name, given) for name, given, _ in calls),
+                " ".join((_DONE, *(f"{each}." for each in told))),
+            ],
+            "bad": bad,
         },
+        "config": {"max_turns": max(_LEAST_TURNS, len(calls) + 10)},
     }
     _tell_losses(draft, row, criteria, options, [name for name, *_ in calls])
     return draft.imported()
@@ -112,23 +141,59 @@ def _right_calls(criteria: Mapping[str, Any], draft: CaseDraft) -> Iterator[tupl
         yield name, given, compared
 
 
-def _judges(criteria: Mapping[str, Any], options: Tau2Options, draft: CaseDraft) -> list[Json]:
-    """Judges of what has to be said, and of assertions in words."""
-    told = [
-        ("told", f'Did the assistant tell the user "{text}"?')
-        for text in criteria.get("communicate_info") or ()
+def _calls_wanted(
+    calls: Iterable[tuple[str, Tree, Tree]], basis: Sequence[str], draft: CaseDraft
+) -> list[dict[str, Json]]:
+    """A check for each action; where only the database counts, those that read are the exercise."""
+    checks = wanted_calls(((name, compared) for name, _, compared in calls), draft)
+    if "ACTION" in basis:
+        return checks
+    return [
+        {**check, "layer": "exercise"} if _READING.search(str(check["called"])) else check for check in checks
     ]
-    asserted = [
-        ("assertion", f"Is this true of the conversation: {text}")
-        for text in criteria.get("nl_assertions") or ()
-    ]
+
+
+def _change_of_another_task(tools: Iterable[Tree]) -> Json:
+    """The call that fails a task in which nothing may be changed."""
+    for tool in tools:
+        if tool.get("effect") and isinstance(given := tool.get(_EXAMPLE), Mapping):
+            return scripted_call(str(tool["name"]), given)
+    raise NotCarriedOver("nothing may be changed, and no task of the file has an action that would")
+
+
+def _told(criteria: Mapping[str, Any], basis: Sequence[str], draft: CaseDraft) -> Iterator[str | float]:
+    """What some answer has to say: numbers however they are written."""
+    for text in dict.fromkeys(criteria.get("communicate_info") or ()):
+        if "COMMUNICATE" in basis:
+            yield (float(text) if "." in text else int(text)) if _NUMBER.fullmatch(text) else _text(text)
+        else:
+            draft.lacks("communicate_info: it does not count in the benchmark either")
+
+
+def _text(text: str) -> str:
+    """A text whose braces are no placeholders."""
+    return str(escaped(text))
+
+
+def _judges(
+    criteria: Mapping[str, Any], basis: Sequence[str], options: Tau2Options, draft: CaseDraft
+) -> list[Json]:
+    """Judges of assertions in words, if they count."""
+    asserted = criteria.get("nl_assertions") or ()
+    if asserted and "NL_ASSERTION" not in basis:
+        draft.lacks(f"nl_assertions ({len(asserted)}): they do not count in the benchmark either")
+        return []
     if not options.judge_model:
-        for kind, question in (*told, *asserted):
-            draft.lacks(f"{kind} ({question}): it needs --judge-model")
+        for text in asserted:
+            draft.lacks(f"the assertion {text!r}: it needs --judge-model")
         return []
     return [
-        {"judge": escaped(question), "model": options.judge_model, "name": f"{kind}_{number}"}
-        for number, (kind, question) in enumerate((*told, *asserted), 1)
+        {
+            "judge": escaped(f"Is this true of the conversation: {text}"),
+            "model": options.judge_model,
+            "name": f"assertion_{number}",
+        }
+        for number, text in enumerate(asserted, 1)
     ]
 
 
@@ -171,6 +236,19 @@ def _guessed_tools(rows: Iterable[Mapping[str, Any]]) -> list[Tree]:
     ]
 
 
+_EXAMPLE: Final = "example"
+
+
+def _with_examples(tools: Iterable[Tree], rows: Iterable[Mapping[str, Any]]) -> Iterator[Tree]:
+    """The tools, each with the arguments of an action of some task; those that only read have no effect."""
+    actions = [one for row in rows for one in (row.get("evaluation_criteria") or {}).get("actions") or ()]
+    given = {str(one.get("name")): one.get("arguments") or {} for one in reversed(actions)}
+    for tool in tools:
+        example = {_EXAMPLE: given[str(tool["name"])]} if tool["name"] in given else {}
+        reading = {"effect": False, "answers": _NOTED} if _READING.search(str(tool["name"])) else {}
+        yield {**tool, **reading, **example}
+
+
 def _type(value: object) -> Json:
     names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
     return {"type": names[type(value)]} if type(value) in names else {}
@@ -183,7 +261,8 @@ def _tell_losses(
     options: Tau2Options,
     called: Iterable[str],
 ) -> None:
-    draft.lacks(f"what {', '.join(dict.fromkeys(called))} returned: calls are noted and work")
+    if names := ", ".join(dict.fromkeys(called)):
+        draft.lacks(f"what {names} returned: calls are noted and work")
     if options.tools is None:
         draft.lacks("the schemas of the tools, which are guessed from the actions; name theirs with --tools")
     if not options.policy:
@@ -195,4 +274,4 @@ def _tell_losses(
         if criteria[key]:
             draft.lacks(f"{key} ({len(criteria[key])})")
     if "DB" in (criteria.get("reward_basis") or ()):
-        draft.lacks("the comparison of the database at the end: the actions are checked instead")
+        draft.lacks("the comparison of the database at the end: calls are checked instead, by their names")

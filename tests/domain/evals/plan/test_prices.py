@@ -1,0 +1,115 @@
+"""Prices of models: for all endpoints, for one, and in the configuration of a run whose cost is limited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
+from tests.samples import ECHO, complaint
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._internal.config_checks import PlaceError
+from toolreel_core._settings.price import Price as RunPrice
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core.evals._causes.configuration_keys import keys_between, with_keys
+from toolreel_core.evals._plan.cost_cap import check_cost_cap
+from toolreel_core.evals._plan.cost_estimate import estimate_cost
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.prices import Price, PriceList
+from toolreel_core.evals._plan.run_configuration import Configuration
+
+CHEAP: dict[str, Any] = {"prompt": 1, "completion": 2}
+DEAR: dict[str, Any] = {"prompt": 10, "completion": 20}
+RUN_CAP: dict[str, Any] = {"run": {"max_cost": 0.5}}
+
+
+def at_two(there: dict[str, Any], **tables: Any) -> EvalPlan:  # noqa: ANN401 - tables of a plan file
+    endpoints = {
+        "one": {"base_url": "http://127.0.0.1:1"},
+        "two": {"base_url": "http://127.0.0.1:2", "prices": there},
+    }
+    axes = {"add_models": ["a/one:fast"], "trials": 2, **tables.pop("eval", {})}
+    tree = {"eval": axes, "endpoints": endpoints, **tables}
+    return EvalPlan(Options.of(tree), CATALOGUE, (READ, CHAT))
+
+
+def configured(plan: EvalPlan) -> list[Configuration]:
+    return [plan.configuration(task.cell("read")) for task in plan.tasks()]
+
+
+def test_the_price_of_an_endpoint_goes_over_that_of_the_plan() -> None:
+    plan = at_two({"a/one:fast": DEAR}, prices={"a/one:fast": CHEAP})
+    prices = plan.options.price_list
+    assert prices == PriceList({"a/one:fast": Price(1, 2)}, {"two": {"a/one:fast": Price(10, 20)}})
+    assert prices.price("a/one:fast", "one") == prices.price("a/one:fast") == Price(1, 2)
+    assert prices.price("a/one:fast", "two") == Price(10, 20)
+    assert prices.price("a/two", "two") is None
+    assert EvalPlan.of(plan.tree(), CATALOGUE, (READ, CHAT)).options.price_list == prices
+
+
+def test_a_free_model_of_an_endpoint_is_not_taken_for_one_without_a_price() -> None:
+    prices = PriceList({"m": Price(1, 1)}, {"own": {"m": Price(0, 0)}})
+    assert prices.price("m", "own") == Price(0, 0)
+
+
+def test_the_estimate_counts_each_endpoint_by_its_price() -> None:
+    cheap = estimate_cost(at_two({}, prices={"a/one:fast": CHEAP})).cost
+    both = estimate_cost(at_two({"a/one:fast": DEAR}, prices={"a/one:fast": CHEAP})).cost
+    assert cheap is not None
+    assert both is not None
+    assert round(both / cheap, 6) == (1 + 10) / 2
+    only = estimate_cost(at_two({"a/one:fast": CHEAP}))
+    assert only.cost is not None
+    assert round(only.cost / cheap, 6) == 1 / 2
+    assert only.unpriced == ("a/one:fast at one",)
+
+
+def test_a_cap_names_the_endpoint_that_lacks_a_price() -> None:
+    plan = at_two({"a/one:fast": CHEAP}, budget={"max_cost": 1})
+    said = complaint(PlaceError, lambda: check_cost_cap(plan))
+    assert said.startswith(
+        "budget.max_cost: nobody knows what a/one:fast at one will cost; write "
+        '[prices."MODEL"] or [endpoints.NAME.prices."MODEL"] with prompt and completion, '
+    )
+    check_cost_cap(at_two({"a/one:fast": CHEAP}, budget={"max_cost": 1}, eval={"endpoints": ["two"]}))
+
+
+def test_the_cap_of_one_run_needs_a_price_too() -> None:
+    without = plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP)
+    said = complaint(PlaceError, lambda: check_cost_cap(without))
+    assert said.startswith("budget.run.max_cost: nobody knows what a/one:fast will cost; write")
+    check_cost_cap(plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP, prices={"a/one:fast": CHEAP}))
+    check_cost_cap(plan_of(eval={"add_models": ["scripted:good"]}, budget=RUN_CAP))
+
+
+def test_a_run_whose_cost_is_limited_has_the_price_of_its_endpoint() -> None:
+    capped = at_two({"a/one:fast": DEAR}, prices={"a/one:fast": CHEAP}, budget=RUN_CAP)
+    found = configured(capped)
+    assert [one.price for one in found] == [RunPrice(1, 2), RunPrice(10, 20)]
+    assert [Configuration.of(one.text) for one in found] == found
+    assert found[0].digest != found[1].digest
+    plan = found[1].plan("m", [UserMessage("hi")], ToolSurface((ECHO,)))
+    assert plan.price == RunPrice(10, 20)
+
+
+def test_without_a_limit_a_price_changes_no_configuration() -> None:
+    priced, bare = at_two({"a/one:fast": DEAR}), at_two({})
+    assert configured(priced) == configured(bare)
+    assert '"price"' not in configured(priced)[0].text
+
+
+def test_a_script_costs_nothing_so_its_runs_are_not_stopped_by_an_unknown_cost() -> None:
+    plan = plan_of(eval={"add_models": ["scripted:good"]}, budget=RUN_CAP)
+    (found,) = configured(plan)
+    assert (found.price, found.config.max_cost, found.config.needs_costs) == (None, 0.5, False)
+    free = plan_of(eval={"add_models": ["scripted:good"]})
+    assert '"unknown_cost"' not in configured(free)[0].text
+
+
+def test_a_limit_that_is_taken_over_brings_the_price_that_it_needs() -> None:
+    (bare,) = configured(plan_of(eval={"add_models": ["a/one:fast"]}))
+    (capped,) = configured(
+        plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP, prices={"a/one:fast": CHEAP})
+    )
+    mixed = with_keys(bare, capped, keys_between(bare, capped))
+    assert (mixed.price, mixed.config.max_cost) == (RunPrice(1, 2), 0.5)
