@@ -41,8 +41,8 @@ def received(body: str, state: State) -> Received:
     plan = state.present
     form = plan.provider.wire_form
     # Most servers speak chat completions, which nothing has to be translated into.
-    joined, repairs, carry = (
-        as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING)
+    joined, repairs, carry, paused = (
+        as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING, False)
     )
     changed, quirks = _transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(
@@ -55,7 +55,14 @@ def received(body: str, state: State) -> Received:
     if plan.answer_tool is not None:
         reply = _answering(reply, plan.answer_tool)
     reply = replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply
-    return Received(reply if carry is NOTHING else replace(reply, carry=carry), quirks)
+    reply = reply if carry is NOTHING else replace(reply, carry=carry)
+    return Received(_paused(reply) if paused else reply, quirks)
+
+
+def _paused(reply: Reply) -> Reply:
+    """A reply that the server has not finished: it may be empty, for its own tools are at work."""
+    nothing = reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
+    return replace(reply, paused=not reply.calls, problem=None if nothing else reply.problem)
 
 
 def _answering(reply: Reply, tool: ToolDefinition) -> Reply:

@@ -23,6 +23,8 @@ class ReadAsChat(NamedTuple):
     codes: tuple[WarningCode, ...] = ()
     carry: JsonText = NOTHING
     """What has to go back with the message; see :class:`Translated`."""
+    paused: bool = False
+    """Whether the server goes on when the message is sent back."""
 
 
 def as_chat(body: str, form: WireForm) -> ReadAsChat:
@@ -35,10 +37,11 @@ def as_chat(body: str, form: WireForm) -> ReadAsChat:
         return ReadAsChat(*unstreamed(body))
     if not body.lstrip(BLANK).startswith(FIELDS):
         translated = _translated(read(body).value_or(body), form)
-        return ReadAsChat(translated.body, (), translated.carry)
+        return ReadAsChat(translated.body, (), translated.carry, translated.paused)
     stream = stream_in(form).feed(body)[0].close()[0]
     translated = _translated(stream.whole(), form)
-    return ReadAsChat(translated.body, ("STREAM_FRAME_LOST",) if stream.lost else (), translated.carry)
+    codes: tuple[WarningCode, ...] = ("STREAM_FRAME_LOST",) if stream.lost else ()
+    return ReadAsChat(translated.body, codes, translated.carry, translated.paused)
 
 
 def deltas_in(body: str, form: WireForm, *, whole: bool) -> tuple[Delta, ...]:
