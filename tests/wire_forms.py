@@ -194,7 +194,8 @@ def _events_of_message(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for delta in deltas:
             yield {"type": "content_block_delta", **at, "delta": delta}
         yield {"type": "content_block_stop", **at}
-    yield {"type": "message_delta", "delta": {"stop_reason": body["stop_reason"]}}
+    counts = {"usage": body["usage"]} if body.get("usage") else {}
+    yield {"type": "message_delta", "delta": {"stop_reason": body["stop_reason"]}, **counts}
     yield {"type": "message_stop"}
 
 
