@@ -20,7 +20,7 @@ from toolreel_core._protocol.state import State
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._replies.wire_forms.as_chat import as_chat, form_in
 from toolreel_core._replies.wire_forms.event_stream import stream_in
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._settings.wire_form import MESSAGES_BLOCKS, RESPONSES_ITEMS, WireForm
@@ -92,6 +92,29 @@ def test_a_stream_reads_alike_in_any_pieces(case: dict[str, Any]) -> None:
         deltas += news
     assert pieces.whole() == whole.whole()
     assert [*deltas, *pieces.close()[1]] == [*shown, *whole.close()[1]]
+
+
+@pytest.mark.parametrize(
+    ("body", "form"),
+    [
+        ('{"choices":[]}', "chat_completions"),
+        ('data: {"choices":[]}', "chat_completions"),
+        ('{"object":"response","output":[]}', "responses"),
+        (
+            'event: response.created\ndata: {"type":"response.created"}\n\ndata: {"type":"message_start"}',
+            "responses",
+        ),
+        ('{"type":"message","content":[]}', "messages"),
+        ('data: {"type":"message_start"}\n\n', "messages"),
+        (": nothing\n\ndata: [DONE]\n\n", None),
+        ('{"type":3}', None),
+        ('{"type":"error"}', None),
+        ("[]", None),
+        ("<html>", None),
+    ],
+)
+def test_a_body_may_say_its_form(body: str, form: WireForm | None) -> None:
+    assert form_in(body) == form
 
 
 def test_every_case_has_a_source() -> None:
