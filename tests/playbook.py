@@ -198,7 +198,7 @@ class Playbook:
 
     def __post_init__(self) -> None:
         begun = start(self.plan)
-        self.state, self._emitted = begun.state, begun.effects
+        self.plan, self.state, self._emitted = begun.state.plan, begun.state, begun.effects
         self.notes += begun.notes
         self._said = Transcript.of(self.plan.opening, self.plan.form)
 
@@ -228,13 +228,9 @@ class Playbook:
         else:
             event = given(self._ref) if callable(given) else given
         self._turn += 1
-        taken = step(self.state, self.heard(event))
+        taken = step(self.state, event)
         self.state, self._emitted = taken.state, taken.effects
         self.notes += taken.notes
-
-    def heard(self, event: Event) -> Event:
-        """What the run hears of an event; the same, but where the server speaks another form."""
-        return event
 
     def _compare(self, wanted: list[Wanted]) -> None:
         """Hold what the run asks for against what the script wants, and take it off the table."""

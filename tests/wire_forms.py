@@ -7,14 +7,19 @@ gateways do that, so it has to be read as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any, Final, assert_never
 
-from tests.playbook import Playbook
+import pytest
+
+from tests import playbook
 from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop import reducer
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import Event, ReplyReceived
+from toolreel_core._protocol.state import Settled, State, Step
 from toolreel_core._replies.streaming.stream import Stream
 from toolreel_core._settings.wire_form import WireForm
 
@@ -28,18 +33,55 @@ def in_form(plan: Plan, form: WireForm) -> Plan:
     return replace(plan, provider=replace(plan.provider, wire_form=form))
 
 
-@dataclass(slots=True)
-class FormPlaybook(Playbook):
-    """A conversation with a server that speaks another form."""
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A run, and all that it has heard."""
 
-    form: WireForm = "messages"
+    plan: Plan
+    events: tuple[Event, ...]
+    at: Step
 
-    def __post_init__(self) -> None:
-        self.plan = in_form(self.plan, self.form)
-        Playbook.__post_init__(self)
 
-    def heard(self, event: Event) -> Event:
-        """The event, its body in the form."""
+@dataclass(frozen=True, slots=True)
+class ReducerIn:
+    """The reducer, with a server that speaks this form: takes plans and replies as tests write them."""
+
+    form: WireForm
+    reached: dict[int, Conversation] = field(default_factory=dict)
+    """Every step of every run, by the identity of its state."""
+
+    def start(self, plan: Plan) -> Step:
+        spoken = in_form(plan, self.form)
+        return self._reach(Conversation(spoken, (), reducer.start(spoken)))
+
+    def step(self, state: State, event: Event) -> Step:
+        heard = self._heard(event)
+        before = self.reached.get(id(state))  # none, if the state was stored and loaded
+        taken = reducer.step(state, heard)
+        return self._reach(Conversation(before.plan, (*before.events, heard), taken)) if before else taken
+
+    def fold(self, plan: Plan, events: Iterable[Event]) -> Step:
+        at = self.start(plan)
+        for event in events:
+            at = self.step(at.state, event)
+        return at
+
+    def patch(self, monkeypatch: pytest.MonkeyPatch, *modules: ModuleType) -> None:
+        """Run the conversations of these modules, and their playbooks, with this reducer."""
+        for module in (*modules, playbook):
+            for name in ("start", "step", "fold"):
+                if name in vars(module):
+                    monkeypatch.setattr(module, name, getattr(self, name))
+
+    def settled(self) -> list[Conversation]:
+        """The runs that have ended."""
+        return [run for run in self.reached.values() if isinstance(run.at.state.phase, Settled)]
+
+    def _reach(self, run: Conversation) -> Step:
+        self.reached.setdefault(id(run.at.state), run)  # what comes after the end changes nothing
+        return run.at
+
+    def _heard(self, event: Event) -> Event:
         if not isinstance(event, ReplyReceived) or event.status != 200:
             return event
         return replace(event, body=said_in(self.form, event.body))
@@ -47,6 +89,8 @@ class FormPlaybook(Playbook):
 
 def said_in(form: WireForm, body: str) -> str:
     """A body of chat completions in another form, or unchanged if the form can't say it."""
+    if form == "chat_completions":
+        return body
     if body.startswith("data:"):
         stream, _ = Stream().feed(body)
         said = _said_in(form, {**stream.whole()}) if stream.close()[0].done else None
@@ -150,7 +194,8 @@ def _events_of_message(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for delta in deltas:
             yield {"type": "content_block_delta", **at, "delta": delta}
         yield {"type": "content_block_stop", **at}
-    yield {"type": "message_delta", "delta": {"stop_reason": body["stop_reason"]}}
+    counts = {"usage": body["usage"]} if body.get("usage") else {}
+    yield {"type": "message_delta", "delta": {"stop_reason": body["stop_reason"]}, **counts}
     yield {"type": "message_stop"}
 
 

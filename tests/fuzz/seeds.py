@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from tests.fuzz.attacks import READERS
 from tests.fuzz.fragments import CORPORA, FRAGMENTS
+from tests.wire_forms import OTHER_FORMS
 
-__all__ = ["of_arguments", "of_attacks", "of_replies", "of_streams", "of_texts"]
+__all__ = ["of_arguments", "of_attacks", "of_forms", "of_replies", "of_streams", "of_texts"]
 
 _CASSETTES: Final = CORPORA.parents[1] / "cassettes"
 _MOST_FRAMES: Final = 12
@@ -33,6 +34,14 @@ def of_replies() -> Iterator[bytes]:
         text = row["raw"] if "raw" in row else json.dumps(row["body"], ensure_ascii=False)
         for config in b"\x00\x02":
             yield bytes([config, 0]) + text.encode("utf-8", "replace")
+
+
+def of_forms() -> Iterator[bytes]:
+    """The bodies and streams of the worked cases of Responses and Messages."""
+    for place, form in enumerate(OTHER_FORMS):
+        for row in _rows(f"wire-{form}.jsonl"):
+            text = row["raw"] if "raw" in row else json.dumps(row["body"], ensure_ascii=False)
+            yield bytes([place, 0]) + text.encode("utf-8", "replace")
 
 
 def of_streams() -> Iterator[bytes]:

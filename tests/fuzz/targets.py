@@ -8,7 +8,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from tests.fuzz import arguments, attacks, replies, seeds, streams, texts
+from tests.fuzz import arguments, attacks, forms, replies, seeds, streams, texts
 from tests.fuzz.draw import fragment
 from tests.fuzz.fragments import FRAGMENTS
 
@@ -29,6 +29,7 @@ class Target:
 TARGETS: Final[dict[str, Target]] = {
     "arguments": Target(arguments.check, seeds.of_arguments),
     "attacks": Target(attacks.check, seeds.of_attacks, measures=True),
+    "forms": Target(forms.check, seeds.of_forms),
     "replies": Target(replies.check, seeds.of_replies),
     "streams": Target(streams.check, seeds.of_streams),
     "texts": Target(texts.check, seeds.of_texts),

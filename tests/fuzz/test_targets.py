@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import arguments, attacks, replies, streams, texts
+from tests.fuzz import arguments, attacks, forms, replies, streams, texts
 from tests.fuzz.draw import Draw, fragment, plain
 from tests.fuzz.fragments import FRAGMENTS
 from tests.fuzz.targets import TARGETS, Target, inputs
@@ -20,6 +21,8 @@ from toolreel_core._jsontext.canonical import NOTHING, Json, canonical
 from toolreel_core._replies.calls.arguments import ArgumentError, ArgumentsRead, read_arguments
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.wire_forms.as_chat import ReadAsChat, as_chat
+from toolreel_core._settings.wire_form import WireForm
 from toolreel_core._text_calls.dialects import DIALECTS
 from toolreel_core._text_calls.parse import TextCalls, text_calls
 
@@ -191,3 +194,14 @@ def test_a_reader_that_takes_too_long_or_too_much_is_caught() -> None:
         attacks.check(b"\x00\x00\x00a", {"slow": slow}, seconds=1e-5)
     with pytest.raises(AssertionError, match=r"large: .* MB for 'a'"):
         attacks.check(b"\x00\x00\x00a", {"large": large}, memory=1 << 20)
+
+
+def test_a_reader_of_forms_that_takes_json_alone_is_found() -> None:
+    def strict(text: str, form: WireForm) -> ReadAsChat:
+        json.loads(text)
+        return as_chat(text, form)
+
+    page = b"\x00\x00<html>"
+    forms.check(page)
+    with pytest.raises(ValueError, match="Expecting value"):
+        forms.check(page, strict)

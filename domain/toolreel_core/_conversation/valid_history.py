@@ -31,7 +31,7 @@ from toolreel_core._conversation.message import (
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import NOTHING, Tree, canonical, parse
 from toolreel_core._settings.provider_support import IdStyle, Provider
-from toolreel_core._settings.wire_form import KEPT
+from toolreel_core._settings.wire_form import KEPT, KEPT_IN
 from toolreel_core._tools.faults import result_unknown
 from toolreel_core._tools.names import outward_name
 from toolreel_core._tools.result_envelope import failed
@@ -193,7 +193,7 @@ class Projection:
     def _add_assistant(
         self, message: AssistantMessage, *, fresh: bool
     ) -> tuple[Projection, tuple[Outgoing, ...]]:
-        empty = not message.content.strip() and not message.calls
+        empty = not message.content.strip() and not message.calls and not self._keeps(message)
         if empty and self.provider.drop_empty_assistant:
             return self, ()
         used_ids, sent = self.used_ids, list[SentCall]()
@@ -214,6 +214,11 @@ class Projection:
             self.provider, used_ids, message.calls, out, waiting, self.calls + len(out), False, ()
         )
         return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
+
+    def _keeps(self, message: AssistantMessage) -> bool:
+        """Whether a message has items that go back in this form, such as tools of the server at work."""
+        key = KEPT_IN[self.provider.wire_form]
+        return bool(key) and message.extras != NOTHING and f'"{key}":' in message.extras
 
     def _renamed(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Outgoing:
         if sent is message.calls:

@@ -152,7 +152,8 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     """Handle a response with status 2xx.
 
     Leads to ``AwaitingTools``, ``AwaitingApproval`` or ``AwaitingReply`` if the reply has tool calls; to
-    ``Settled`` or ``AwaitingReply`` (a nudge) if it has none; to ``Waiting`` if it is a retryable error.
+    ``Settled`` or ``AwaitingReply`` (a nudge, or a turn that the server has paused) if it has none; to
+    ``Waiting`` if it is a retryable error.
     """
     parsed = received(event.body, state)
     reply = parsed.reply
@@ -198,6 +199,10 @@ def _continue_with(state: State, phase: AwaitingReply, reply: Reply, notes: tupl
         return _tools_off(state, reply, notes)
     if reply.calls:
         return _with_tool_calls(state, reply, notes, tools_sent=True)
+    if reply.paused and reply.problem is None:
+        # https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools: sent back as it came.
+        paused = state.said(AssistantMessage(reply.content, extras=reply.carry))
+        return send_next_request(paused, notes, tools=phase.tools_sent)
     return final_reply(state, reply, notes, tools_sent=phase.tools_sent)
 
 

@@ -21,8 +21,9 @@ from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import Problem, failed_generation
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._replies.wire_forms.as_chat import as_chat, form_in
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.wire_form import WireForm
 from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms import apply_all
 
@@ -37,12 +38,25 @@ class Received:
 
 
 def received(body: str, state: State) -> Received:
-    """Parse a response body with the settings and the history of a run."""
+    """Parse a response body with the settings and the history of a run.
+
+    What can't be read in the form of the provider may be in another one: a run that was forked from one form
+    to another keeps its replies, and some gateways answer in the form of their upstream
+    (Wei-Shaw/claude-relay-service#1014).
+    """
+    form = state.present.provider.wire_form
+    found = _received(body, state, form)
+    if found.reply.problem is None:
+        return found
+    other = form_in(body)
+    return found if other is None or other == form else _received(body, state, other)
+
+
+def _received(body: str, state: State, form: WireForm) -> Received:
     plan = state.present
-    form = plan.provider.wire_form
     # Most servers speak chat completions, which nothing has to be translated into.
-    joined, repairs, carry = (
-        as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING)
+    joined, repairs, carry, paused = (
+        as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING, False)
     )
     changed, quirks = _transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(
@@ -55,7 +69,14 @@ def received(body: str, state: State) -> Received:
     if plan.answer_tool is not None:
         reply = _answering(reply, plan.answer_tool)
     reply = replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply
-    return Received(reply if carry is NOTHING else replace(reply, carry=carry), quirks)
+    reply = reply if carry is NOTHING else replace(reply, carry=carry)
+    return Received(_paused(reply) if paused else reply, quirks)
+
+
+def _paused(reply: Reply) -> Reply:
+    """A reply that the server has not finished: it may be empty, for its own tools are at work."""
+    nothing = reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
+    return replace(reply, paused=not reply.calls, problem=None if nothing else reply.problem)
 
 
 def _answering(reply: Reply, tool: ToolDefinition) -> Reply:

@@ -93,7 +93,7 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
         return None
     # An ordinary body has its counts under "usage" only; 39 calls are saved where it reports none.
     usage = usage_in(body) if body.get("usage") is not None else _NO_USAGE
-    return _reply(calls, visible(content), "", finish, None, (), usage, served_in(body), NOTHING)
+    return _reply(calls, visible(content), "", finish, None, (), usage, served_in(body), NOTHING, False)
 
 
 def _only_choice(body: Mapping[str, Json]) -> Mapping[str, Json] | None:

@@ -52,6 +52,8 @@ _PASSING: Final = frozenset({"408", _TOO_MANY_REQUESTS, *map(str, range(500, 600
 OpenRouter and others answer 200 with the status in the body (pydantic-ai#3994): the inner code decides.
 """
 _RATE_LIMITS: Final = frozenset({_TOO_MANY_REQUESTS, "rate_limit_exceeded", "rate_limit_error"})
+_PASSING_WORDS: Final = frozenset({"overloaded_error", "api_error", "server_error", "timeout_error"})
+"""Retryable where no number says more: Anthropic and OpenAI's Responses name the kind of an error alone."""
 _STATUSES: Final = ("code", "status", "status_code", "statusCode", "error_code", "type")
 _WORDS: Final = ("message", "detail", "msg", "error_msg", "error_message", "title")
 _INSIDE: Final = ("error", "detail")
@@ -123,7 +125,9 @@ def _problem(error: Json, holder: Mapping[str, Json]) -> Problem:
     found = (place.get(key) for place in places for key in _STATUSES)
     statuses = [str(status) for status in found if isinstance(status, str | int)]
     limited = not _RATE_LIMITS.isdisjoint(statuses)
+    numbered = any(status.isdecimal() for status in statuses)
     passing = limited or not _PASSING.isdisjoint(statuses)
+    passing = passing or not (numbered or _PASSING_WORDS.isdisjoint(statuses))
     return Problem("RATE_LIMITED" if limited else "PROVIDER_ERROR", _detail(error, holder), passing)
 
 

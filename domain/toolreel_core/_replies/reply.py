@@ -151,3 +151,5 @@ class Reply:
     served: Served = _NOBODY
     carry: JsonText = NOTHING
     """Opaque fields of the message (reasoning, signatures) to send back unchanged, as one JSON object."""
+    paused: bool = False
+    """Whether the server has paused its turn while its own tools run, and goes on when this is sent back."""

@@ -14,6 +14,12 @@ MESSAGES_BLOCKS: Final = "messages_blocks"
 came in. A server that speaks another form gets none of them."""
 
 KEPT: Final[frozenset[str]] = frozenset({RESPONSES_ITEMS, MESSAGES_BLOCKS})
+KEPT_IN: Final[Mapping[WireForm, str]] = {
+    "chat_completions": "",
+    "responses": RESPONSES_ITEMS,
+    "messages": MESSAGES_BLOCKS,
+}
+"""The key of each form; chat completions have none."""
 
 PATHS: Final[Mapping[WireForm, str]] = {
     "chat_completions": "/chat/completions",

@@ -82,6 +82,16 @@ def _anthropic(pieces: Pieces) -> str:
     return "".join(f"event: content_block_delta\ndata: {json.dumps(frame)}\n\n" for frame in frames)
 
 
+def _anthropic_thinking(pieces: Pieces) -> str:
+    delta = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
+    return _events([{"type": "content_block_delta", "index": 0, "delta": one} for one in delta])
+
+
+def _responses_reasoning(pieces: Pieces) -> str:
+    head: dict[str, Json] = {"type": "response.reasoning_summary_text.delta", "output_index": 0}
+    return _events([{**head, "delta": piece} for piece in pieces])
+
+
 def _anthropic_input(pieces: Pieces) -> str:
     return _events(
         [
@@ -139,7 +149,9 @@ FORMS: Final[Mapping[str, Callable[[Pieces], str]]] = {
     "interleaved choices": _choices,
     "Anthropic Messages": _anthropic,
     "Anthropic tool input": _anthropic_input,
+    "Anthropic thinking": _anthropic_thinking,
     "Responses": _responses,
+    "reasoning of Responses": _responses_reasoning,
     "interleaved calls of Responses": _responses_calls,
     "Ollama": _ollama,
     "Ollama generate": _ollama_generate,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import wraps
 from typing import Final
 
 import pytest
@@ -11,8 +12,7 @@ from tests.domain.loop import test_contract
 from tests.domain.loop.checks import test_conversations_with_checks as checks
 from tests.domain.loop.context import test_conversations_with_summaries as summaries
 from tests.domain.loop.output import test_final_output as output
-from tests.wire_forms import OTHER_FORMS, FormPlaybook
-from toolreel_core._settings.wire_form import WireForm
+from tests.wire_forms import OTHER_FORMS, ReducerIn
 
 MODULES: Final = (test_contract, output, checks, summaries)
 
@@ -21,6 +21,11 @@ IN_WORDS_OF_CHAT: Final = {
     "test_a_conversation_that_outgrows_its_window_is_summarised_first",
     "test_a_first_call_is_demanded_by_leaving_the_answer_out",
     "test_a_grammar_goes_out_without_tools_which_the_opening_describes",
+    "test_a_history_that_no_provider_would_take_goes_out_mended",
+    "test_a_limit_of_the_reply_that_is_wide_enough_stays",
+    "test_a_summary_comes_from_the_upstream_that_the_run_is_pinned_to",
+    "test_a_summary_is_asked_for_without_tools_and_without_the_form_of_an_answer",
+    "test_transforms_of_a_request_for_a_summary_and_of_its_reply_are_noted",
     "test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_is_noted",
     "test_a_long_message_meanwhile_allows_another_summary",
     "test_a_message_of_the_user_behind_results_needs_no_reminder",
@@ -52,16 +57,36 @@ IN_WORDS_OF_CHAT: Final = {
 """Conversations about the text or the size of a request, of which each form has its own, or about options and
 settings of chat completions."""
 
+NOT_ABOUT_FORMS: Final = {
+    "test_jitter_comes_from_the_seed_and_is_the_same_in_every_process",
+    "test_nor_with_the_form_of_an_answer_in_the_words_of_another_form",
+    "test_of_many_short_messages_the_oldest_are_left_out_of_the_request",
+    "test_other_statuses_are_not_retried",
+    "test_transport_failures_and_408_429_5xx_are_retried",
+}
+"""Conversations that are in other forms anyway, or in which no reply is read, and which take time."""
+
+
+def in_each_form(conversation: Callable[..., None]) -> Callable[..., None]:
+    """A test that plays a conversation once a form; each would cost pytest as much as its run."""
+
+    @wraps(conversation)
+    def played(*args: object, **given: object) -> None:
+        for form in OTHER_FORMS:
+            spoken = ReducerIn(form)
+            with pytest.MonkeyPatch.context() as patch:
+                spoken.patch(patch, *MODULES)
+                try:
+                    conversation(*args, **given)
+                except (Exception, pytest.fail.Exception) as failed:
+                    failed.add_note(f"with a server that speaks {form}")
+                    raise
+            assert spoken.reached, "nothing of it is in another form"
+
+    return played
+
+
 for module in MODULES:
     for name, value in vars(module).items():
-        if name.startswith("test_") and callable(value) and name not in IN_WORDS_OF_CHAT:
-            globals()[name] = value
-
-
-@pytest.fixture(autouse=True, params=OTHER_FORMS)
-def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> WireForm:
-    """The form that the server speaks."""
-    spoken: WireForm = request.param
-    for module in MODULES:
-        monkeypatch.setattr(module, "Playbook", partial(FormPlaybook, form=spoken))
-    return spoken
+        if name.startswith("test_") and callable(value) and name not in IN_WORDS_OF_CHAT | NOT_ABOUT_FORMS:
+            globals()[name] = in_each_form(value)

@@ -6,14 +6,19 @@ from typing import Any
 
 import pytest
 
+from tests.playbook import body_of
 from tests.samples import PLAN
+from tests.wire_forms import said_in
 from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._loop.reply_parsing import received, salvaged
+from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply
 from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.wire_form import WireForm
 
 LEGACY = {"role": "assistant", "content": None, "function_call": {"name": "ping", "arguments": ""}}
 TEXT = '{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}'
@@ -119,3 +124,18 @@ def test_a_call_that_a_tool_or_the_user_has_said_is_a_quotation() -> None:
         assert (got.reply.calls, got.reply.warnings) == ((), ("TEXT_CALL_QUOTED",))
     said_itself = reading.said(AssistantMessage(call))
     assert received(body({"role": "assistant", "content": call}), said_itself).reply.calls != ()
+
+
+@pytest.mark.parametrize("form", ["chat_completions", "responses", "messages"])
+@pytest.mark.parametrize("came_in", ["chat_completions", "responses", "messages"])
+def test_a_body_in_another_form_than_asked_for_is_read_in_its_own(form: WireForm, came_in: WireForm) -> None:
+    plan = Plan.of(model="m", messages="hi", provider=Provider(wire_form=form))
+    body = {**body_of("Hi."), "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
+    found = received(said_in(came_in, canonical(body)), State.idle(plan))
+    assert (found.reply.content, found.reply.problem) == ("Hi.", None)
+
+
+def test_a_body_in_no_form_stays_the_problem_that_it_is() -> None:
+    reply = received("<html>", State.idle(PLAN)).reply
+    assert reply.problem is not None
+    assert reply.problem.code == "INVALID_BODY"

@@ -36,6 +36,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
+from toolreel_core._settings.wire_form import PATHS, form_of
 
 _ENDED: Final = "the recorded client asked no further"
 _NO_PRESET: Final = Preset()
@@ -83,7 +84,8 @@ def recover_runs(
         if plans:
             plan = plans[len(runs)]
         else:
-            plan = plan_in(request.body, request.name, preset=preset, settings=inferred)
+            form = form_of(request.url)
+            plan = plan_in(request.body, request.name, form=form, preset=preset, settings=inferred)
         journal = MemoryJournal(plan)
         tapes.begin()
         done = run(plan, tapes, journal=journal)
@@ -103,15 +105,16 @@ class _Tape:
     """A performer that answers from the exchanges of a cassette, in order."""
 
     def __init__(self, recording: Recording, compare: Comparison, tools: ToolHost | None) -> None:
-        chats = (one for one in recording.exchanges if endpoint(one.url).startswith("/chat/completions"))
-        self.exchanges: Final = tuple(chats)
+        self.exchanges: Final = tuple(filter(_is_completion, recording.exchanges))
         self.at = 0
         """Index of the next exchange."""
         self._path: Final = recording.path
         self._compare: Final = compare
         self._tools: Final = tools
         if not self.exchanges:
-            raise JournalError(f"{recording.path}: holds no chat completion, so there is no run in it")
+            raise JournalError(
+                f"{recording.path}: holds no chat completion, Responses or Messages, so there is no run in it"
+            )
         self._endpoint: Final = TapedEndpoint(recording)
         self._began = 0
         self._results = 0
@@ -212,8 +215,14 @@ class _Tape:
         )
 
 
+def _is_completion(exchange: Exchange) -> bool:
+    """Whether a model was asked: the last segments of the path say in which form."""
+    path = endpoint(exchange.url).partition("?")[0]
+    return path in PATHS.values() or path.startswith(PATHS["chat_completions"])
+
+
 def _messages(exchange: Exchange) -> list[Tree]:
-    entries = chat_tree(exchange.body, exchange.name)["messages"]
+    entries = chat_tree(exchange.body, exchange.name, form_of(exchange.url))["messages"]
     return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
 
 
@@ -223,8 +232,14 @@ def _is_result(entry: Tree) -> bool:
 
 def _conversation(exchange: Exchange) -> dict[str, Json]:
     """The content of a request, whatever its notation."""
-    tree = chat_tree(exchange.body, exchange.name)
+    tree = chat_tree(exchange.body, exchange.name, form_of(exchange.url))
     messages: list[Json] = [
-        plain_message(entry, f"{exchange.name}: messages[{n}]") for n, entry in enumerate(_messages(exchange))
+        _as_stored(plain_message(entry, f"{exchange.name}: messages[{n}]"))
+        for n, entry in enumerate(_messages(exchange))
     ]
     return {"model": tree.get("model"), "messages": messages}
+
+
+def _as_stored(message: Tree) -> Tree:
+    """A message as a run keeps it: text beside calls is noted, and not written back."""
+    return {**message, "content": ""} if message.get("calls") else message

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal.errors import JournalError
+from toolreel._replay.from_cassette.other_forms import as_chat_request
 from toolreel_core._conversation.chat_form import message_in
 from toolreel_core._conversation.content.part import shown_parts
 from toolreel_core._conversation.content.wire import part_in
@@ -26,6 +27,7 @@ from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._settings.wire_form import WireForm
 from toolreel_core._tools.tool_definition import ToolDefinition
 
 Comparison: TypeAlias = Literal["exact", "conversation", "replies"]
@@ -158,13 +160,22 @@ _OWNED: Final = ("model", "messages", "tools", "stream", "stream_options")
 _NO_PRESET: Final = Preset()
 
 
-def plan_in(body: bytes, place: str, *, preset: Preset = _NO_PRESET, settings: Mapping[str, Any]) -> Plan:
+def plan_in(
+    body: bytes,
+    place: str,
+    *,
+    form: WireForm = "chat_completions",
+    preset: Preset = _NO_PRESET,
+    settings: Mapping[str, Any],
+) -> Plan:
     """The plan of a run that begins with this request: its model, messages, tools and options.
 
+    :param form: in which the request is
     :param settings: loop and provider settings, which a request does not contain
     :raises JournalError: if no run can begin with it; names the place
     """
-    tree = chat_tree(body, place)
+    tree = chat_tree(body, place, form)
+    spoken = {} if form == "chat_completions" else {"wire_form": form}
     messages = [
         message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(_list(tree["messages"]))
     ]
@@ -175,7 +186,7 @@ def plan_in(body: bytes, place: str, *, preset: Preset = _NO_PRESET, settings: M
             messages=messages,
             tools=tuple(_definitions(tree.get("tools"), place)),
             options=options,
-            settings=settings,
+            settings={**spoken, **settings},
         )
     except JournalError:
         raise
@@ -183,15 +194,16 @@ def plan_in(body: bytes, place: str, *, preset: Preset = _NO_PRESET, settings: M
         raise JournalError(f"{place}: {error}") from error
 
 
-def chat_tree(body: bytes, place: str) -> Tree:
-    """The body of a chat-completions request.
+def chat_tree(body: bytes, place: str, form: WireForm = "chat_completions") -> Tree:
+    """The body of a request, as chat completions have it.
 
     :raises JournalError: if it is not one
     """
     tree = read(body.decode(errors="replace")).value_or(None)
-    if isinstance(tree, Mapping) and _list(tree.get("messages")):
-        return tree
-    raise JournalError(f"{place}: not the body of a chat-completions request")
+    chat = as_chat_request(tree, form, place) if isinstance(tree, Mapping) else {}
+    if _list(chat.get("messages")):
+        return chat
+    raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
 
 
 def _definitions(tools: Json, place: str) -> Iterator[ToolDefinition]:

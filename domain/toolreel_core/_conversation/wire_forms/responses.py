@@ -51,7 +51,8 @@ def _items(message: Message) -> list[Json]:
 
 
 def _is_call(item: Json) -> bool:
-    return isinstance(item, Mapping) and item.get("type") == "function_call"
+    """Whether a call stands here; one that the server has run itself is kept whole, with its id."""
+    return isinstance(item, Mapping) and item.get("type") == "function_call" and "call_id" not in item
 
 
 def _text_in(item: Json) -> str | None:

@@ -25,7 +25,7 @@ from toolreel_core._conversation.summary import (
     summary_message,
 )
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Tree, canonical, parse
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
 from toolreel_core._loop.context.window import estimated_tokens, input_token_limit
 from toolreel_core._plan.request import Request, RequestOptions, pinned
 from toolreel_core._protocol.state import State
@@ -39,9 +39,13 @@ _LONGEST: Final = 800
 """Words that a summary may have in any window."""
 _SHORTEST: Final = 200
 """Characters to which a passage is cut before others are left out."""
-_CAPS: Final = ("max_completion_tokens", "max_tokens")
-_LEFT_OUT: Final = frozenset({"audio", "modalities", "response_format", "stop", "stream", "stream_options"})
-"""Options that are about the form of an answer."""
+_CAPS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_LEFT_OUT: Final = frozenset({
+    "audio", "modalities", "response_format", "stop", "stop_sequences", "stream", "stream_options",
+})  # fmt: skip
+"""Options that are about the form of an answer, in the words of any wire form."""
+_WITH_FORMAT: Final = ("text", "output_config")
+"""Options of the other wire forms that have the format of an answer among others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +130,21 @@ def _with_fewer(old: Sequence[Passage]) -> Sequence[Passage]:
 def _options(state: State) -> RequestOptions:
     """The plan's options for a request without tools, as far as they suit a text that nobody is shown."""
     tree = cast("Tree", parse(state.present.bodies.dropped.text))
-    kept = {key: value for key, value in tree.items() if key not in _LEFT_OUT}
+    kept = {key: value for key, value in _unformatted(tree) if key not in _LEFT_OUT}
     room = _limit(state) * _SUMMARY_PERCENT // 100
     # A limit for short answers would cut the summary, which is then of no use.
     raised = {key: room for key in _CAPS if isinstance(cap := kept.get(key), int) and 0 < cap < room}
     options = RequestOptions(canonical({**kept, **raised}))
     return pinned(options, state.memory.upstream) if state.memory.upstream else options
+
+
+def _unformatted(options: Tree) -> Iterator[tuple[str, Json]]:
+    """The options without a format of the answer among those that have others beside it."""
+    for key, value in options.items():
+        if key not in _WITH_FORMAT or not isinstance(value, Mapping):
+            yield key, value
+        elif rest := {name: one for name, one in value.items() if name != "format"}:
+            yield key, rest
 
 
 def output_cap(request: Request) -> int | None:

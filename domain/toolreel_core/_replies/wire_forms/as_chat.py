@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
-from toolreel_core._replies.streaming.sse import FIELDS
+from toolreel_core._replies.streaming.sse import FIELDS, Frames
 from toolreel_core._replies.streaming.stream import BLANK, Delta, deltas_of, unstreamed
 from toolreel_core._replies.streaming.stream import deltas_in as chat_deltas_in
 from toolreel_core._replies.warning_codes import WarningCode
@@ -23,6 +24,8 @@ class ReadAsChat(NamedTuple):
     codes: tuple[WarningCode, ...] = ()
     carry: JsonText = NOTHING
     """What has to go back with the message; see :class:`Translated`."""
+    paused: bool = False
+    """Whether the server goes on when the message is sent back."""
 
 
 def as_chat(body: str, form: WireForm) -> ReadAsChat:
@@ -35,10 +38,30 @@ def as_chat(body: str, form: WireForm) -> ReadAsChat:
         return ReadAsChat(*unstreamed(body))
     if not body.lstrip(BLANK).startswith(FIELDS):
         translated = _translated(read(body).value_or(body), form)
-        return ReadAsChat(translated.body, (), translated.carry)
+        return ReadAsChat(translated.body, (), translated.carry, translated.paused)
     stream = stream_in(form).feed(body)[0].close()[0]
     translated = _translated(stream.whole(), form)
-    return ReadAsChat(translated.body, ("STREAM_FRAME_LOST",) if stream.lost else (), translated.carry)
+    codes: tuple[WarningCode, ...] = ("STREAM_FRAME_LOST",) if stream.lost else ()
+    return ReadAsChat(translated.body, codes, translated.carry, translated.paused)
+
+
+def form_in(body: str) -> WireForm | None:
+    """The form of a body, as far as it says so itself.
+
+    >>> form_in('{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}')
+    'messages'
+    """
+    if body.lstrip(BLANK).startswith(FIELDS):
+        frames, found = Frames().feed(body)
+        tree = next((frame for frame in (*found, *frames.close()) if isinstance(frame, Mapping)), {})
+    else:
+        tree = as_tree(read(body).value_or(None))
+    kind = tree.get("type")
+    if "choices" in tree:
+        return "chat_completions"
+    if tree.get("object") == "response" or (isinstance(kind, str) and kind.startswith("response.")):
+        return "responses"
+    return "messages" if kind in ("message", "message_start") else None
 
 
 def deltas_in(body: str, form: WireForm, *, whole: bool) -> tuple[Delta, ...]:

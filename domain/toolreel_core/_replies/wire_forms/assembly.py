@@ -1,68 +1,164 @@
-"""Pieces of a stream, put in the places of the values that they belong to."""
+"""Pieces of a stream, put in the places of the values that they belong to.
+
+Servers say by an index, by an id or not at all which value they mean. Gateways count wrong: a call begins at
+the index of the text before it (teabranch/open-responses-server#63), so an index means the value that was
+begun there last, and another value at the same index gets a place of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
 from toolreel_core._jsontext.canonical import Json, Tree
 
+_LONGEST: Final = 10
+"""Digits from which a number sent as text is ignored."""
+
+
+class Piece(NamedTuple):
+    """A part of a text of a value."""
+
+    place: int
+    key: str
+    part: int
+    """The number of the text, where a value has several of a kind."""
+    text: str
+
+
 _NO_VALUES: PMap[int, Tree] = pmap()
-_NO_PIECES: PVector[tuple[int, str, str]] = pvector()
+_NO_PIECES: PVector[Piece] = pvector()
+_NO_PLACES: PMap[int | str, int] = pmap()
 
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """The blocks or items of a reply while they arrive.
 
-    >>> [*Assembly().begin(0, {"type": "text"}).add(0, "text", "Hel").add(0, "text", "lo").values()]
+    >>> at = Assembly().open({"type": "text"}, 0)
+    >>> [*at.add(0, "text", "Hel").add(0, "text", "lo").values()]
     [{'type': 'text', 'text': 'Hello'}]
     """
 
     begun: PMap[int, Tree] = field(default=_NO_VALUES)
     """What a value begins with, by its place."""
-    pieces: PVector[tuple[int, str, str]] = field(default=_NO_PIECES)
-    """Place, key and text of each piece."""
+    pieces: PVector[Piece] = field(default=_NO_PIECES)
+    places: PMap[int | str, int] = field(default=_NO_PLACES)
+    """The place that an index or an id means at present."""
+    closed: frozenset[int] = frozenset()
+    """Indexes whose value has ended, so that another one may begin there."""
+    latest: int = 0
+    """The place of the newest event, for servers that leave out which they mean."""
 
-    def begin(self, place: int, value: Tree) -> Assembly:
-        """With a value at a place, instead of the one that was there."""
-        kept = pvector(piece for piece in self.pieces if piece[0] != place) if place in self.begun else None
-        return replace(self, begun=self.begun.set(place, value), pieces=self.pieces if kept is None else kept)
+    def open(self, value: Tree, index: int | None, names: Sequence[str] = ()) -> Assembly:
+        """With the value that begins at an index; begun again, it loses its pieces.
 
-    def add(self, place: int, key: str, text: str, *, of: str = "") -> Assembly:
+        :param names: ids of the value
+        """
+        place = self.place(None, names)
+        if place is None:
+            place = self._at(value, index)
+        again = place in self.begun
+        kept = pvector(piece for piece in self.pieces if piece.place != place) if again else self.pieces
+        return replace(self._naming(place, index, names), begun=self.begun.set(place, value), pieces=kept)
+
+    def close(self, index: int | None) -> Assembly:
+        """With a value that has ended."""
+        return self if index is None else replace(self, closed=self.closed | {index})
+
+    def place(self, index: int | None, names: Sequence[str] = ()) -> int | None:
+        """The place that an id or else an index means; ``None`` if nothing was begun there."""
+        found = (self.places.get(key) for key in (*names, *(() if index is None else (index,))))
+        return next((place for place in found if place is not None), None)
+
+    def merged(self, place: int, value: Tree, homes: Mapping[str, str]) -> Assembly:
+        """With the whole value at a place: what it leaves empty stays, and pieces of what it has are dropped.
+
+        :param homes: the key of a whole value in which each kind of piece stands
+        """
+        begun = self.begun[place]
+        said = {key: one for key, one in value.items() if _says(one) or key not in begun}
+        kept = pvector(
+            piece for piece in self.pieces if piece.place != place or not value.get(homes[piece.key])
+        )
+        return replace(self, begun=self.begun.set(place, {**begun, **said}), pieces=kept, latest=place)
+
+    def add(self, place: int, key: str, text: str, *, of: str = "", part: int = 0) -> Assembly:
         """With more text of a value.
 
         :param of: the type of the value, if it was not begun
         """
         begun = self.begun if place in self.begun else self.begun.set(place, {"type": of} if of else {})
-        return replace(self, begun=begun, pieces=self.pieces.append((place, key, text)))
+        pieces = self.pieces.append(Piece(place, key, part, text))
+        return replace(self, begun=begun, pieces=pieces, latest=place)
+
+    def settled(self, place: int, key: str, text: str, *, of: str = "", part: int = 0) -> Assembly:
+        """With a text as a whole, in place of its pieces."""
+        others = pvector(piece for piece in self.pieces if piece[:3] != (place, key, part))
+        return replace(self, pieces=others).add(place, key, text, of=of, part=part)
+
+    def has(self, place: int, key: str, part: int = 0) -> bool:
+        """Whether there are pieces of a text."""
+        return any(piece[:3] == (place, key, part) for piece in self.pieces)
+
+    def free(self) -> int:
+        """A place behind all others."""
+        return max(self.begun, default=-1) + 1
 
     def values(self) -> Iterable[Tree]:
         """The values in the order of their places."""
-        texts: dict[int, dict[str, list[str]]] = {}
-        for place, key, text in self.pieces:
-            texts.setdefault(place, {}).setdefault(key, []).append(text)
+        texts: dict[int, dict[str, list[Piece]]] = {}
+        for piece in self.pieces:
+            texts.setdefault(piece.place, {}).setdefault(piece.key, []).append(piece)
         for place in sorted(self.begun):
             value = dict(self.begun[place])
             for key, pieces in texts.get(place, {}).items():
                 before = value.get(key)
-                value[key] = "".join([before if isinstance(before, str) else "", *pieces])
+                ordered = sorted(pieces, key=lambda piece: piece.part)
+                value[key] = "".join(
+                    [
+                        before if isinstance(before, str) else "",
+                        *(piece.text for piece in ordered),
+                    ]
+                )
             yield value
 
     def before(self, place: int, kind: str) -> int:
         """How many values of a type stand before a place."""
         return sum(value.get("type") == kind for at, value in self.begun.items() if at < place)
 
+    def _at(self, value: Tree, index: int | None) -> int:
+        """The place of a value that begins at an index and has no known id."""
+        if index is None:
+            return self.free()
+        known = self.places.get(index)
+        if known is None:
+            return self.free() if index in self.begun else index
+        return known if index not in self.closed and _may_be(self.begun[known], value) else self.free()
 
-def number_in(event: Mapping[str, Json], key: str, otherwise: int) -> int:
-    """A place that an event names; servers leave it out, or send it as text."""
+    def _naming(self, place: int, index: int | None, names: Sequence[str]) -> Assembly:
+        keys = [*names, *([] if index is None else [index])]
+        places = self.places.update(dict.fromkeys(keys, place))
+        return replace(self, places=places, closed=self.closed - {index}, latest=place)
+
+
+def _says(value: Json) -> bool:
+    return value is not None and value != ""
+
+
+def _may_be(was: Tree, now: Tree) -> bool:
+    """Whether two values may be the same one, as far as their types and ids say."""
+    return all(
+        not _says(was.get(key)) or was.get(key) == now.get(key, was.get(key)) for key in ("type", "id")
+    )
+
+
+def number_in(event: Mapping[str, Json], key: str) -> int | None:
+    """A number that an event says; servers leave it out, or send it as text."""
     given = event.get(key)
     if isinstance(given, int) and not isinstance(given, bool):
         return given
-    return int(given) if isinstance(given, str) and given.isdecimal() and len(given) < _LONGEST else otherwise
-
-
-_LONGEST = 10
-"""Digits from which a place sent as text is ignored."""
+    return int(given) if isinstance(given, str) and given.isdecimal() and len(given) < _LONGEST else None

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._replies.provider_errors import STREAM_CUT
 from toolreel_core._replies.streaming.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.streaming.stream import BLANK, Delta, Stream
+from toolreel_core._replies.wire_forms.joined_events import JoinedEvents
 from toolreel_core._replies.wire_forms.messages_events import MessageEvents
 from toolreel_core._replies.wire_forms.responses_events import ResponseEvents
 from toolreel_core._settings.wire_form import WireForm
@@ -29,7 +30,7 @@ class EventStream:
     (Delta(kind='content', text='Hi', index=0, call_id='', name=''),)
     """
 
-    events: MessageEvents | ResponseEvents
+    events: JoinedEvents
     streamed: bool | None = None
     """Whether the body is a stream at all; ``None`` until its first characters decide."""
     done: bool = False
@@ -41,6 +42,8 @@ class EventStream:
     frames: Frames = field(default_factory=Frames)
     lost: bool = False
     """Whether an event could not be parsed."""
+    chat: Stream | None = None
+    """The stream of chat completions that this one really is: some gateways translate the request alone."""
 
     def feed(self, text: str) -> tuple[EventStream, tuple[Delta, ...]]:
         """The stream after the next chunk of text, and the deltas to display."""
@@ -57,11 +60,13 @@ class EventStream:
 
     def whole(self) -> Mapping[str, Json]:
         """The body as if it had not been streamed, with an ``error`` if the stream failed."""
-        events = self.close()[0].events
-        body = events.body()
+        closed = self.close()[0]
+        if closed.chat is not None:
+            return closed.chat.whole()
+        events, body = closed.events, closed.events.body()
         if not events.failure and not events.complete:
             return {**body, "error": {"code": STREAM_CUT, "message": _CUT}}
-        if not events.failure and self.lost and events.calls():
+        if not events.failure and closed.lost and events.calls():
             return {**body, "error": {"code": STREAM_CUT, "message": _LOST}}
         return body
 
@@ -79,17 +84,31 @@ class EventStream:
                 break
             match frame:
                 case "done":
-                    at = replace(at, done=True)
+                    at = replace(at, done=True)._chatted("[DONE]")[0]
                 case "lost":
                     at = replace(at, lost=True)
                 case Mapping():
-                    events, deltas = at.events.heard(frame)
-                    meant = bool(deltas) or events.complete != at.events.complete
-                    at = replace(at, events=events, done=events.over, progress=at.progress + meant)
+                    at, deltas = at._heard(frame)
                     shown += deltas
                 case _:
                     assert_never(frame)
         return at, tuple(shown)
+
+    def _heard(self, event: Mapping[str, Json]) -> tuple[EventStream, tuple[Delta, ...]]:
+        if self.chat is not None or ("choices" in event and not isinstance(event.get("type"), str)):
+            return replace(self, chat=self.chat or Stream())._chatted(canonical(event))
+        events, deltas = self.events.heard(event)
+        meant = bool(deltas) or events.complete != self.events.complete
+        return replace(self, events=events, done=events.over, progress=self.progress + meant), deltas
+
+    def _chatted(self, data: str) -> tuple[EventStream, tuple[Delta, ...]]:
+        """After a frame of a stream of chat completions, if this is one."""
+        if self.chat is None:
+            return self, ()
+        chat, deltas = self.chat.feed(f"data: {data}\n\n")
+        return replace(
+            self, chat=replace(chat, lost=self.lost), progress=chat.progress, done=chat.done
+        ), deltas
 
 
 def stream_in(form: WireForm) -> Stream | EventStream:

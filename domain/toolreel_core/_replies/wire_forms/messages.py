@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, finite
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, finite, read
 from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._replies.wire_forms.translated import Translated
 from toolreel_core._settings.wire_form import MESSAGES_BLOCKS
@@ -18,6 +18,7 @@ _HEAD: Final = ("id", "model", "provider", "error")
 _PIECES: Final = "partial_json"
 """Where the assembled stream has the text of an ``input``."""
 _INPUTS: Final = (_PIECES, "input", "arguments", "parameters")
+_PAUSED: Final = "pause_turn"
 _REFUSED: Final = "The model refuses to answer."
 
 
@@ -44,9 +45,10 @@ def chat_of(body: Json) -> Translated:
         message["refusal"] = text or _why(body)
     head = {key: body[key] for key in _HEAD if body.get(key)}
     usage = {"usage": _usage(as_tree(body["usage"]))} if isinstance(body.get("usage"), Mapping) else {}
-    finish = "stop" if body.get("stop_reason") == "refusal" else body.get("stop_reason")
+    reason = body.get("stop_reason")
+    finish = "stop" if reason in ("refusal", _PAUSED) else reason
     choice: Tree = {"index": 0, "message": message, "finish_reason": finish}
-    return Translated({**head, **usage, "choices": [choice]}, _carry(blocks))
+    return Translated({**head, **usage, "choices": [choice]}, _carry(blocks), paused=reason == _PAUSED)
 
 
 def _blocks(content: Json) -> list[Tree]:
@@ -103,10 +105,20 @@ def _carry(blocks: Sequence[Tree]) -> JsonText:
     """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_kind(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
         return NOTHING
-    kept = [_place(block) if _kind(block) == "tool_use" else block for block in blocks]
+    kept = [_place(block) if _kind(block) == "tool_use" else _whole(block) for block in blocks]
     return canonical(finite({MESSAGES_BLOCKS: kept}))
 
 
 def _place(block: Tree) -> Tree:
     """A call without what the message says of it."""
     return {key: value for key, value in block.items() if key not in {"id", "name", *_INPUTS}}
+
+
+def _whole(block: Tree) -> Tree:
+    """A block whose input came in pieces, as the server would have written it."""
+    pieces = block.get(_PIECES)
+    if not isinstance(pieces, str):
+        return block
+    rest = {key: value for key, value in block.items() if key != _PIECES}
+    given = read(pieces).value_or(None)
+    return {**rest, "input": given} if isinstance(given, Mapping) else rest

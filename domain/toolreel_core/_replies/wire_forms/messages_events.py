@@ -7,36 +7,28 @@ form demands.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree, sound
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, sound
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._replies.wire_forms.assembly import Assembly, number_in
+from toolreel_core._replies.wire_forms.joined_events import JoinedEvents
 
 _PIECES: Final[Mapping[Json, tuple[str, str]]] = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
     "signature_delta": ("thinking", "signature"),
     "input_json_delta": ("tool_use", "partial_json"),
+    "citations_delta": ("text", "citation"),
 }
-"""The type of the block that each delta belongs to, and the key of its text."""
+"""The type of the block that each delta belongs to, and the key of what it brings."""
 
 
 @dataclass(frozen=True, slots=True)
-class MessageEvents:
-    """What the events so far say."""
-
-    head: Mapping[str, Json] = field(default_factory=dict)
-    """Fields of the message, without its content."""
-    blocks: Assembly = field(default_factory=Assembly)
-    latest: int = 0
-    """The block of the newest event, for servers that leave out its index."""
-    failure: Json = None
-    complete: bool = False
-    """Whether the reason why the reply ended is known."""
-    over: bool = False
+class MessageEvents(JoinedEvents):
+    """What the events so far say; it is complete when the reason why the reply ended is known."""
 
     def heard(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
@@ -47,78 +39,98 @@ class MessageEvents:
                 return self._block(event)
             case "content_block_delta":
                 return self._piece(event)
+            case "content_block_stop":
+                return replace(self, assembly=self.assembly.close(number_in(event, "index"))), ()
             case "message_delta":
                 return self._ended(event), ()
             case "message_stop":
                 return replace(self, over=True, complete=True), ()
-            case "error":
-                return replace(self, failure=event.get("error") or event, over=True), ()
-            case _ if event.get("error"):
-                return replace(self, failure=event["error"], over=True), ()
+            case kind if kind == "error" or event.get("error"):
+                return self.failed(event), ()
             case _:
                 return self, ()
 
     def calls(self) -> bool:
         """Whether there is a call in it."""
-        return any(block.get("type") == "tool_use" for block in self.blocks.values())
+        return self.has("tool_use")
 
     def body(self) -> Tree:
         """The body as if it had not been streamed."""
         failure: Tree = {"error": self.failure} if self.failure else {}
-        return {"role": "assistant", **self.head, "content": [*self.blocks.values()], **failure}
+        return {"role": "assistant", **self.head, "content": [*self.assembly.values()], **failure}
 
     def _begun(self, message: Tree) -> MessageEvents:
         head = {key: value for key, value in message.items() if key != "content" and value is not None}
-        blocks = self.blocks
+        blocks = self.assembly
         for place, block in enumerate(items_of(message, "content")):
-            blocks = blocks.begin(place, as_tree(block))
-        return replace(self, head={**self.head, **head}, blocks=blocks)
+            blocks = blocks.open(as_tree(block), place)
+        return replace(self, head={**self.head, **head}, assembly=blocks)
 
     def _block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
-        place = number_in(event, "index", len(self.blocks.begun))
         block = tree_at(event, "content_block")
-        at = replace(self, blocks=self.blocks.begin(place, block), latest=place)
+        at = replace(self, assembly=self.assembly.open(block, number_in(event, "index")))
         match block:
             case {"type": "text", "text": str() as text} if text:
                 return at, (Delta("content", sound(text)),)
             case {"type": "thinking", "thinking": str() as text} if text:
                 return at, (Delta("reasoning", sound(text)),)
             case {"type": "tool_use", "name": str() as name} if name:
-                id_ = block.get("id")
-                number = at.blocks.before(place, "tool_use")
-                return at, (
-                    Delta("tool_call", sound(name), number, id_ if isinstance(id_, str) else "", sound(name)),
-                )
+                return at, at.announced("tool_use", name, block.get("id"))
             case _:
                 return at, ()
 
     def _piece(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
-        place = number_in(event, "index", self.latest)
         delta = tree_at(event, "delta")
-        if delta.get("type") == "citations_delta":
-            return self._cited(place, delta.get("citation")), ()
         kind, key = _PIECES.get(delta.get("type"), ("", ""))
-        text = delta.get(key)
-        if not isinstance(text, str) or not text:
+        given = delta.get(key)
+        # Some gateways send the input as the object that it is.
+        text = canonical(given) if isinstance(given, Mapping) and key == "partial_json" else given
+        if not text:
             return self, ()
-        at = replace(self, blocks=self.blocks.add(place, key, text, of=kind), latest=place)
+        blocks = _opened(self.assembly, number_in(event, "index"), kind)
+        if key == "citation":
+            return replace(self, assembly=_cited(blocks, text)), ()
+        if not isinstance(text, str):
+            return self, ()
+        at = replace(self, assembly=blocks.add(blocks.latest, key, text))
         match key:
             case "text":
                 return at, (Delta("content", sound(text)),)
             case "thinking":
                 return at, (Delta("reasoning", sound(text)),)
-            case "partial_json":
-                return at, (Delta("tool_call", sound(text), at.blocks.before(place, "tool_use")),)
+            case "partial_json" if blocks.begun[blocks.latest].get("type") in {"tool_use", None}:
+                return at, at.arguments("tool_use", text)
             case _:
                 return at, ()
 
-    def _cited(self, place: int, citation: Json) -> MessageEvents:
-        block = self.blocks.begun.get(place, {"type": "text"})
-        cited = {**block, "citations": [*items_of(block, "citations"), citation]}
-        return replace(self, blocks=replace(self.blocks, begun=self.blocks.begun.set(place, cited)))
-
     def _ended(self, event: Tree) -> MessageEvents:
         delta = {key: value for key, value in tree_at(event, "delta").items() if value is not None}
-        usage = {**tree_at(self.head, "usage"), **tree_at(event, "usage")}
+        # A count of the first event stays where the last one has none (envoyproxy/ai-gateway#1631).
+        counts = {key: value for key, value in tree_at(event, "usage").items() if value}
+        usage = {**tree_at(event, "usage"), **tree_at(self.head, "usage"), **counts}
         head = {**self.head, **delta, **({"usage": usage} if usage else {})}
         return replace(self, head=head, complete=self.complete or bool(delta.get("stop_reason")))
+
+
+def _opened(blocks: Assembly, index: int | None, kind: str) -> Assembly:
+    """The blocks, the newest of them the one that a piece of this kind belongs to.
+
+    Some gateways count the index wrong (Oaklight/llm-rosetta#246), so a block of another type is passed over.
+    """
+    meant = blocks.latest if index is None else blocks.place(index)
+    for place in () if meant is None else (meant, blocks.latest):
+        if place in blocks.begun and _takes(blocks.begun[place], kind):
+            return replace(blocks, latest=place)
+    return blocks.open({"type": kind}, index)
+
+
+def _takes(block: Tree, kind: str) -> bool:
+    given = block.get("type")
+    # Tools of the server have a type of their own, and an input as well.
+    return given in {kind, None} or (kind == "tool_use" and str(given).endswith(kind))
+
+
+def _cited(blocks: Assembly, citation: Json) -> Assembly:
+    block = blocks.begun[blocks.latest]
+    cited = {**block, "citations": [*items_of(block, "citations"), citation]}
+    return replace(blocks, begun=blocks.begun.set(blocks.latest, cited))

@@ -34,8 +34,9 @@ def chat_of(body: Json) -> Translated:
     """
     if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
         return Translated(body)
-    items = [*_items(body["output"])]
-    calls = [_call(item) for item in items if _kind(item) == "function_call"]
+    items = [*_items(body["output"])] or [*_items(body.get("output_text"))]
+    run = _run_by_server(items)
+    calls = [called for item in items if item.get("call_id") not in run and (called := _call(item))]
     texts = [item for item in items if _kind(item) == "message"]
     thinking = "".join(text for item in items if _kind(item) == "reasoning" for text in _thoughts(item))
     message: dict[str, Json] = {"role": "assistant", "content": "".join(map(_text, texts))}
@@ -69,10 +70,24 @@ def _kind(item: Tree) -> Json:
     return "message" if "content" in item else None
 
 
+def _run_by_server(items: Sequence[Tree]) -> list[Json]:
+    """The ids of calls whose results stand beside them: some agents show what they have run themselves."""
+    return [id_ for item in items if _kind(item) == "function_call_output" and (id_ := item.get("call_id"))]
+
+
 def _call(item: Tree) -> Json:
+    """An item as a call of chat completions; null if it is none."""
     # The result goes back under `call_id`; `id` is that of the item.
-    function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
-    return {"id": item.get("call_id") or item.get("id"), "type": "function", "function": function}
+    id_ = item.get("call_id") or item.get("id")
+    match _kind(item):
+        case "function_call":
+            function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
+            return {"id": id_, "type": "function", "function": function}
+        case "custom_tool_call":
+            custom: Tree = {"name": item.get("name"), "input": item.get("input")}
+            return {"id": id_, "type": "custom", "custom": custom}
+        case _:
+            return None
 
 
 def _parts(item: Tree) -> Iterator[Tree]:
@@ -119,7 +134,9 @@ def _carry(items: Sequence[Tree]) -> JsonText:
     """The items that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_kind(item) in {"message", "function_call"} for item in items):
         return NOTHING
-    return canonical(finite({RESPONSES_ITEMS: [*map(_kept, items)]}))
+    run = _run_by_server(items)
+    kept = [item if item.get("call_id") in run else _kept(item) for item in items]
+    return canonical(finite({RESPONSES_ITEMS: kept}))
 
 
 def _kept(item: Tree) -> Tree:

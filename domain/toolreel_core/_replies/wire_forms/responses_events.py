@@ -6,23 +6,27 @@ stream that lacks its output is put together from the items, and an item that ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree, sound
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._replies.wire_forms.assembly import Assembly, number_in
+from toolreel_core._replies.wire_forms.assembly import number_in
+from toolreel_core._replies.wire_forms.joined_events import JoinedEvents
 
-_PIECES: Final[Mapping[Json, tuple[str, str]]] = {
-    "response.output_text.delta": ("message", "text"),
-    "response.refusal.delta": ("message", "refusal"),
-    "response.reasoning_text.delta": ("reasoning", "text"),
-    "response.reasoning_summary_text.delta": ("reasoning", "summary_text"),
-    "response.function_call_arguments.delta": ("function_call", "arguments"),
+_PIECES: Final[Mapping[str, tuple[str, str]]] = {
+    "response.output_text": ("message", "text"),
+    "response.refusal": ("message", "refusal"),
+    "response.reasoning_text": ("reasoning", "text"),
+    "response.reasoning_summary_text": ("reasoning", "summary_text"),
+    "response.function_call_arguments": ("function_call", "arguments"),
 }
-"""The type of the item that each delta belongs to, and the key of its text."""
+"""The type of the item that each ``.delta`` and ``.done`` belongs to, and the key of its text."""
+_HOMES: Final = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
+"""Where the texts of these keys stand in a whole item."""
+_PARTS: Final = ("content_index", "summary_index")
 _ENDS: Final[Mapping[Json, str]] = {
     "response.completed": "completed",
     "response.done": "completed",
@@ -34,18 +38,8 @@ _BEGINS: Final = frozenset({"response.created", "response.in_progress", "respons
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseEvents:
+class ResponseEvents(JoinedEvents):
     """What the events so far say."""
-
-    head: Mapping[str, Json] = field(default_factory=dict)
-    """The response, as far as the server has said it."""
-    items: Assembly = field(default_factory=Assembly)
-    latest: int = 0
-    """The item of the newest event, for servers that leave out its place."""
-    failure: Json = None
-    complete: bool = False
-    """Whether the response has ended."""
-    over: bool = False
 
     def heard(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
@@ -59,18 +53,21 @@ class ResponseEvents:
         if kind == "response.output_item.done":
             return self._done(event), ()
         if kind == "error" or event.get("error"):
-            return replace(self, failure=event.get("error") or event, over=True), ()
+            return self.failed(event), ()
         return self._piece(event)
 
     def calls(self) -> bool:
         """Whether there is a call in it."""
-        return any(item.get("type") == "function_call" for item in self.items.values())
+        return self.has("function_call")
 
     def body(self) -> Tree:
         """The body as if it had not been streamed."""
         failure: Tree = {"error": self.failure} if self.failure else {}
-        output = items_of(self.head, "output") or [*map(_whole, self.items.values())]
-        return {**self.head, "output": output, **failure}
+        streamed = [*map(_whole, self.assembly.values())]
+        said = items_of(self.head, "output")
+        # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
+        output = said if _extent(said) >= _extent(streamed) else streamed
+        return {**self.head, "output": output or streamed, **failure}
 
     def _ended(self, event: Tree) -> ResponseEvents:
         status: Tree = {"status": _ENDS[event.get("type")]}
@@ -78,37 +75,75 @@ class ResponseEvents:
         return replace(self, head=head, complete=True, over=True)
 
     def _added(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
-        place = number_in(event, "output_index", len(self.items.begun))
         item = tree_at(event, "item")
-        at = replace(self, items=self.items.begin(place, item), latest=place)
+        at = replace(self, assembly=self.assembly.open(item, _index(event), _names(item)))
         match item:
             case {"type": "function_call", "name": str() as name} if name:
-                id_ = item.get("call_id")
-                number = at.items.before(place, "function_call")
-                return at, (
-                    Delta("tool_call", sound(name), number, id_ if isinstance(id_, str) else "", sound(name)),
-                )
+                return at, at.announced("function_call", name, item.get("call_id"))
             case _:
                 return at, ()
 
     def _done(self, event: Tree) -> ResponseEvents:
-        place = number_in(event, "output_index", self.latest)
-        return replace(self, items=self.items.begin(place, tree_at(event, "item")), latest=place)
+        item = tree_at(event, "item")
+        place = self.assembly.place(_index(event), _names(item))
+        if place is None or self.assembly.begun[place].get("type") not in {item.get("type"), None}:
+            return replace(self, assembly=self.assembly.open(item, _index(event), _names(item)))
+        return replace(self, assembly=self.assembly.merged(place, item, _HOMES))
 
     def _piece(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
-        kind, key = _PIECES.get(event.get("type"), ("", ""))
-        text = event.get("delta")
-        if not key or not isinstance(text, str) or not text:
+        name, _, ending = str(event.get("type")).rpartition(".")
+        kind, key = _PIECES.get(name, ("", ""))
+        text = event.get("delta") if ending == "delta" else event.get(key.removeprefix("summary_"))
+        if not key or not isinstance(text, str) or not text or ending not in {"delta", "done"}:
             return self, ()
-        place = number_in(event, "output_index", self.latest)
-        at = replace(self, items=self.items.add(place, key, text, of=kind), latest=place)
+        part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
+        item_id = event.get("item_id")
+        place = self._place(_index(event), item_id if isinstance(item_id, str) else "", kind)
+        if ending == "done":
+            known = self.assembly.has(place, key, part)
+            at = replace(self, assembly=self.assembly.settled(place, key, text, of=kind, part=part))
+            return at, () if known else at._shown(kind, key, text)
+        at = replace(self, assembly=self.assembly.add(place, key, text, of=kind, part=part))
+        return at, at._shown(kind, key, text)
+
+    def _shown(self, kind: str, key: str, text: str) -> tuple[Delta, ...]:
         match kind:
             case "function_call":
-                return at, (Delta("tool_call", sound(text), at.items.before(place, "function_call")),)
+                return self.arguments(kind, text)
             case "reasoning":
-                return at, (Delta("reasoning", sound(text)),)
+                return (Delta("reasoning", sound(text)),)
             case _:
-                return at, () if key == "refusal" else (Delta("content", sound(text)),)
+                return () if key == "refusal" else (Delta("content", sound(text)),)
+
+    def _place(self, index: int | None, item_id: str, kind: str) -> int:
+        """Where a piece belongs: to the item that it names, else to the newest one of its kind."""
+        place = self.assembly.place(index, (item_id,))
+        if place is not None:
+            return place
+        newest = self.assembly.begun.get(self.assembly.latest)
+        if newest is not None and index is None and newest.get("type") in {kind, None}:
+            return self.assembly.latest
+        return self.assembly.free() if index is None or index in self.assembly.begun else index
+
+
+def _index(event: Tree) -> int | None:
+    return number_in(event, "output_index")
+
+
+def _names(item: Tree) -> tuple[str, ...]:
+    """The ids under which pieces name an item; Ollama makes one of the id of the call (oh-my-pi#2719)."""
+    if isinstance(own := item.get("id"), str) and own:
+        return (own,)
+    call = item.get("call_id")
+    return (call, f"fc_{call}") if isinstance(call, str) and call else ()
+
+
+def _extent(output: Sequence[Json]) -> tuple[int, bool]:
+    """How many calls an output has, and whether it has a text."""
+    items = [*map(as_tree, output)]
+    calls = sum(item.get("type") == "function_call" for item in items)
+    parts = (as_tree(part) for item in items for part in items_of(item, "content"))
+    return calls, any(part.get("text") for part in parts)
 
 
 def _whole(item: Tree) -> Tree:

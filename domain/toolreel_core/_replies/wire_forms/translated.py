@@ -13,3 +13,5 @@ class Translated(NamedTuple):
     body: Json
     carry: JsonText = NOTHING
     """What has to go back with the message in the form that it came in: a JSON object."""
+    paused: bool = False
+    """Whether the server has paused its turn, and goes on when the message is sent back."""

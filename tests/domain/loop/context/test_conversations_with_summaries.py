@@ -59,6 +59,7 @@ from toolreel_core._protocol.outcome import (
 from toolreel_core._protocol.state import AwaitingReply, Settled, Step, Waiting
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.wire_form import WireForm
 from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms import registry
 from toolreel_core._transforms.registry import register_transform
@@ -72,6 +73,7 @@ LONG = (HI, *(one for pair in zip(ANSWERS, QUESTIONS, strict=True) for one in pa
 NEW = LONG[14:]
 """What takes less than half of the window."""
 PING = ToolDefinition("ping")
+ANY: Tree = {"type": "object"}
 
 
 def quoted(*messages: Message) -> tuple[tuple[str, str], ...]:
@@ -167,6 +169,29 @@ def test_a_summary_is_asked_for_without_tools_and_without_the_form_of_an_answer(
 def test_a_limit_of_the_reply_that_is_wide_enough_stays() -> None:
     effect = request_in(start(plan(options={"max_tokens": 4_000, "n": 1})))
     assert effect.request.options.text == '{"max_tokens":4000,"n":1}'
+
+
+@pytest.mark.parametrize(
+    ("form", "own", "left"),
+    [
+        ("responses", {"verbosity": "low"}, {"max_output_tokens": 1_000, "text": {"verbosity": "low"}}),
+        ("messages", {"reasoning_effort": "low"}, {"max_tokens": 1_000, "output_config": {"effort": "low"}}),
+        ("messages", {}, {"max_tokens": 1_000}),
+    ],
+)
+def test_nor_with_the_form_of_an_answer_in_the_words_of_another_form(
+    form: WireForm, own: Tree, left: Tree
+) -> None:
+    options: Tree = {
+        "temperature": 0.5,
+        "stop": ["end"],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": ANY}},
+        "max_tokens": 100,
+        **own,
+    }
+    asked = start(plan(options=options, provider=Provider(wire_form=form), tools=[PING]))
+    unstored: Tree = {"store": False} if form == "responses" else {}
+    assert parse(request_in(asked).request.options.text) == {**unstored, **left, "temperature": 0.5}
 
 
 def test_an_earlier_summary_is_summarised_again() -> None:

@@ -214,6 +214,7 @@ def test_citations_stay_with_their_text() -> None:
         piece("citations_delta", citation={"url": "https://example.org"}, index=0),
         piece("citations_delta", citation={"url": "https://example.com"}, index=1),
         piece("text_delta", text=None, index=0),
+        piece("text_delta", text=3, index=0),
         END,
     )
     first, second = whole("messages", *events)["content"]

@@ -1,0 +1,183 @@
+"""The openai SDK's Responses client and Anthropic's SDK: recorded, replayed, and made into journals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import httpx2
+import pytest
+from anthropic import Anthropic, AsyncAnthropic
+from openai import AsyncOpenAI, OpenAI
+
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, serving
+from tests.wire_forms import OTHER_FORMS, events_of, said_in
+from toolreel._internal.errors import JournalError
+from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
+from toolreel._replay.replay import DRIVERS, replay
+from toolreel.cassette import use_cassette
+from toolreel.cassette._open_cassette import Recording
+from toolreel.testing import calling, saying
+from toolreel_core import Completed
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._settings.wire_form import WireForm
+
+NOWHERE: Final = "http://replay.invalid"
+KEY: Final = "none"
+SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {"city": {"type": "string"}}}
+WEATHER: Final[dict[str, Any]] = {"name": "weather", "description": "The weather.", "input_schema": SCHEMA}
+FUNCTION: Final[dict[str, Any]] = {
+    "type": "function",
+    "name": "weather",
+    "parameters": SCHEMA,
+    "strict": False,
+}
+QUESTION: Final = {"role": "user", "content": "Is it warm in Oslo?"}
+RESULT: Final = "Warm in Oslo: 21 degrees"
+STREAM: Final = {"content-type": "text/event-stream"}
+WHOLE: Final[dict[WireForm, dict[str, Any]]] = {
+    "responses": {"id": "resp_1", "created_at": 1, "model": "m", "parallel_tool_calls": True},
+    "messages": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 2}},
+}
+"""Fields without which an SDK reads no body."""
+
+
+def answers(form: WireForm, *, streamed: bool) -> list[Answer]:
+    """A text with a call, and what it found."""
+    call = calling(("weather", {"city": "Oslo"}))
+    call["choices"][0]["message"]["content"] = "Let me look."
+    bodies = [
+        {**json.loads(said_in(form, canonical(body))), **WHOLE[form]} for body in (call, saying("Yes."))
+    ]
+    if streamed:
+        return [Answer("".join(events_of(form, body)).encode(), headers=STREAM) for body in bodies]
+    return [Answer(canonical(body).encode()) for body in bodies]
+
+
+def responses(http: httpx2.Client, url: str, *, streamed: bool) -> str:
+    client = OpenAI(base_url=f"{url}/v1", api_key=KEY, http_client=http, max_retries=0)
+    given: list[Any] = [QUESTION]
+    while True:
+        asked: dict[str, Any] = {"model": "m", "input": given, "tools": [FUNCTION], "store": False}
+        if streamed:
+            with client.responses.create(**asked, stream=True) as stream:
+                (reply,) = [event.response for event in stream if event.type == "response.completed"]
+        else:
+            reply = client.responses.create(**asked)
+        calls = [item for item in reply.output if item.type == "function_call"]
+        if not calls:
+            return str(reply.output_text)
+        given += [item.model_dump(exclude_none=True) for item in reply.output]
+        given += [
+            {"type": "function_call_output", "call_id": call.call_id, "output": RESULT} for call in calls
+        ]
+
+
+def messages(http: httpx2.Client, url: str, *, streamed: bool) -> str:
+    client = Anthropic(base_url=url, api_key=KEY, http_client=http, max_retries=0)
+    given: list[Any] = [QUESTION]
+    while True:
+        asked: dict[str, Any] = {"model": "m", "max_tokens": 100, "messages": given, "tools": [WEATHER]}
+        if streamed:
+            with client.messages.stream(**asked) as stream:
+                reply: Any = stream.get_final_message()
+        else:
+            reply = client.messages.create(**asked)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        if not calls:
+            return "".join(block.text for block in reply.content)
+        given.append(
+            {"role": "assistant", "content": [block.model_dump(exclude_none=True) for block in reply.content]}
+        )
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": RESULT} for call in calls]
+        given.append({"role": "user", "content": results})
+
+
+TALKS: Final[dict[WireForm, Callable[..., str]]] = {"responses": responses, "messages": messages}
+
+
+def recorded(path: Path, form: WireForm, *, streamed: bool) -> None:
+    with (
+        serving(*answers(form, streamed=streamed)) as server,
+        use_cassette(path, "record") as session,
+        httpx2.Client(transport=session.httpx2_transport()) as http,
+    ):
+        assert TALKS[form](http, server.url.removesuffix("/v1"), streamed=streamed) == "Yes."
+
+
+def journals(path: Path) -> tuple[RecoveredRun, ...]:
+    return recover_runs(Recording.load(path))
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_recorded_session_is_replayed_and_has_a_journal(
+    tmp_path: Path, form: WireForm, streamed: bool
+) -> None:
+    path = tmp_path / "session.yaml"
+    recorded(path, form, streamed=streamed)
+    with use_cassette(path) as session, httpx2.Client(transport=session.httpx2_transport()) as http:
+        assert TALKS[form](http, NOWHERE, streamed=streamed) == "Yes."
+    (one,) = journals(path)
+    assert one.run.outcome == Completed("Yes.")
+    plan = one.recorded.plan
+    assert (plan.provider.wire_form, plan.tools.names, plan.messages[-1].content) == (
+        form,
+        ("weather",),
+        QUESTION["content"],
+    )
+    journal = tmp_path / "it.journal.jsonl"
+    journal.write_text(one.recorded.text, encoding="utf-8")
+    for driver in DRIVERS:
+        assert replay(journal, driver=driver).run.outcome == one.run.outcome
+
+
+async def _responses(http: httpx2.AsyncClient, url: str) -> str:
+    client = AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, http_client=http, max_retries=0)
+    reply = await client.responses.create(model="m", input="Hi.", store=False)
+    return reply.output_text
+
+
+async def _messages(http: httpx2.AsyncClient, url: str) -> str:
+    client = AsyncAnthropic(base_url=url, api_key=KEY, http_client=http, max_retries=0)
+    reply: Any = await client.messages.create(
+        model="m", max_tokens=9, system="Be brief.", messages=[{"role": "user", "content": "Hi."}]
+    )
+    return str(reply.content[0].text)
+
+
+@pytest.mark.parametrize(("form", "ask"), [("responses", _responses), ("messages", _messages)])
+def test_so_is_an_async_one(
+    tmp_path: Path, form: WireForm, ask: Callable[[httpx2.AsyncClient, str], Awaitable[str]]
+) -> None:
+    path = tmp_path / "session.yaml"
+
+    async def talk(url: str, mode: Any) -> str:  # noqa: ANN401 - a mode
+        with use_cassette(path, mode) as session:
+            async with httpx2.AsyncClient(transport=session.async_httpx2_transport()) as http:
+                return await ask(http, url)
+
+    with serving(answers(form, streamed=False)[-1]) as server:
+        assert anyio.run(talk, server.url.removesuffix("/v1"), "record") == "Yes."
+    assert anyio.run(talk, NOWHERE, "replay") == "Yes."
+    (one,) = journals(path)
+    assert one.run.outcome == Completed("Yes.")
+
+
+def test_a_conversation_that_the_server_keeps_has_no_journal(tmp_path: Path) -> None:
+    path = tmp_path / "session.yaml"
+    with (
+        serving(answers("responses", streamed=False)[1]) as server,
+        use_cassette(path, "record") as session,
+        httpx2.Client(transport=session.httpx2_transport()) as http,
+    ):
+        client = OpenAI(base_url=server.url, api_key=KEY, http_client=http, max_retries=0)
+        client.responses.create(model="m", input="Hi.", previous_response_id="resp_0")
+    assert "record with the whole input instead of previous_response_id" in complaint(
+        JournalError, partial(journals, path)
+    )

@@ -1,0 +1,124 @@
+"""Worked cases of Responses and Messages: what proxies, gateways and local servers make of these forms.
+
+They stand in ``tests/corpora/wire-responses.jsonl`` and ``wire-messages.jsonl``. ``source`` is the public
+thread that shows the fault, or the documentation that the case is derived from; values are filled in.
+``kept`` is what goes back with the message, ``usage`` the tokens of the prompt and the reply.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.wire_forms import OTHER_FORMS
+from toolreel_core._loop.reply_parsing import received
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.state import State
+from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.wire_forms.as_chat import as_chat, form_in
+from toolreel_core._replies.wire_forms.event_stream import stream_in
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.wire_form import MESSAGES_BLOCKS, RESPONSES_ITEMS, WireForm
+from toolreel_core._tools.tool_definition import ToolDefinition
+
+CORPORA: Final = Path(__file__).resolve().parents[3] / "corpora"
+KEYS: Final = {"responses": RESPONSES_ITEMS, "messages": MESSAGES_BLOCKS}
+TOOLS: Final = [ToolDefinition.of(name) for name in ("stock_lookup", "ping")]
+
+
+def cases(form: WireForm) -> list[dict[str, Any]]:
+    lines = (CORPORA / f"wire-{form}.jsonl").read_text("utf-8").splitlines()
+    return [{"form": form, **json.loads(line)} for line in lines]
+
+
+CASES: Final = [case for form in OTHER_FORMS for case in cases(form)]
+STREAMS: Final = [case for case in CASES if case.get("raw", "").startswith(("event:", "data:"))]
+
+
+def body(case: dict[str, Any]) -> str:
+    return case["raw"] if "raw" in case else json.dumps(case["body"])
+
+
+def read(case: dict[str, Any]) -> Reply:
+    """What the loop makes of a body."""
+    provider = Provider(wire_form=case["form"])
+    return received(
+        body(case), State.idle(Plan.of(model="m", messages="hi", tools=TOOLS, provider=provider))
+    ).reply
+
+
+def seen(call: ToolCall, expected: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": call.name, "id": call.id}
+    if expected.get("id") == "$synthetic":
+        assert call.id not in {"", "call_1", "toolu_1"}
+        found["id"] = "$synthetic"
+    if isinstance(call.arguments, ArgumentError):
+        return found | {"arguments": None, "error": call.arguments.code}
+    return found | {"arguments": json.loads(call.arguments)}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_worked_case(case: dict[str, Any]) -> None:
+    expected, reply = case["expect"], read(case)
+    assert len(reply.calls) == len(expected["calls"])
+    assert [seen(*pair) for pair in zip(reply.calls, expected["calls"], strict=True)] == expected["calls"]
+    assert reply.content == expected["content"]
+    assert reply.finish == expected["finish"]
+    assert (reply.problem.code if reply.problem else None) == expected["problem"]
+    assert {*expected.get("warnings", ())} <= {*reply.warnings}
+    assert reply.reasoning == expected.get("reasoning", "")
+    kept: dict[str, Any] = json.loads(reply.carry)
+    if "kept" in expected:
+        assert kept[KEYS[case["form"]]] == expected["kept"]
+    assert reply.paused == expected.get("paused", False)
+    if "passing" in expected:
+        assert reply.problem is not None
+        assert reply.problem.passing == expected["passing"]
+    if "usage" in expected:
+        assert [reply.usage.prompt_tokens, reply.usage.completion_tokens] == expected["usage"]
+
+
+@pytest.mark.parametrize("case", STREAMS, ids=[case["id"] for case in STREAMS])
+def test_a_stream_reads_alike_in_any_pieces(case: dict[str, Any]) -> None:
+    whole, shown = stream_in(case["form"]).feed(body(case))
+    pieces, deltas = stream_in(case["form"]), []
+    for at in range(0, len(body(case)), 7):
+        pieces, news = pieces.feed(body(case)[at : at + 7])
+        deltas += news
+    assert pieces.whole() == whole.whole()
+    assert [*deltas, *pieces.close()[1]] == [*shown, *whole.close()[1]]
+
+
+@pytest.mark.parametrize(
+    ("body", "form"),
+    [
+        ('{"choices":[]}', "chat_completions"),
+        ('data: {"choices":[]}', "chat_completions"),
+        ('{"object":"response","output":[]}', "responses"),
+        (
+            'event: response.created\ndata: {"type":"response.created"}\n\ndata: {"type":"message_start"}',
+            "responses",
+        ),
+        ('{"type":"message","content":[]}', "messages"),
+        ('data: {"type":"message_start"}\n\n', "messages"),
+        (": nothing\n\ndata: [DONE]\n\n", None),
+        ('{"type":3}', None),
+        ('{"type":"error"}', None),
+        ("[]", None),
+        ("<html>", None),
+    ],
+)
+def test_a_body_may_say_its_form(body: str, form: WireForm | None) -> None:
+    assert form_in(body) == form
+
+
+def test_every_case_has_a_source() -> None:
+    known = ("https://github.com/", "derived from https://")
+    assert all(case["source"].startswith(known) and case["shows"] for case in CASES)
+    assert len({case["id"] for case in CASES}) == len(CASES)
+    assert as_chat("", "messages").body == ""
