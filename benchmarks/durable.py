@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.adapters.durable.shop import Shop, plan_of
 from toolreel import run
 from toolreel.durable import DurableRuns, Worker
-from toolreel.durable._database import database_url
+from toolreel.durable._store.database import database_url
 from toolreel.durable._tasks import Tasks, TaskWorker
 
 

@@ -33,7 +33,7 @@ class Workers:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, slot: str) -> None:
-        path = {**os.environ, "PYTHONPATH": str(ROOT)}
+        path = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))}
         self._processes[slot] = subprocess.Popen([*self._command, slot], env=path)
 
     def kill(self, slot: str) -> None:

@@ -26,9 +26,9 @@ from toolreel import Agent, ConfigError, Fallback, Plan, Ports, Price, run
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.time_left import ending_at
 from toolreel.durable import AsyncLimitedEndpoint, LimitedEndpoint, Limits, limited
-from toolreel.durable._limits import Estimate, Started, seconds_to_wait
-from toolreel.durable._limits_ledger import Granted, Ledger, Queued, Refused, TicketLost
-from toolreel.durable._limits_tables import TICKETS
+from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost
+from toolreel.durable._limits.limits import Estimate, Started, seconds_to_wait
+from toolreel.durable._limits.tables import TICKETS
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import LoopConfig
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

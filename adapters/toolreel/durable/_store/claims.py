@@ -17,8 +17,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import sqlalchemy as sa
 from dbos import DBOSClient, EnqueueOptions
 
-from toolreel.durable._inbox import Said, leave, was_left
-from toolreel.durable._tables import RUNS
+from toolreel.durable._store.inbox import Said, leave, was_left
+from toolreel.durable._store.tables import RUNS
 from toolreel_core._protocol.events import Event
 
 WORKFLOW: Final = "toolreel.run"

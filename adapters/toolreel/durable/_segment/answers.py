@@ -10,9 +10,10 @@ from typing import Literal, TypeAlias
 from toolreel._driver.ports import Performer, Wanted
 from toolreel._driver.stopwatch import Stopwatch, timed_anew
 from toolreel._driver.timing import Lap
-from toolreel.durable._book import Book, Written
-from toolreel.durable._claims import Claimed, now_ms
-from toolreel.durable._inbox import Said
+from toolreel.durable._segment.book import Book
+from toolreel.durable._store.claims import Claimed, now_ms
+from toolreel.durable._store.inbox import Said
+from toolreel.durable._store.steps import Written
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._loop.reducer import uncertain
 from toolreel_core._protocol.codec import tag

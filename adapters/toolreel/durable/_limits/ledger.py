@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.durable._limits import Estimate, Limits, Started, seconds_to_wait
-from toolreel.durable._limits_tables import ACCOUNTS, TICKETS, opened, seconds_now
+from toolreel.durable._limits.limits import Estimate, Limits, Started, seconds_to_wait
+from toolreel.durable._limits.tables import ACCOUNTS, TICKETS, opened, seconds_now
 
 try:
     from sqlalchemy import Connection, Engine, delete, func, insert, select, update
