@@ -58,7 +58,7 @@ def disturbed(
     database: str, tmp_path: Path, runs_wanted: int, kills: int, restart: Callable[[], None] | None
 ) -> None:
     """Perform runs, and disturb them whenever some more effects were begun, at a random moment after."""
-    chance, shop = random.Random(19), Shop(tmp_path / "log")
+    chance, shop, began = random.Random(19), Shop(tmp_path / "log"), time.monotonic()
     plans = {f"r{number}": plan_of(f"r{number}", PARTS, shop.tools.surface) for number in range(runs_wanted)}
     with DurableRuns(database) as runs, working(database, tmp_path / "log") as workers:
         for name, plan in plans.items():
@@ -80,6 +80,12 @@ def disturbed(
     for name, plan in plans.items():
         assert digests[name] == undisturbed(plan, Shop(tmp_path / "quiet"))
     check(shop.did, plans.keys())
+    restarts = kills // 2 if restart else 0
+    repeated = len(shop.did) - runs_wanted * (2 * PARTS + 1)
+    sys.stdout.write(
+        f"{runs_wanted} runs ended in {time.monotonic() - began:.0f} s; {kills - restarts} kills of workers, "
+        f"{restarts} restarts of the database; {repeated} effects were in flight and begun again\n"
+    )
 
 
 def check(did: list[Did], names: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Event, Thread, Timer
@@ -240,6 +241,28 @@ def test_only_one_of_many_takes_a_run(database: str) -> None:
         with engine.begin() as connection:
             connection.execute(sa.text("UPDATE toolreel_runs SET active = NULL"))
     engine.dispose()
+
+
+def test_a_worker_that_died_just_after_a_run_rested_changes_nothing(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(shop.ports, database):
+            assert ended(runs, "a") == Completed("1 parts ordered.")
+        rested = runs.summary("a")
+        # As its worker would have left it: the run has rested, and its segment is not over.
+        engine = open_database(database_url(database))
+        table = "workflow_status" if engine.dialect.name == "sqlite" else "dbos.workflow_status"
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"UPDATE {table} SET status = 'PENDING', output = NULL"))  # noqa: S608
+        over = sa.text(f"SELECT count(*) FROM {table} WHERE status = 'SUCCESS'")  # noqa: S608
+        with worker(shop.ports, database), engine.connect() as connection:
+            while connection.execute(over).scalar() != 1:
+                connection.rollback()
+                time.sleep(POLL)
+        engine.dispose()
+        assert runs.summary("a") == rested
+    assert [did.step for did in shop.did] == [0, 1, 2]
 
 
 def test_a_worker_that_is_alive_keeps_its_slot(database: str) -> None:
