@@ -19,6 +19,8 @@ from toolreel._driver.ports import Endpoint, Performer, secrets_of
 from toolreel._internal.errors import DurableError
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel.durable._around import Around, with_around
+from toolreel.durable._health.probes import Probes
+from toolreel.durable._health.server import HealthServer
 from toolreel.durable._host import Host
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment.answers import Uncertain
@@ -30,6 +32,9 @@ from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
+_TOOK: Final = re.compile(r'"took":{"ms":(\d+),[^{}]*}}$')
+_LAST: Final = 120
+"""Characters at the end of a line that hold how long its effect took."""
 _EVENT: Final = re.compile(
     r'{"n":(?P<n>\d+),"kind":"(?P<kind>\w+)".{0,99}?"event":{"type":"\w+"(?:,"ref":(?P<ref>\d+))?'
 )
@@ -61,6 +66,7 @@ class Worker:
         somebody approves that
     :param around: called with each request and what sends it, for example to wait for a rate limit
     :param watch: called with what happens, for logs: each event that is stored, and each run that rests
+    :param health: ``HOST:PORT`` on which it answers ``/livez``, ``/readyz`` and ``/metrics`` while it runs
     :raises DurableError: if the database cannot be used, or a worker that is alive has the slot
     """
 
@@ -76,6 +82,7 @@ class Worker:
         uncertain: Uncertain = "repeat",
         around: Around | None = None,
         watch: Watch | None = None,
+        health: str | None = None,
     ) -> None:
         given: Any = performer
         ports: Performer = given if hasattr(given, "perform") else Ports(given)
@@ -85,7 +92,10 @@ class Worker:
         secrets = known_secrets_of(os.environ) | secrets_of(ports)
         self._policy = Policy(ported, secrets, uncertain, threading.Event())
         self._watch = watch
+        self._health = health
+        self._health_server: HealthServer | None = None
         self._host: Host | None = None
+        self._listens = False
 
     @property
     def slot(self) -> str:
@@ -102,6 +112,20 @@ class Worker:
         """Whether another worker has taken its slot, so that it has to stop."""
         return self._host is not None and self._host.slot.is_lost
 
+    @property
+    def not_ready(self) -> str:
+        """Why it takes no runs; empty if it does."""
+        if self._policy.stopping.is_set():
+            return "it is stopping"
+        if self.is_lost:
+            return "another worker has taken its slot"
+        return "" if self._listens else "it is starting"
+
+    @property
+    def health_port(self) -> int | None:
+        """The port on which it answers probes, if it does."""
+        return None if self._health_server is None else self._health_server.port
+
     def has_work(self) -> bool:
         """Whether its queue has runs that have not ended and wait for nobody."""
         busy = RUNS.c.status.in_(("queued", "running", "sleeping"))
@@ -111,7 +135,10 @@ class Worker:
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
         self._host = Host(self._url, self._queue, self._named, self._concurrency, self._poll)
+        if self._health is not None:
+            self._answer_probes(self._health, self._host)
         self._host.start(WORKFLOW, self._segment)
+        self._listens = True
 
     def stop(self, seconds: float = 30.0) -> bool:
         """Let all runs rest before their next effect, and end; returns whether all have.
@@ -122,8 +149,24 @@ class Worker:
         if self._host is None:
             return True
         rested = self._host.stop(seconds)  # until then, the segments under way need its database
+        if self._health_server is not None:
+            self._health_server.close()
         self._host = None
         return rested
+
+    def _answer_probes(self, address: str, host: Host) -> None:
+        probes, told = Probes(self, self._queue, host.store.engine, self._policy.performer), self._watch
+        try:
+            self._health_server = HealthServer(address, probes.pages)
+        except DurableError:
+            host.stop(0)
+            raise
+
+        def watch(happened: dict[str, object]) -> None:
+            probes.performed.see(happened)
+            _say(told, happened)
+
+        self._watch = watch
 
     def _segment(self, run_id: str, workflow_id: str) -> str:
         """One segment of a run."""
@@ -197,7 +240,9 @@ class _Steps:
             if found := _EVENT.match(line):
                 n, kind = int(found["n"]), found["kind"]
                 ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
-                _say(self._watch, {"run": self._run_id, "event": n, "kind": kind, **ref})
+                took = _TOOK.search(line[-_LAST:])
+                ms = {} if took is None else {"ms": int(took[1])}
+                _say(self._watch, {"run": self._run_id, "event": n, "kind": kind, **ref, **ms})
         return written
 
 

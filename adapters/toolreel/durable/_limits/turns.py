@@ -53,7 +53,7 @@ def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
     """
     estimate = ledger.limits.estimate(effect)
     place = _Place.of(ledger.limits, effect, ledger.join(estimate))
-    granted = False
+    granted = waited = False
     try:
         while True:
             since = time.monotonic()
@@ -68,6 +68,7 @@ def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
                     pause = place.after(turn)
                     if isinstance(pause, RequestFailed):
                         return pause
+                    waited = True
                     yield Pause(pause)
                 case Refused():
                     return place.refused(turn.why)
@@ -78,6 +79,8 @@ def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
                 case _:
                     assert_never(turn)
     finally:
+        if waited:
+            ledger.waits.add(time.monotonic() - place.began)
         if not granted:
             ledger.leave(place.ticket)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -85,6 +85,18 @@ def lasting(attempt: Callable[[], _Result], patience: float = 60.0) -> _Result:
                 raise DurableError(f"database: it went away: {_first_line(error)}") from error
         time.sleep(pause)
         pause = min(pause * 2, 1.0)
+
+
+def asked_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+    """The rows of a query, for whoever would rather know at once that the database is away.
+
+    :raises DurableError: if it is
+    """
+    try:
+        with engine.connect() as connection:
+            return connection.execute(query).all()
+    except exc.SQLAlchemyError as error:
+        raise DurableError(f"database: it is away: {_first_line(error)}") from None
 
 
 def is_sqlite(engine: sa.Engine) -> bool:
