@@ -19,6 +19,7 @@ from toolreel.durable._store.claims import claim
 from toolreel.durable._store.database import database_url, open_database
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import (
+    BudgetSpent,
     Cancelled,
     Completed,
     FallbackPlan,
@@ -285,6 +286,16 @@ def test_a_long_wait_leaves_its_place_to_others(database: str) -> None:
         with worker(ScriptedEndpoint([busy, saying("Hello.")]), database, concurrency=1):
             assert ended(runs, "waits") == Completed("Hello.")
         assert "wait_elapsed" in runs.get("waits").recorded.text
+
+
+def test_a_wait_that_no_worker_sits_through_ends_with_the_time_of_the_run(database: str) -> None:
+    patient = LoopConfig(max_wall_ms=2_500, retry_base_ms=600_000, retry_cap_ms=600_000)
+    with DurableRuns(database) as runs:
+        runs.submit(Plan.of(model="m", messages="Hi!", config=patient), "waits")
+        with worker(ScriptedEndpoint([Lost("status", "later", 429)]), database):
+            outcome = ended(runs, "waits")
+        assert isinstance(outcome, BudgetSpent)
+        assert (outcome.kind, outcome.limit, outcome.used) == ("time", 2_500, 2_500)
 
 
 def test_a_worker_that_stops_lets_its_runs_rest_and_another_goes_on(database: str, tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ class _Segment:
         doubt = self._claimed.interrupted if answers.doubtful else 0
         match wanted:
             case (Wait() as wait,):
-                wake_at = now_ms() + answers.left_of(wait)
+                wake_at = now_ms() + int(answers.left_of(wait))
                 return Resting("sleeping", *counts, wake_at=wake_at, interrupted=doubt)
             case _:
                 calls = (effect for effect in wanted if isinstance(effect, AskApproval | RunTool))
