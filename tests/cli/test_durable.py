@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -136,12 +137,18 @@ def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
 def test_a_worker_drains_on_sigterm(desk: Path) -> None:
     said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
     with serving(PAYING) as server:
-        command = [*COMMAND, "serve", "--base-url", server.url, "--poll", "0.05", *MINE]
+        probes = ("--health", "127.0.0.1:0")
+        command = [*COMMAND, "serve", "--base-url", server.url, "--poll", "0.05", *probes, *MINE]
         with subprocess.Popen(command, cwd=desk, env=environment(None), stderr=subprocess.PIPE) as worker:
             assert worker.stderr is not None
             for line in worker.stderr:
-                if json.loads(line).get("is") == "waiting":
+                told = json.loads(line)
+                if told.get("is") == "ready":
+                    port = told["health_port"]
+                if told.get("is") == "waiting":
                     break
+            with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=HANG) as answer:
+                assert b'toolreel_runs{queue="toolreel",status="waiting"} 1' in answer.read()
             os.kill(worker.pid, signal.SIGTERM)
             rest = worker.stderr.read().decode()
             assert (worker.wait(HANG), "draining" in rest) == (0, True)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -82,6 +82,20 @@ class Postgres:
         with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
             connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
         return f"postgresql://postgres@/{name}?host={self._folder}"
+
+    def cpu_seconds(self) -> float:
+        """CPU that the server and its processes have used."""
+        assert self._server is not None
+        ticks = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # a process that has just ended
+                pid, _, fields = stat.read_text().partition(" (")
+                numbers = fields.rpartition(") ")[2].split()
+                if int(pid) == self._server.pid:
+                    ticks += sum(map(int, numbers[11:15]))  # its own, and that of children that have ended
+                elif int(numbers[1]) == self._server.pid:
+                    ticks += sum(map(int, numbers[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def _dsn(self, database: str) -> str:
         return f"host={self._folder} user=postgres dbname={database}"

@@ -1,9 +1,14 @@
-"""Clocks to choose from: the system's, and one that never waits."""
+"""Clocks to choose from: the system's, and one that never waits.
+
+A wait is over when the run's time is: its event then has the time at which the core ends the run. What was
+recorded with a longer wait stays as it is, since the effect is the same.
+"""
 
 from __future__ import annotations
 
 import time
 
+from toolreel._driver.time_left import time_left
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._protocol.effects import Wait
 from toolreel_core._protocol.events import (
@@ -15,8 +20,8 @@ class SystemClock:
     """Sleeps, blocking the calling thread."""
 
     def wait(self, effect: Wait) -> WaitElapsed:
-        """Sleep for ``effect.ms`` milliseconds."""
-        time.sleep(effect.ms / 1000)
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``."""
+        time.sleep(min(effect.ms / 1000, time_left()))
         return WaitElapsed(effect.ref)
 
 
@@ -24,7 +29,7 @@ class AsyncSystemClock:
     """The async version of :class:`SystemClock`, for asyncio and trio."""
 
     async def wait(self, effect: Wait) -> WaitElapsed:
-        """Sleep for ``effect.ms`` milliseconds.
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``.
 
         :raises MissingExtra: if anyio is not installed
         """
@@ -32,7 +37,7 @@ class AsyncSystemClock:
             import anyio
         except ImportError:
             raise MissingExtra.of("http", "anyio") from None
-        await anyio.sleep(effect.ms / 1000)
+        await anyio.sleep(min(effect.ms / 1000, time_left()))
         return WaitElapsed(effect.ref)
 
 

@@ -26,6 +26,11 @@ class _Surrounded:
         return getattr(self.performer, "tools", None)
 
     @property
+    def endpoint(self) -> object:
+        """The endpoint of the ports, if they say it."""
+        return getattr(self.performer, "endpoint", None)
+
+    @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials that the ports send."""
         return secrets_of(self.performer)

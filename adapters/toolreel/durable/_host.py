@@ -8,13 +8,12 @@ from importlib.metadata import version
 from typing import Final, TypeAlias
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
+from dbos import DBOS, DBOSPortableJSONSerializer
 
 from toolreel._internal.errors import DurableError
-from toolreel.durable._adoption import adopt
-from toolreel.durable._claims import WORKFLOW
-from toolreel.durable._database import open_database
-from toolreel.durable._slots import take_slot
+from toolreel.durable._store.claims import WORKFLOW
+from toolreel.durable._store.slots import take_slot
+from toolreel.durable._store.store import FOR_EVER, Store
 
 APPLICATION: Final = "toolreel"
 TASK: Final = "toolreel.task"
@@ -38,8 +37,7 @@ class Host:
             raise DurableError("worker: this process has one already; start another process")
         self._busy: dict[str, str] = {}
         self._queue, self._concurrency, self._poll_seconds = queue, concurrency, poll_seconds
-        self.engine = open_database(url, connections=concurrency + 6)
-        self.client = client_of(self.engine)
+        self.store = Store(url, connections=concurrency + 6, patience=FOR_EVER)
         self.slot = take_slot(url, queue, slot)
 
     def start(self, kind: str, perform: Perform) -> None:
@@ -49,11 +47,11 @@ class Host:
         :param perform: may be called before this returns
         """
         release = f"toolreel {version('toolreel')}"
-        adopt(self.engine, self.client, self.slot.executor, but_of=release)
+        self.store.adopt(self.slot.executor, but_of=release)
         DBOS(
             config={
                 "name": APPLICATION,
-                "system_database_engine": self.engine,
+                "system_database_engine": self.store.engine,
                 "executor_id": self.slot.executor,
                 "application_version": release,
                 "serializer": DBOSPortableJSONSerializer(),
@@ -87,8 +85,7 @@ class Host:
         rested = not self._busy
         DBOS.destroy()
         _performing.clear()
-        self.client.destroy()
-        self.engine.dispose()
+        self.store.close()
         self.slot.give_up()
         return rested
 
@@ -101,11 +98,6 @@ class Host:
                 del self._busy[workflow_id]
 
         return counted
-
-
-def client_of(engine: sa.Engine) -> DBOSClient:
-    """What queues workflows and reads steps."""
-    return DBOSClient(system_database_engine=engine, serializer=DBOSPortableJSONSerializer(), lazy=True)
 
 
 def _perform(kind: str, about: str) -> str:

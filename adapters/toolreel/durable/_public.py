@@ -1,7 +1,7 @@
 """The public names of ``toolreel.durable``."""
 
-from toolreel.durable._limits import Limits
-from toolreel.durable._limits_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
+from toolreel.durable._limits.endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
+from toolreel.durable._limits.limits import Limits
 from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
 from toolreel.durable._runs import DurableRuns
 from toolreel.durable._worker import Worker

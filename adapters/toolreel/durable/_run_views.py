@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from toolreel._driver.run_result import Run
 from toolreel._journal.format import Recorded
 from toolreel._replay.retrace import retrace
-from toolreel.durable._claims import Status
+from toolreel.durable._store.claims import Status
 
 
 @dataclass(frozen=True, slots=True)

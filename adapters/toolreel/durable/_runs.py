@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -17,16 +17,13 @@ from toolreel._driver.inbox import message_of
 from toolreel._internal.errors import DurableError
 from toolreel._journal.format import parse_journal
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
-from toolreel.durable._adoption import adopt
-from toolreel.durable._book import Told, plan_lines
-from toolreel.durable._claims import now_ms, segments_of, tell, wake
-from toolreel.durable._database import database_url, lasting, open_database
-from toolreel.durable._host import client_of
-from toolreel.durable._pruning import prune
 from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
-from toolreel.durable._slots import take_slot
-from toolreel.durable._steps import stored_steps
-from toolreel.durable._tables import RUNS
+from toolreel.durable._segment.book import Told, plan_lines
+from toolreel.durable._store.claims import now_ms, segments_of, wake
+from toolreel.durable._store.database import database_url
+from toolreel.durable._store.slots import take_slot
+from toolreel.durable._store.store import Store
+from toolreel.durable._store.tables import RUNS
 from toolreel_core._conversation.chat_form import Said
 from toolreel_core._conversation.content.support import refusal
 from toolreel_core._plan.plan import Plan
@@ -35,7 +32,6 @@ from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, Event
 QUEUE: Final = "toolreel"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 _OVER: Final = ("ended", "failed", "refused")
-_Result = TypeVar("_Result")
 
 
 class DurableRuns:
@@ -52,8 +48,7 @@ class DurableRuns:
         self, database: str | None = None, *, known_secrets: Mapping[str, str] | None = None
     ) -> None:
         self._url = database_url(database)
-        self._engine = open_database(self._url)
-        self._client = client_of(self._engine)
+        self._store = Store(self._url)
         self._secrets = known_secrets_of(os.environ) if known_secrets is None else dict(known_secrets)
 
     def submit(self, plan: Plan, run_id: str | None = None, *, queue: str = QUEUE) -> str:
@@ -80,19 +75,19 @@ class DurableRuns:
             "updated_at": now_ms(),
         }
 
-        def insert() -> None:
-            with self._engine.begin() as connection:
-                found = connection.execute(sa.select(RUNS.c.digest).where(RUNS.c.run_id == named)).scalar()
-                if found is None:
-                    connection.execute(sa.insert(RUNS).values(**row))
-                    wake(connection, self._client, named)
-            if found not in {None, plan.digest}:
-                raise DurableError(f"run {named}: there is one with another plan; submit it under another id")
+        def insert(connection: sa.Connection) -> str:
+            found = connection.execute(sa.select(RUNS.c.digest).where(RUNS.c.run_id == named)).scalar()
+            if found is None:
+                connection.execute(sa.insert(RUNS).values(**row))
+                wake(connection, self._store.client, named)
+            return str(found or plan.digest)
 
         try:
-            lasting(insert)
+            found = self._store.change(insert)
         except IntegrityError:  # another process submitted it in this moment
-            lasting(insert)
+            found = self._store.change(insert)
+        if found != plan.digest:
+            raise DurableError(f"run {named}: there is one with another plan; submit it under another id")
         return named
 
     def list(
@@ -111,12 +106,12 @@ class DurableRuns:
             query = query.where(
                 sa.tuple_(RUNS.c.created_at, RUNS.c.run_id) < sa.tuple_(row.created_at, row.run_id)
             )
-        return [RunSummary.of(row) for row in self._read(query)]
+        return [RunSummary.of(row) for row in self._store.read(query)]
 
     def counts(self) -> dict[str, int]:
         """How many runs have which status."""
         query: Any = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
-        rows: Any = self._read(query)
+        rows: Any = self._store.read(query)
         return {str(status): int(number) for status, number in rows}
 
     def summary(self, run_id: str) -> RunSummary:
@@ -132,8 +127,7 @@ class DurableRuns:
         :raises DurableError: if there is none with this id
         """
         row = self._row(run_id)
-        stored = lasting(lambda: stored_steps(self._client, segments_of(row.segments)))
-        told = Told.of(row.plan, stored)
+        told = Told.of(row.plan, self._store.stored(segments_of(row.segments)))
         return DurableRun(RunSummary.of(row), parse_journal(told.text, f"run {run_id}"))
 
     def wait(self, run_id: str, timeout: float | None = None, *, poll_seconds: float = 0.2) -> DurableRun:
@@ -195,13 +189,12 @@ class DurableRuns:
                 f"run {run_id}: it is {row.status}; only runs that are failed or refused are resumed"
             )
 
-        def again() -> None:
-            with self._engine.begin() as connection:
-                change = sa.update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.status == row.status)
-                if connection.execute(change.values(status="queued", problem="", interrupted=0)).rowcount:
-                    wake(connection, self._client, run_id)
+        def again(connection: sa.Connection) -> None:
+            change = sa.update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.status == row.status)
+            if connection.execute(change.values(status="queued", problem="", interrupted=0)).rowcount:
+                wake(connection, self._store.client, run_id)
 
-        lasting(again)
+        self._store.change(again)
 
     def adopt(self, slot: str, *, queue: str = QUEUE) -> Sequence[str]:
         """Queue the runs again that a worker left which does not come back, and return their ids.
@@ -212,24 +205,23 @@ class DurableRuns:
         """
         held = take_slot(self._url, queue, slot)
         try:
-            return adopt(self._engine, self._client, held.executor)
+            return self._store.adopt(held.executor)
         finally:
             held.give_up()
 
     def prune(self, older_than_seconds: float) -> int:
         """Delete runs that ended so long ago, with all that is stored of them; returns how many."""
-        return prune(self._engine, self._client, now_ms() - round(older_than_seconds * 1000))
+        return self._store.prune(now_ms() - round(older_than_seconds * 1000))
 
     def oldest_queued_seconds(self) -> float | None:
         """For how long the oldest queued run is queued; ``None`` if none is."""
         query = sa.select(sa.func.min(RUNS.c.updated_at)).where(RUNS.c.status == "queued")
-        oldest = self._read(query)[0][0]
+        oldest = self._store.read(query)[0][0]
         return None if oldest is None else max(0, now_ms() - oldest) / 1000
 
     def close(self) -> None:
         """Close the connections to the database."""
-        self._client.destroy()
-        self._engine.dispose()
+        self._store.close()
 
     def _decide(self, run_id: str, ref: int | None, *, approved: bool, reason: str) -> Awaited:
         summary = self.summary(run_id)
@@ -244,21 +236,13 @@ class DurableRuns:
         return call
 
     def _tell(self, run_id: str, event: Event, answers: str = "") -> None:
-        token = uuid.uuid4().hex
-        lasting(lambda: tell(self._engine, self._client, run_id, event, token, answers))
+        self._store.tell(run_id, event, uuid.uuid4().hex, answers)
 
     def _row(self, run_id: str) -> sa.Row[Any]:
-        rows = self._read(sa.select(RUNS).where(RUNS.c.run_id == run_id))
+        rows = self._store.read(sa.select(RUNS).where(RUNS.c.run_id == run_id))
         if not rows:
             raise DurableError(f"run {run_id}: there is none in this database; see `toolreel runs list`")
         return rows[0]
-
-    def _read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        def read() -> Sequence[sa.Row[Any]]:
-            with self._engine.connect() as connection:
-                return connection.execute(query).all()
-
-        return lasting(read)
 
     def __enter__(self) -> Self:
         return self

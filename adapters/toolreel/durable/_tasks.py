@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from dbos import DBOS
 
-from toolreel.durable._database import lasting, open_database
-from toolreel.durable._host import TASK, Host, client_of
+from toolreel.durable._host import TASK, Host
+from toolreel.durable._store.store import Store
 
 _BATCH: Final = 500
 
@@ -34,8 +34,7 @@ class Tasks:
     """
 
     def __init__(self, url: sa.URL, queue: str) -> None:
-        self._engine = open_database(url)
-        self._client = client_of(self._engine)
+        self._store = Store(url)
         self._queue = queue
         self._open: list[str] = []
 
@@ -43,15 +42,14 @@ class Tasks:
         """Queue a task; one that was queued before, if by another process, is not queued again."""
         workflow_id = f"{self._queue}~{name}"
 
-        def enqueue() -> None:
-            with self._engine.begin() as connection:
-                self._client.enqueue_in_transaction(
-                    connection,
-                    {"workflow_name": TASK, "queue_name": self._queue, "workflow_id": workflow_id},
-                    about,
-                )
+        def enqueue(connection: sa.Connection) -> None:
+            self._store.client.enqueue_in_transaction(
+                connection,
+                {"workflow_name": TASK, "queue_name": self._queue, "workflow_id": workflow_id},
+                about,
+            )
 
-        lasting(enqueue)
+        self._store.change(enqueue)
         self._open.append(workflow_id)
 
     def done(self, poll_seconds: float) -> Iterator[Done]:
@@ -66,25 +64,18 @@ class Tasks:
         """Take the tasks back that nobody has begun."""
         for start in range(0, len(self._open), _BATCH):
             ids = self._open[start : start + _BATCH]
-            queued = self._client.list_workflows(workflow_ids=ids, status="ENQUEUED", load_input=False)
-            for each in queued:
-                self._client.delete_workflow(each.workflow_id)
+            for each in self._store.workflows(ids, ("ENQUEUED",)):
+                self._store.client.delete_workflow(each.workflow_id)
                 self._open.remove(each.workflow_id)
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.destroy()
-        self._engine.dispose()
+        self._store.close()
 
     def _finished(self) -> Iterator[Done]:
         for start in range(0, len(self._open), _BATCH):
             ids = self._open[start : start + _BATCH]
-            ended = lasting(
-                lambda ids=ids: self._client.list_workflows(  # type: ignore[misc]
-                    workflow_ids=ids, status=["SUCCESS", "ERROR"], load_input=False
-                )
-            )
-            for each in ended:
+            for each in self._store.workflows(ids, ("SUCCESS", "ERROR")):
                 self._open.remove(each.workflow_id)
                 name = each.workflow_id.removeprefix(f"{self._queue}~")
                 yield Done(name, str(each.output or ""), str(each.error or ""))

@@ -6,31 +6,35 @@ import contextvars
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSClient
+from dbos import DBOS
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Endpoint, Performer, secrets_of
 from toolreel._internal.errors import DurableError
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
-from toolreel.durable._answers import Uncertain
 from toolreel.durable._around import Around, with_around
-from toolreel.durable._book import Written
-from toolreel.durable._claims import WORKFLOW, Claimed, Resting, Segment, claim, release, wake
-from toolreel.durable._database import database_url, lasting
+from toolreel.durable._health.probes import Probes
+from toolreel.durable._health.server import HealthServer
 from toolreel.durable._host import Host
-from toolreel.durable._inbox import Said, heard_after
 from toolreel.durable._runs import QUEUE
-from toolreel.durable._segment import Policy, perform_segment
-from toolreel.durable._steps import done_in_order, stored_steps
-from toolreel.durable._tables import RUNS
+from toolreel.durable._segment.answers import Uncertain
+from toolreel.durable._segment.segment import Policy, perform_segment
+from toolreel.durable._store.claims import WORKFLOW, Resting
+from toolreel.durable._store.database import database_url
+from toolreel.durable._store.steps import Written
+from toolreel.durable._store.store import Store
+from toolreel.durable._store.tables import RUNS
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
+_TOOK: Final = re.compile(r'"took":{"ms":(\d+),[^{}]*}}$')
+_LAST: Final = 120
+"""Characters at the end of a line that hold how long its effect took."""
 _EVENT: Final = re.compile(
     r'{"n":(?P<n>\d+),"kind":"(?P<kind>\w+)".{0,99}?"event":{"type":"\w+"(?:,"ref":(?P<ref>\d+))?'
 )
@@ -40,10 +44,6 @@ _EVENT: Final = re.compile(
 def _say(watch: Watch | None, happened: dict[str, object]) -> None:
     if watch is not None:
         watch(happened)
-
-
-def _never() -> bool:
-    return False
 
 
 class Worker:
@@ -66,6 +66,7 @@ class Worker:
         somebody approves that
     :param around: called with each request and what sends it, for example to wait for a rate limit
     :param watch: called with what happens, for logs: each event that is stored, and each run that rests
+    :param health: ``HOST:PORT`` on which it answers ``/livez``, ``/readyz`` and ``/metrics`` while it runs
     :raises DurableError: if the database cannot be used, or a worker that is alive has the slot
     """
 
@@ -81,6 +82,7 @@ class Worker:
         uncertain: Uncertain = "repeat",
         around: Around | None = None,
         watch: Watch | None = None,
+        health: str | None = None,
     ) -> None:
         given: Any = performer
         ports: Performer = given if hasattr(given, "perform") else Ports(given)
@@ -90,7 +92,10 @@ class Worker:
         secrets = known_secrets_of(os.environ) | secrets_of(ports)
         self._policy = Policy(ported, secrets, uncertain, threading.Event())
         self._watch = watch
+        self._health = health
+        self._health_server: HealthServer | None = None
         self._host: Host | None = None
+        self._listens = False
 
     @property
     def slot(self) -> str:
@@ -107,21 +112,33 @@ class Worker:
         """Whether another worker has taken its slot, so that it has to stop."""
         return self._host is not None and self._host.slot.is_lost
 
+    @property
+    def not_ready(self) -> str:
+        """Why it takes no runs; empty if it does."""
+        if self._policy.stopping.is_set():
+            return "it is stopping"
+        if self.is_lost:
+            return "another worker has taken its slot"
+        return "" if self._listens else "it is starting"
+
+    @property
+    def health_port(self) -> int | None:
+        """The port on which it answers probes, if it does."""
+        return None if self._health_server is None else self._health_server.port
+
     def has_work(self) -> bool:
         """Whether its queue has runs that have not ended and wait for nobody."""
         busy = RUNS.c.status.in_(("queued", "running", "sleeping"))
         query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self._queue, busy).limit(1)
-
-        def found() -> bool:
-            with self._engine.connect() as connection:
-                return connection.execute(query).first() is not None
-
-        return lasting(found)
+        return bool(self._store.read(query))
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
         self._host = Host(self._url, self._queue, self._named, self._concurrency, self._poll)
+        if self._health is not None:
+            self._answer_probes(self._health, self._host)
         self._host.start(WORKFLOW, self._segment)
+        self._listens = True
 
     def stop(self, seconds: float = 30.0) -> bool:
         """Let all runs rest before their next effect, and end; returns whether all have.
@@ -129,60 +146,52 @@ class Worker:
         :param seconds: how long to wait for effects that are under way
         """
         self._policy.stopping.set()
-        host, self._host = self._host, None
-        return True if host is None else host.stop(seconds)
+        if self._host is None:
+            return True
+        rested = self._host.stop(seconds)  # until then, the segments under way need its database
+        if self._health_server is not None:
+            self._health_server.close()
+        self._host = None
+        return rested
+
+    def _answer_probes(self, address: str, host: Host) -> None:
+        probes, told = Probes(self, self._queue, host.store.engine, self._policy.performer), self._watch
+        try:
+            self._health_server = HealthServer(address, probes.pages)
+        except DurableError:
+            host.stop(0)
+            raise
+
+        def watch(happened: dict[str, object]) -> None:
+            probes.performed.see(happened)
+            _say(told, happened)
+
+        self._watch = watch
 
     def _segment(self, run_id: str, workflow_id: str) -> str:
         """One segment of a run."""
+        store = self._store
         if self._policy.stopping.is_set():
-            lasting(lambda: self._leave(run_id), _never)
+            store.wake(run_id)  # another worker performs it
             return "queued"
-        claimed = lasting(lambda: claim(self._engine, run_id, workflow_id), _never)
+        claimed = store.claim(run_id, workflow_id)
         if claimed is None:
             return "taken"
-        steps = _Steps(self._client, workflow_id, run_id, self._watch)
+        steps = _Steps(store, workflow_id, run_id, self._watch)
         try:
-            status = perform_segment(claimed, self._policy, steps, self)
+            status = perform_segment(claimed, self._policy, steps, store)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
             status = "failed"
             why = f"{type(error).__name__}: {error}"
-            self.release(claimed, Resting("failed", claimed.events, 0, problem=why))
+            store.release(claimed, Resting("failed", claimed.events, 0, problem=why))
         _say(self._watch, {"run": run_id, "is": status})
         return status
 
     @property
-    def _engine(self) -> sa.Engine:
-        return self._running.engine
-
-    @property
-    def _client(self) -> DBOSClient:
-        return self._running.client
-
-    @property
-    def _running(self) -> Host:
+    def _store(self) -> Store:
         if self._host is None:
             raise DurableError("worker: it is not running; use it in a with block")
-        return self._host
-
-    # What a segment needs of the database: it waits where the database is away.
-
-    def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
-        """What the steps of segments have stored."""
-        every = (*segments,)
-        return lasting(lambda: stored_steps(self._client, every), _never)
-
-    def heard_after(self, run_id: str, n: int) -> Sequence[Said]:
-        """What was said to a run after the first ``n`` things."""
-        return lasting(lambda: heard_after(self._engine, run_id, n), _never)
-
-    def release(self, claimed: Claimed, rest: Resting) -> bool:
-        """Let go of a run."""
-        return lasting(lambda: release(self._engine, self._client, claimed, rest), _never)
-
-    def _leave(self, run_id: str) -> None:
-        """Queue a segment again that this worker will not perform."""
-        with self._engine.begin() as connection:
-            wake(connection, self._client, run_id)
+        return self._host.store
 
     def __enter__(self) -> Self:
         self.start()
@@ -197,8 +206,8 @@ class Worker:
 class _Steps:
     """The steps of a segment, as steps of DBOS."""
 
-    def __init__(self, client: DBOSClient, workflow_id: str, run_id: str, watch: Watch | None) -> None:
-        self._client = client
+    def __init__(self, store: Store, workflow_id: str, run_id: str, watch: Watch | None) -> None:
+        self._store = store
         self._workflow_id = workflow_id
         self._run_id = run_id
         self._watch = watch
@@ -220,7 +229,7 @@ class _Steps:
 
     def done(self) -> Sequence[tuple[int, str]]:
         """The numbers and names of the steps that are stored, up to the first missing one."""
-        return lasting(lambda: done_in_order(self._client, self._workflow_id), _never)
+        return self._store.done(self._workflow_id)
 
     def skip(self, name: str) -> None:
         """Go past the next step, which is stored."""
@@ -231,7 +240,9 @@ class _Steps:
             if found := _EVENT.match(line):
                 n, kind = int(found["n"]), found["kind"]
                 ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
-                _say(self._watch, {"run": self._run_id, "event": n, "kind": kind, **ref})
+                took = _TOOK.search(line[-_LAST:])
+                ms = {} if took is None else {"ms": int(took[1])}
+                _say(self._watch, {"run": self._run_id, "event": n, "kind": kind, **ref, **ms})
         return written
 
 

@@ -1,22 +1,18 @@
-"""A worker process of the tests: sends requests within shared limits, and writes down when each one started.
-
-Arguments: the database, the limits as JSON, how many requests, and the file for the starts. It begins when a
-line comes on stdin, so that all workers begin together.
-"""
+"""A worker process of the tests: sends requests within shared limits, and says when each one started."""
 
 from __future__ import annotations
 
-import json
-import sys
 import time
-from pathlib import Path
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
 
 from toolreel.durable import Limits, limited
 from toolreel_core import Plan, start
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
-__all__ = ["Noting", "main", "request"]
+__all__ = ["Noting", "request", "send_all"]
 
 REPLY = '{"choices":[{"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}]}'
 
@@ -38,18 +34,18 @@ def request(text: str = "hi") -> SendRequest:
     return effect
 
 
-def main(database: str, settings: str, count: str, path: str) -> None:
-    noting, effect = Noting(), request()
-    endpoint = limited(noting, Limits(database=database, **json.loads(settings)))
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    sys.stdin.readline()
-    for _ in range(int(count)):
-        answer = endpoint.send(effect)
-        assert isinstance(answer, ReplyReceived), answer
-    endpoint.close()
-    Path(path).write_text(json.dumps(noting.starts))
+def send_all(parent: Connection, accounts: Sequence[Limits], count: int) -> None:
+    """Send so many requests to each account, once the parent says so, and tell it when they started."""
+    effect, notings = request(), [Noting() for _ in accounts]
+    endpoints = [limited(noting, limits) for noting, limits in zip(notings, accounts, strict=True)]
+    parent.send("ready")
+    parent.recv()
 
+    def send(at: int) -> None:
+        for _ in range(count):
+            assert isinstance(endpoints[at].send(effect), ReplyReceived)
+        endpoints[at].close()
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    with ThreadPoolExecutor(len(accounts)) as threads:
+        list(threads.map(send, range(len(accounts))))
+    parent.send([noting.starts for noting in notings])

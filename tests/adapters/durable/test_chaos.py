@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
 
+from tests.adapters.durable.a_worker import work
+from tests.adapters.durable.processes import FORKING
 from tests.adapters.durable.shop import Did, Shop, plan_of, undisturbed
 from tests.servers.postgres import Postgres
 from toolreel import DurableError
@@ -21,7 +23,6 @@ from toolreel.durable import DurableRuns, Worker
 
 PARTS = 3
 """So each run has seven effects: four requests and three calls."""
-ROOT = Path(__file__).parents[3]
 SLOTS = ("worker-1", "worker-2")
 
 
@@ -29,17 +30,18 @@ class Workers:
     """Worker processes, one a slot."""
 
     def __init__(self, database: str, log: Path) -> None:
-        self._command = (sys.executable, str(Path(__file__).with_name("a_worker.py")), database, str(log))
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._database, self._log = database, log
+        self._processes: dict[str, ForkServerProcess] = {}
 
     def start(self, slot: str) -> None:
-        path = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self._processes[slot] = subprocess.Popen([*self._command, slot], env=path)
+        process = FORKING.Process(target=work, args=(self._database, self._log, slot), daemon=True)
+        process.start()
+        self._processes[slot] = process
 
     def kill(self, slot: str) -> None:
         process = self._processes.pop(slot)
         process.kill()
-        process.wait()
+        process.join()
 
 
 @contextmanager
@@ -58,7 +60,7 @@ def disturbed(
     database: str, tmp_path: Path, runs_wanted: int, kills: int, restart: Callable[[], None] | None
 ) -> None:
     """Perform runs, and disturb them whenever some more effects were begun, at a random moment after."""
-    chance, shop = random.Random(19), Shop(tmp_path / "log")
+    chance, shop, began = random.Random(19), Shop(tmp_path / "log"), time.monotonic()
     plans = {f"r{number}": plan_of(f"r{number}", PARTS, shop.tools.surface) for number in range(runs_wanted)}
     with DurableRuns(database) as runs, working(database, tmp_path / "log") as workers:
         for name, plan in plans.items():
@@ -80,6 +82,12 @@ def disturbed(
     for name, plan in plans.items():
         assert digests[name] == undisturbed(plan, Shop(tmp_path / "quiet"))
     check(shop.did, plans.keys())
+    restarts = kills // 2 if restart else 0
+    repeated = len(shop.did) - runs_wanted * (2 * PARTS + 1)
+    sys.stdout.write(
+        f"{runs_wanted} runs ended in {time.monotonic() - began:.0f} s; {kills - restarts} kills of workers, "
+        f"{restarts} restarts of the database; {repeated} effects were in flight and begun again\n"
+    )
 
 
 def check(did: list[Did], names: Iterable[str]) -> None:
@@ -103,7 +111,7 @@ def test_a_few_runs_survive_a_killed_worker_and_a_restart(
 ) -> None:
     is_sqlite = database.startswith("sqlite")
     restart = None if is_sqlite else request.getfixturevalue("postgres").restart_at_once
-    disturbed(database, tmp_path, 12, 1 if is_sqlite else 2, restart)
+    disturbed(database, tmp_path, 6, 1 if is_sqlite else 2, restart)
 
 
 @pytest.mark.slow

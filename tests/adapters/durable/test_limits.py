@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
-import sys
 from collections.abc import Generator
 from functools import partial
 from pathlib import Path
@@ -18,43 +15,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
-from tests.adapters.durable.limits_worker import Noting, request
+from tests.adapters.durable.limits_worker import Noting, request, send_all
+from tests.adapters.durable.processes import FORKING
 from tests.patience import HANG
 from tests.samples import complaint
-from tests.servers.postgres import Postgres, found, serving_postgres
+from tests.servers.postgres import Postgres
 from toolreel import Agent, ConfigError, Fallback, Plan, Ports, Price, run
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.time_left import ending_at
 from toolreel.durable import AsyncLimitedEndpoint, LimitedEndpoint, Limits, limited
-from toolreel.durable._limits import Estimate, Started, seconds_to_wait
-from toolreel.durable._limits_ledger import Granted, Ledger, Queued, Refused, TicketLost
-from toolreel.durable._limits_tables import TICKETS
+from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost
+from toolreel.durable._limits.limits import Estimate, Started, seconds_to_wait
+from toolreel.durable._limits.tables import TICKETS
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import LoopConfig
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import Completed, TransportFailed
 
-WORKER = Path(__file__).with_name("limits_worker.py")
-ROOT = Path(__file__).resolve().parents[3]
 LITTLE = Estimate(10, 0.0)
 LONG = 3_600.0
 """Seconds of a window that no test outlasts."""
-
-
-@pytest.fixture(scope="module")
-def limits_server() -> Generator[Postgres]:
-    programs = found()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
-    with serving_postgres(programs) as server:
-        yield server
+WINDOW = 5.0
+"""Seconds of a window that a test waits for: whoever is not next asks fifty times in it."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A new database for limits."""
     if request.param == "postgresql":
-        server: Postgres = request.getfixturevalue("limits_server")
+        server: Postgres = request.getfixturevalue("postgres")
         return server.create()
     return str(tmp_path / "limits.sqlite")
 
@@ -109,30 +98,35 @@ def test_no_window_has_more_than_the_limits_allow(
         assert tokens is None or sum(each.tokens for each in counted) <= tokens
 
 
-@pytest.mark.parametrize("kind", ["requests", "tokens"])
-def test_three_processes_never_start_more_requests_in_a_window(
-    kind: str, shared: str, tmp_path: Path
-) -> None:
+def test_three_processes_never_start_more_requests_in_a_window(shared: str) -> None:
     # Half the slack is for a machine that puts a process to sleep between its turn and its request.
     each = Limits("a", shared, requests=1, reply_tokens=1).estimate(request()).tokens
-    limit = {"requests": 6} if kind == "requests" else {"tokens": 6 * each, "reply_tokens": 1}
-    settings = {"account": "a", "window": 1.0, "slack": 10.0, **limit}
-    files = [tmp_path / f"starts-{number}.json" for number in range(3)]
-    asked = [sys.executable, "-m", "tests.adapters.durable.limits_worker", shared, json.dumps(settings), "5"]
+    accounts = [
+        Limits("by requests", shared, requests=6, window=WINDOW, slack=10.0),
+        Limits("by tokens", shared, tokens=6 * each, reply_tokens=1, window=WINDOW, slack=10.0),
+    ]
+    ends = [FORKING.Pipe() for _ in range(3)]
     workers = [
-        subprocess.Popen([*asked, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for path in files
+        FORKING.Process(target=send_all, args=(theirs, accounts, 4), daemon=True) for _, theirs in ends
     ]
     for worker in workers:
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == b"ready\n"
+        worker.start()
+    for ours, _ in ends:
+        assert ours.poll(HANG)
+        assert ours.recv() == "ready"
+    for ours, _ in ends:
+        ours.send("go")
+    told: list[list[list[float]]] = []
+    for ours, _ in ends:
+        assert ours.poll(HANG)
+        told.append(ours.recv())
     for worker in workers:
-        worker.communicate(b"\n", timeout=HANG)
-        assert worker.returncode == 0
-    starts = sorted(moment for path in files for moment in json.loads(path.read_text()))
-    assert len(starts) == 15
-    gaps = [later - earlier for earlier, later in zip(starts, starts[6:], strict=False)]
-    assert min(gaps) >= 1.0
+        worker.join(HANG)
+    for number in range(len(accounts)):
+        starts = sorted(moment for worker in told for moment in worker[number])
+        assert len(starts) == 12
+        gaps = [later - earlier for earlier, later in zip(starts, starts[6:], strict=False)]
+        assert min(gaps) >= WINDOW
 
 
 # the ledger

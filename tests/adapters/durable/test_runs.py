@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread, Timer
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from tests.adapters.durable.shop import Shop, plan_of, undisturbed
-from toolreel import DurableError, Plan, Ports, PythonTools, run, tool
+from toolreel import DurableError, Endpoints, Plan, Ports, PythonTools, run, tool
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.durable import DurableRuns, Worker
-from toolreel.durable._claims import claim
-from toolreel.durable._database import database_url, open_database
+from toolreel.durable._store.claims import claim
+from toolreel.durable._store.database import database_url, open_database
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
-from toolreel_core import Cancelled, Completed, LoopConfig, RunTool, ToolDefinition, ToolReturned, ToolSurface
+from toolreel_core import (
+    BudgetSpent,
+    Cancelled,
+    Completed,
+    FallbackPlan,
+    LoopConfig,
+    RunTool,
+    ToolDefinition,
+    ToolReturned,
+    ToolSurface,
+)
 
 POLL = 0.02
 LONG = 300.0
@@ -122,6 +133,25 @@ def test_a_worker_without_the_tools_refuses_and_one_with_them_goes_on(database: 
             assert ended(runs, "a") == Completed("1 parts ordered.")
 
 
+def test_a_run_goes_on_at_a_fallback_and_a_worker_without_it_refuses(database: str) -> None:
+    fallbacks = [FallbackPlan.of("spare", model="n", on=["not_found"])]
+    plan = Plan.of(model="m", messages="Hi!", config=LoopConfig(max_tries=1), fallbacks=fallbacks)
+    first, spare = ScriptedEndpoint([Lost("status", "gone", 404)]), ScriptedEndpoint([saying("Hello.")])
+
+    class Server(ScriptedEndpoint):
+        address = "http://127.0.0.1:1"  # as those have that know one server only
+
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "a")
+        with worker(Server([]), database):
+            refused = runs.wait("a", LONG, poll_seconds=POLL).summary
+        assert (refused.status, "the plan falls back to 'spare'" in refused.problem) == ("refused", True)
+        assert "--fallback" in refused.problem
+        runs.resume("a")
+        with worker(Endpoints(first, {"spare": spare}), database):
+            assert ended(runs, "a") == Completed("Hello.")
+
+
 def test_a_bug_in_a_port_fails_the_run_and_resuming_repeats_nothing(database: str, tmp_path: Path) -> None:
     shop = Shop(tmp_path / "log")
 
@@ -214,10 +244,32 @@ def test_only_one_of_many_takes_a_run(database: str) -> None:
     engine.dispose()
 
 
+def test_a_worker_that_died_just_after_a_run_rested_changes_nothing(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(shop.ports, database):
+            assert ended(runs, "a") == Completed("1 parts ordered.")
+        rested = runs.summary("a")
+        # As its worker would have left it: the run has rested, and its segment is not over.
+        engine = open_database(database_url(database))
+        table = "workflow_status" if engine.dialect.name == "sqlite" else "dbos.workflow_status"
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"UPDATE {table} SET status = 'PENDING', output = NULL"))  # noqa: S608
+        over = sa.text(f"SELECT count(*) FROM {table} WHERE status = 'SUCCESS'")  # noqa: S608
+        with worker(shop.ports, database), engine.connect() as connection:
+            while connection.execute(over).scalar() != 1:
+                connection.rollback()
+                time.sleep(POLL)
+        engine.dispose()
+        assert runs.summary("a") == rested
+    assert [did.step for did in shop.did] == [0, 1, 2]
+
+
 def test_a_worker_that_is_alive_keeps_its_slot(database: str) -> None:
     with worker(ScriptedEndpoint([]), database, slot="shelf") as first:
         assert first.slot == "shelf"
-        from toolreel.durable._slots import take_slot
+        from toolreel.durable._store.slots import take_slot
 
         with pytest.raises(DurableError, match="alive"):
             take_slot(database_url(database), "toolreel", "shelf")
@@ -234,6 +286,44 @@ def test_a_long_wait_leaves_its_place_to_others(database: str) -> None:
         with worker(ScriptedEndpoint([busy, saying("Hello.")]), database, concurrency=1):
             assert ended(runs, "waits") == Completed("Hello.")
         assert "wait_elapsed" in runs.get("waits").recorded.text
+
+
+def test_a_wait_that_no_worker_sits_through_ends_with_the_time_of_the_run(database: str) -> None:
+    patient = LoopConfig(max_wall_ms=2_500, retry_base_ms=600_000, retry_cap_ms=600_000)
+    with DurableRuns(database) as runs:
+        runs.submit(Plan.of(model="m", messages="Hi!", config=patient), "waits")
+        with worker(ScriptedEndpoint([Lost("status", "later", 429)]), database):
+            outcome = ended(runs, "waits")
+        assert isinstance(outcome, BudgetSpent)
+        assert (outcome.kind, outcome.limit, outcome.used) == ("time", 2_500, 2_500)
+
+
+def test_a_worker_that_stops_lets_its_runs_rest_and_another_goes_on(database: str, tmp_path: Path) -> None:
+    shop, in_a_call, stopping = Shop(tmp_path / "log"), Event(), Event()
+
+    class Slow:
+        surface = shop.tools.surface
+
+        def run(self, effect: RunTool) -> ToolReturned:
+            in_a_call.set()
+            stopping.wait(LONG)
+            return shop.tools.run(effect)
+
+    names = ("a", "b", "c")
+    with DurableRuns(database) as runs:
+        for name in names:
+            runs.submit(plan_of(name, 2, shop.tools.surface), name)
+        first = worker(Ports(shop, Slow()), database, concurrency=2)
+        first.start()
+        in_a_call.wait(LONG)
+        Timer(0.1, stopping.set).start()
+        assert first.stop(LONG), "every effect that was under way has ended"
+        assert runs.counts() == {"queued": 3}
+        with worker(shop.ports, database):
+            for name in names:
+                assert ended(runs, name) == Completed("2 parts ordered.")
+    for name in names:
+        assert [did.step for did in shop.did if did.run == name] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("decided", ["approved", "denied"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from toolreel._cli.output.console import withhold
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Approver, ToolHost, secrets_of
 from toolreel._driver.user.approvers import Always, Later, Never
-from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._router import Router
 from toolreel_core._protocol.effects import RunTool
@@ -57,5 +55,5 @@ def live_ports(
     target = server.target(base_url, timeout, sources.secrets)
     withhold(target.secrets)
     host = WholeHost(Router(sources.hosts, PythonTools(sources.tools)), sources.surface((), ()))
-    with contextlib.closing(HttpEndpoint(target.base_url, **target.connection)) as endpoint:
+    with target.opened(None, None) as endpoint:
         yield Ports(endpoint, host, approver)

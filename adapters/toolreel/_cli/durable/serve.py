@@ -65,6 +65,11 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 @uncertain_option
 @timeout_option
 @click.option(
+    "--health",
+    metavar="HOST:PORT",
+    help="Answer /livez, /readyz and /metrics (for Prometheus) here, for example on 127.0.0.1:9090.",
+)
+@click.option(
     "--until-idle", is_flag=True, help="End when the queue has no more runs, instead of waiting for new ones."
 )
 @reporting
@@ -81,6 +86,7 @@ def serve_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     approve: str,
     uncertain: str,
     timeout: float,
+    health: str | None,
     until_idle: bool,
 ) -> int:
     """Perform durable runs until it is stopped.
@@ -114,9 +120,11 @@ def serve_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
             poll_seconds=poll,
             uncertain="ask" if uncertain == "ask" else "repeat",
             watch=_log,
+            health=health,
         )
         worker.start()
-        _log({"worker": worker.slot, "queue": queue, "is": "ready"})
+        port = {} if worker.health_port is None else {"health_port": worker.health_port}
+        _log({"worker": worker.slot, "queue": queue, "is": "ready", **port})
         while not stop.wait(poll) and not worker.is_lost:
             if until_idle and not worker.has_work():
                 break

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.durable.options import database_option, run_id_option
-from toolreel._cli.options.attachments import attach_option
 from toolreel._cli.options.driver_and_approval import (
     Approval,
     approve_option,
@@ -19,13 +18,12 @@ from toolreel._cli.options.driver_and_approval import (
     live_session,
     timeout_option,
 )
-from toolreel._cli.options.fallbacks import with_fallbacks
-from toolreel._cli.options.output_schema import output_schema_option
-from toolreel._cli.options.presets import NO_PRESETS, PresetChoice, preset_options
+from toolreel._cli.options.plan_choice import PlanChoice, plan_options
+from toolreel._cli.options.presets import NO_PRESETS
 from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
 from toolreel._cli.options.server import ServerChoice, server_options
-from toolreel._cli.options.settings import parse_settings, settings_option
-from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
+from toolreel._cli.options.settings import parse_settings
+from toolreel._cli.options.sources import SourceChoice, Sources, source_options
 from toolreel._cli.output.console import complain, err, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, json_option, reporting
 from toolreel._cli.output.whole_run import exit_code, resume_hint, show_run, show_saved
@@ -34,11 +32,7 @@ from toolreel._journal.format import read_journal
 from toolreel._replay.replay import Driver, companion
 from toolreel._replay.retrace import retrace
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel_core._conversation.chat_form import user_message
-from toolreel_core._conversation.content.part import Media
-from toolreel_core._conversation.message import SystemMessage
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Completed
 
@@ -57,17 +51,8 @@ if TYPE_CHECKING:
     help="URL of an OpenAI-compatible server, with or without /v1, such as http://127.0.0.1:8080.",
 )
 @server_options
-@click.option("--system", metavar="TEXT", help="System message.")
-@attach_option
 @source_options
-@allow_option
-@deny_option
-@preset_options
-@output_schema_option
-@settings_option(
-    "Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
-    "(temperature=0) or any other key of the request body (body.cache_prompt=false). Repeatable.",
-)
+@plan_options
 @click.option(
     "--record",
     metavar="NAME",
@@ -94,14 +79,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     model: str,
     base_url: str,
     server: ServerChoice,
-    system: str | None,
-    attached: tuple[Media, ...],
     sources: SourceChoice,
-    allow: tuple[str, ...],
-    deny: tuple[str, ...],
-    presets: PresetChoice,
-    output: OutputSpec | None,
-    settings: tuple[str, ...],
+    wanted: PlanChoice,
     record: str | None,
     overwrite: bool,
     mode: Mode | None,
@@ -134,23 +113,15 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
             "--run-id keeps the run in --database, so it takes no --record, --mode, --overwrite and "
             "--driver; toolreel runs export writes it to a file"
         )
-    chosen = parse_settings(settings)
-    preset = presets.preset(model)
+    parse_settings(wanted.settings)  # what is wrong with the options is said before any tool server starts
+    wanted.presets.preset(model)
     path = cassette_path(record)
     keeping = keeping_of(mode, path, overwrite=overwrite)
-    user = user_message([prompt_text(prompt), *attached])
+    text = prompt_text(prompt)
 
     def plan_with(available: Sources) -> Plan:
-        system_text = available.system_message(system)
-        plan = preset.plan(
-            model=model,
-            messages=[SystemMessage(system_text), user] if system_text else [user],
-            tools=available.surface(allow, deny),
-            options=chosen.options,
-            settings={**chosen.config, **chosen.provider, **({"stream": "final"} if stream else {})},
-            output=output,
-        )
-        return with_fallbacks(plan, server.fallbacks, presets.catalogues)
+        streaming = {"stream": "final"} if stream else {}
+        return wanted.plan(model, text, available, server.fallbacks, streaming)
 
     if isinstance(keeping, Path):
         journal = companion(keeping)
@@ -180,7 +151,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     show_run(live.run, as_machine=as_machine, extra={"saved": saved})
     if live.saved and not as_machine:
         show_saved(live.saved)
-    if not presets.named and not as_machine:
+    if not wanted.presets.named and not as_machine:
         err.print(NO_PRESETS, style="dim")
     code = exit_code(live.run.outcome, base_url, server.api_key_env)
     if live.refused:

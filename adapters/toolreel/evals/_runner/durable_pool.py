@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from threading import Event
 
-from toolreel.durable._database import database_url
+from toolreel.durable._store.database import database_url
 from toolreel.durable._tasks import Tasks, TaskWorker
 from toolreel.evals._runner.connection import Connection, RunRecorder
 from toolreel.evals._runner.evaluation import cassette_name, jobs_of

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from dbos import DBOSClient
 
-from toolreel.durable._claims import WORKFLOW, Segment, now_ms, segments_of, wake
-from toolreel.durable._tables import RUNS
+from toolreel.durable._store.claims import WORKFLOW, Segment, now_ms, segments_of, wake
+from toolreel.durable._store.tables import RUNS
 
 
 def adopt(

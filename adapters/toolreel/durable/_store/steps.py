@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
+from typing import cast
 
 from dbos import DBOSClient
 
-from toolreel.durable._book import Written
-from toolreel.durable._claims import Segment
+from toolreel.durable._store.claims import Segment
+from toolreel_core._jsontext.canonical import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one step stores: lines of the journal, and how much of the inbox the run has heard."""
+
+    lines: tuple[str, ...]
+    heard: int
+    problem: str = ""
+    """What went wrong in this program, if anything; then nothing was recorded."""
+
+    def tree(self) -> dict[str, Json]:
+        """As JSON."""
+        tree: dict[str, Json] = {"heard": self.heard, "lines": list(self.lines)}
+        return {**tree, "problem": self.problem} if self.problem else tree
+
+    @classmethod
+    def of(cls, tree: object) -> Written:
+        """From JSON."""
+        stored = cast("Mapping[str, object]", tree)
+        lines = cast("Sequence[str]", stored["lines"])
+        return cls(tuple(lines), int(str(stored["heard"])), str(stored.get("problem", "")))
 
 
 def stored_steps(client: DBOSClient, segments: Iterable[Segment]) -> list[Written]:

@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 from dbos import DBOSClient
 
-from toolreel.durable._tables import INBOX, RUNS
+from toolreel.durable._store.tables import INBOX, RUNS
 
 _BATCH: Final = 200
 """Runs that one transaction deletes, so that none takes long."""

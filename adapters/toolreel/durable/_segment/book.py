@@ -13,6 +13,7 @@ from toolreel._journal.format import VERSIONS, Recorded, blob_lines, event_line,
 from toolreel._journal.withheld_results import withheld
 from toolreel._replay.retrace import retrace
 from toolreel._secrets.scanned_texts import refuse_secrets_in_blobs, refuse_secrets_in_line
+from toolreel.durable._store.steps import Written
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, either, read
 from toolreel_core._loop.reducer import pending, start, step
@@ -24,28 +25,6 @@ from toolreel_core._protocol.events import CancelRequested, Event, ToolReturned
 from toolreel_core._protocol.state import Settled, State
 
 HIDDEN: Final = "a reply was not stored, because it holds a secret"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What one step stores: lines of the journal, and how much of the inbox the run has heard."""
-
-    lines: tuple[str, ...]
-    heard: int
-    problem: str = ""
-    """What went wrong in this program, if anything; then nothing was recorded."""
-
-    def tree(self) -> dict[str, Json]:
-        """As JSON."""
-        tree: dict[str, Json] = {"heard": self.heard, "lines": list(self.lines)}
-        return {**tree, "problem": self.problem} if self.problem else tree
-
-    @classmethod
-    def of(cls, tree: object) -> Written:
-        """From JSON."""
-        stored = cast("Mapping[str, object]", tree)
-        lines = cast("Sequence[str]", stored["lines"])
-        return cls(tuple(lines), int(str(stored["heard"])), str(stored.get("problem", "")))
 
 
 def plan_lines(plan: Plan, secrets: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -21,8 +21,6 @@ except ImportError as error:
 VARIABLE: Final = "TOOLREEL_DATABASE_URL"
 DEFAULT: Final = "sqlite:///toolreel.db"
 _BUSY_MS: Final = 60_000
-_LASTS: Final = 60.0
-"""Seconds for which a client tries again while the database is away."""
 
 _Result = TypeVar("_Result")
 
@@ -72,22 +70,33 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
     return engine
 
 
-def lasting(attempt: Callable[[], _Result], over: Callable[[], bool] | None = None) -> _Result:
+def lasting(attempt: Callable[[], _Result], patience: float = 60.0) -> _Result:
     """Do something with the database, again if it went away: it restarts, or SQLite is busy.
 
     :param attempt: may be repeated after it was committed, so it has to be idempotent
-    :param over: whether to give up; by default after a minute
+    :param patience: seconds after which it gives up
     """
     since, pause = time.monotonic(), 0.02
     while True:
         try:
             return attempt()
         except (exc.OperationalError, exc.InterfaceError, exc.InternalError) as error:
-            gone = over() if over is not None else time.monotonic() - since > _LASTS
-            if gone:
+            if time.monotonic() - since > patience:
                 raise DurableError(f"database: it went away: {_first_line(error)}") from error
         time.sleep(pause)
         pause = min(pause * 2, 1.0)
+
+
+def asked_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+    """The rows of a query, for whoever would rather know at once that the database is away.
+
+    :raises DurableError: if it is
+    """
+    try:
+        with engine.connect() as connection:
+            return connection.execute(query).all()
+    except exc.SQLAlchemyError as error:
+        raise DurableError(f"database: it is away: {_first_line(error)}") from None
 
 
 def is_sqlite(engine: sa.Engine) -> bool:
@@ -117,7 +126,7 @@ def _engine(url: sa.URL, connections: int) -> sa.Engine:
 
 
 def _migrate(engine: sa.Engine, url: sa.URL) -> None:
-    from toolreel.durable._tables import is_current, migrate
+    from toolreel.durable._store.tables import is_current, migrate
 
     if is_current(engine):
         return

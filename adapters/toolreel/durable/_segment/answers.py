@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Literal, TypeAlias
 
 from toolreel._driver.ports import Performer, Wanted
 from toolreel._driver.stopwatch import Stopwatch, timed_anew
 from toolreel._driver.timing import Lap
-from toolreel.durable._book import Book, Written
-from toolreel.durable._claims import Claimed, now_ms
-from toolreel.durable._inbox import Said
+from toolreel.durable._segment.book import Book
+from toolreel.durable._store.claims import Claimed, now_ms
+from toolreel.durable._store.inbox import Said
+from toolreel.durable._store.steps import Written
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._loop.reducer import uncertain
 from toolreel_core._protocol.codec import tag
@@ -53,6 +55,7 @@ class Answers:
         self._policy = policy
         self._heard_after = heard_after
         self._began_at = book.events
+        self._performer = performer
         self._timed = Stopwatch.where_wanted(performer, book.state)
 
     @property
@@ -60,9 +63,16 @@ class Answers:
         """When the wait is over that the run is in; 0 if it is in none that began before this segment."""
         return self._claimed.wake_at if self.book.events == self._began_at else 0
 
-    def left_of(self, wait: Wait) -> int:
-        """The milliseconds that are left of a wait."""
-        return max(0, self.wake_at - now_ms()) if self.wake_at else wait.ms
+    def left_of(self, wait: Wait) -> float:
+        """The milliseconds that are left of a wait, which is over when the run's time is."""
+        return max(0, self.wake_at - now_ms()) if self.wake_at else min(wait.ms, self._left_of_run)
+
+    @property
+    def _left_of_run(self) -> float:
+        """The milliseconds that the run had left after its last event."""
+        state = self.book.state
+        limit = state.plan.config.max_wall_ms
+        return inf if limit is None else max(0, state.exchange_began.at_ms + limit - state.tally.at_ms)
 
     def is_in_doubt(self, effect: Wanted) -> bool:
         """Whether somebody has to decide about a call that may have run already."""
@@ -143,9 +153,19 @@ class Answers:
                 return self._timed.perform(replace(effect, key=key))
             case Wait():
                 left = self.left_of(effect)
-                return self._timed.perform(replace(effect, ms=left)) if left else WaitElapsed(effect.ref)
+                return self._timed.perform(replace(effect, ms=int(left))) if left else self._woken(effect)
             case _:
                 return self._timed.perform(effect)
+
+    def _woken(self, wait: Wait) -> WaitElapsed:
+        """The end of a wait that no worker sat through: it counts as time of the run all the same."""
+        state = self.book.state
+        if state.plan.config.max_wall_ms is None:
+            return WaitElapsed(wait.ref)
+        at_ms = state.tally.at_ms + int(min(wait.ms, self._left_of_run))
+        slept = state.but(tally=replace(state.tally, at_ms=at_ms))
+        self._timed = Stopwatch.where_wanted(self._performer, slept)
+        return WaitElapsed(wait.ref, at_ms)
 
     def _said(self) -> Sequence[Said]:
         return self._heard_after(self._claimed.run_id, self.heard)

@@ -20,7 +20,7 @@ from sqlalchemy import exc
 
 from toolreel._internal.errors import DurableError
 from toolreel._journal.lock import taken
-from toolreel.durable._database import lasting
+from toolreel.durable._store.database import lasting
 
 _MOST: Final = 1_000
 _CHECK_SECONDS: Final = 2.0

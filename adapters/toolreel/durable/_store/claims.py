@@ -17,8 +17,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import sqlalchemy as sa
 from dbos import DBOSClient, EnqueueOptions
 
-from toolreel.durable._inbox import Said, leave, was_left
-from toolreel.durable._tables import RUNS
+from toolreel.durable._store.inbox import Said, leave, was_left
+from toolreel.durable._store.tables import RUNS
 from toolreel_core._protocol.events import Event
 
 WORKFLOW: Final = "toolreel.run"
@@ -86,7 +86,7 @@ def segments_of(text: str) -> tuple[Segment, ...]:
 
 
 def claim(engine: sa.Engine, run_id: str, workflow_id: str) -> Claimed | None:
-    """Take a run; ``None`` if another segment has it, or it was deleted."""
+    """Take a run; ``None`` if another segment has it, this one has let go of it, or it was deleted."""
     while True:
         with engine.connect() as connection:
             row = connection.execute(sa.select(RUNS).where(RUNS.c.run_id == run_id)).first()
@@ -94,7 +94,9 @@ def claim(engine: sa.Engine, run_id: str, workflow_id: str) -> Claimed | None:
             return None
         again = row.active == workflow_id
         segments = segments_of(row.segments)
-        if workflow_id not in {segment.workflow_id for segment in segments}:
+        if not again:
+            if workflow_id in {segment.workflow_id for segment in segments}:
+                return None  # its worker died after the run rested, and before its workflow was over
             segments += (Segment(workflow_id),)
         interrupted = row.interrupted + again
         change = (

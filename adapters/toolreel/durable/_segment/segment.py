@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from toolreel._driver.endpoints import check_endpoints
 from toolreel._driver.ports import Performer, Wanted
 from toolreel._internal.errors import DurableError
 from toolreel._journal.format import Recorded
 from toolreel._replay.replay import check_surface
-from toolreel.durable._answers import Answers, Uncertain
-from toolreel.durable._book import Book, Told, Written, fingerprint_of, retold
-from toolreel.durable._claims import Claimed, Resting, Segment, now_ms
-from toolreel.durable._inbox import Said
 from toolreel.durable._run_views import Awaited
-from toolreel_core._errors import ToolreelError
+from toolreel.durable._segment.answers import Answers, Uncertain
+from toolreel.durable._segment.book import Book, Told, fingerprint_of, retold
+from toolreel.durable._store.claims import Claimed, Resting, Segment, now_ms
+from toolreel.durable._store.inbox import Said
+from toolreel.durable._store.steps import Written
+from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._protocol.codec import tag
 from toolreel_core._protocol.effects import AskApproval, RunTool, Wait, fingerprint
 from toolreel_core._protocol.state import Settled
@@ -146,6 +148,7 @@ class _Segment:
         recorded, state = retold(told.text, self._source)
         self._events = len(recorded.records)
         _check_tools(recorded, self._policy.performer)
+        _check_endpoints(recorded, self._policy.performer)
         for _, name in own:
             self._steps.skip(name)
         self._early = {fp: lines for lines in told.early if (fp := fingerprint_of(lines))}
@@ -198,7 +201,7 @@ class _Segment:
         doubt = self._claimed.interrupted if answers.doubtful else 0
         match wanted:
             case (Wait() as wait,):
-                wake_at = now_ms() + answers.left_of(wait)
+                wake_at = now_ms() + int(answers.left_of(wait))
                 return Resting("sleeping", *counts, wake_at=wake_at, interrupted=doubt)
             case _:
                 calls = (effect for effect in wanted if isinstance(effect, AskApproval | RunTool))
@@ -228,3 +231,16 @@ def _check_tools(recorded: Recorded, performer: object) -> None:
             "them (--tools), or submit to the queue of one that has them (--queue), then resume the run"
         )
     check_surface(recorded, surface)
+
+
+def _check_endpoints(recorded: Recorded, performer: object) -> None:
+    """Check that the worker has an endpoint for each fallback of the run.
+
+    :raises DurableError: if it has not
+    """
+    try:
+        check_endpoints(recorded.plan, getattr(performer, "endpoint", None), "Endpoints")
+    except ConfigError as error:
+        raise DurableError(
+            f"{recorded.source}: {error}, or start the worker with the same --fallback; then resume the run"
+        ) from None

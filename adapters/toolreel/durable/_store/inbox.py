@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from toolreel.durable._tables import INBOX
+from toolreel.durable._store.tables import INBOX
 from toolreel_core._jsontext.canonical import canonical, either, read
 from toolreel_core._protocol.codec import decode_event, encode
 from toolreel_core._protocol.events import Event

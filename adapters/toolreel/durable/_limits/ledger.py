@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Final, TypeAlias
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.durable._limits import Estimate, Limits, Started, seconds_to_wait
-from toolreel.durable._limits_tables import ACCOUNTS, TICKETS, opened, seconds_now
+from toolreel.durable._limits.limits import Estimate, Limits, Started, seconds_to_wait
+from toolreel.durable._limits.tables import ACCOUNTS, TICKETS, opened, seconds_now
 
 try:
     from sqlalchemy import Connection, Engine, delete, func, insert, select, update
@@ -58,12 +59,28 @@ class TicketLost:
 Turn: TypeAlias = Granted | Queued | Refused | TicketLost
 
 
+@dataclass(slots=True)
+class Waits:
+    """How often and how long requests of this process have waited for their turn."""
+
+    count: int = 0
+    seconds: float = 0.0
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def add(self, seconds: float) -> None:
+        """Count one more."""
+        with self._lock:
+            self.count += 1
+            self.seconds += seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """The turns of one account."""
 
     limits: Limits
     engine: Engine = field(repr=False)
+    waits: Waits = field(default_factory=Waits, repr=False, compare=False)
 
     @classmethod
     def of(cls, limits: Limits) -> Ledger:

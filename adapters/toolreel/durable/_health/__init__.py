@@ -1,0 +1,1 @@
+"""What a worker tells probes and Prometheus, over HTTP."""

@@ -1,0 +1,95 @@
+"""What is answered about one worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+
+from toolreel._internal.errors import DurableError
+from toolreel.durable._health.metrics import Performed, Present, text
+from toolreel.durable._health.server import Page, Pages
+from toolreel.durable._limits.ledger import Ledger
+from toolreel.durable._store.claims import now_ms
+from toolreel.durable._store.database import asked_once
+from toolreel.durable._store.tables import RUNS
+
+
+class Watched(Protocol):
+    """A worker, as probes see it."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another worker has taken its slot."""
+        ...
+
+    @property
+    def not_ready(self) -> str:
+        """Why it takes no runs; empty if it does."""
+        ...
+
+    @property
+    def busy_with(self) -> tuple[str, ...]:
+        """The runs that it is performing."""
+        ...
+
+
+class Probes:
+    """The pages of one worker.
+
+    :param ports: where limits are looked for
+    """
+
+    def __init__(self, worker: Watched, queue: str, engine: sa.Engine, ports: object) -> None:
+        self.performed = Performed()
+        self._worker, self._queue, self._engine, self._ports = worker, queue, engine, ports
+
+    @property
+    def pages(self) -> Pages:
+        """What makes each page."""
+        return {"/livez": self._live, "/readyz": self._ready, "/metrics": self._metrics}
+
+    def _live(self) -> Page:
+        lost = self._worker.is_lost
+        return Page(503, "another worker has taken the slot\n") if lost else Page(200, "alive\n")
+
+    def _ready(self) -> Page:
+        if why := self._worker.not_ready:
+            return Page(503, f"{why}\n")
+        try:
+            asked_once(self._engine, sa.select(sa.literal(1)))
+        except DurableError as error:
+            return Page(503, f"{error}\n")
+        return Page(200, "ready\n")
+
+    def _metrics(self) -> Page:
+        try:
+            present = self._present()
+        except DurableError as error:
+            return Page(503, f"{error}\n")
+        return Page(200, text(self._queue, present, self.performed))
+
+    def _present(self) -> Present:
+        counts: Any = sa.select(RUNS.c.queue, RUNS.c.status, sa.func.count()).group_by(
+            RUNS.c.queue, RUNS.c.status
+        )
+        rows: Any = asked_once(self._engine, counts)
+        own = RUNS.c.queue == self._queue, RUNS.c.status == "queued"
+        oldest = asked_once(self._engine, sa.select(sa.func.min(RUNS.c.updated_at)).where(*own))[0][0]
+        queued_for = 0.0 if oldest is None else max(0, now_ms() - oldest) / 1000
+        waits = {ledger.limits.account: ledger.waits for ledger in _ledgers(self._ports)}
+        by_status = {(str(queue), str(status)): int(number) for queue, status, number in rows}
+        return Present(by_status, queued_for, len(self._worker.busy_with), waits)
+
+
+def _ledgers(port: object) -> Iterator[Ledger]:
+    """The ledgers of limits in ports: in an endpoint, in what it wraps, and in fallbacks."""
+    ledger = getattr(port, "ledger", None)
+    if isinstance(ledger, Ledger):
+        yield ledger
+    for name in ("endpoint", "first"):
+        if (inner := getattr(port, name, None)) is not None:
+            yield from _ledgers(inner)
+    for other in dict(getattr(port, "fallbacks", None) or {}).values():
+        yield from _ledgers(other)

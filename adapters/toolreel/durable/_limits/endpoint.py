@@ -1,0 +1,164 @@
+"""Endpoints that wait for their turn: any endpoint, sync or async, within limits that processes share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import aclosing, closing
+from dataclasses import dataclass
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import assert_never, cast, overload
+
+from toolreel._driver.ports import (
+    AsyncEndpoint,
+    AsyncStreamingEndpoint,
+    Endpoint,
+    StreamingEndpoint,
+    secrets_of,
+)
+from toolreel._internal.errors import MissingExtra
+from toolreel.durable._limits.ledger import Ledger, Turn
+from toolreel.durable._limits.limits import Limits
+from toolreel.durable._limits.settlement import Piece, settling
+from toolreel.durable._limits.turns import Attempt, Pause, turn_of
+from toolreel.tools._threads_async import awaited, in_thread
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+
+@overload
+def limited(endpoint: Endpoint, limits: Limits) -> LimitedEndpoint: ...
+@overload
+def limited(endpoint: AsyncEndpoint, limits: Limits) -> AsyncLimitedEndpoint: ...
+def limited(endpoint: Endpoint | AsyncEndpoint, limits: Limits) -> LimitedEndpoint | AsyncLimitedEndpoint:
+    """The endpoint within limits that all processes with the same database keep together.
+
+    The tables are made if they are missing. Close it to close its connections to the database; the endpoint
+    itself stays open.
+
+    :raises MissingExtra: if the extra ``durable`` is not installed
+    """
+    ledger = Ledger.of(limits)
+    if iscoroutinefunction(endpoint.send):
+        return AsyncLimitedEndpoint(cast("AsyncEndpoint", endpoint), ledger)
+    return LimitedEndpoint(cast("Endpoint", endpoint), ledger)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedEndpoint:
+    """An endpoint whose requests wait for their turn; made by :func:`limited`."""
+
+    endpoint: Endpoint
+    ledger: Ledger
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the endpoint sends."""
+        return secrets_of(self.endpoint)
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self.ledger.close()
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Wait for the turn of the request, and send it."""
+        ticket = self._turn(effect)
+        if isinstance(ticket, RequestFailed):
+            return ticket
+        with settling(self.ledger, ticket, effect.request.form) as noted:
+            return noted(self.endpoint.send(effect))
+
+    def stream(self, effect: SendRequest) -> Generator[Piece, None, None]:
+        """Wait for the turn of the request; then each piece of the reply, and last the event."""
+        ticket = self._turn(effect)
+        if isinstance(ticket, RequestFailed):
+            yield ticket
+            return
+        with settling(self.ledger, ticket, effect.request.form) as noted:
+            if not isinstance(self.endpoint, StreamingEndpoint):
+                yield noted(self.endpoint.send(effect))
+                return
+            with closing(self.endpoint.stream(effect)) as pieces:
+                for piece in pieces:
+                    yield noted(piece)
+
+    def _turn(self, effect: SendRequest) -> int | RequestFailed:
+        """The ticket of a request that may start at once, or its refusal."""
+        turn: Turn | None = None
+        with closing(turn_of(self.ledger, effect)) as asking:
+            while True:
+                try:
+                    wanted = asking.send(turn)
+                except StopIteration as settled:
+                    return cast("int | RequestFailed", settled.value)
+                match wanted:
+                    case Attempt():
+                        turn = self.ledger.attempt(wanted.ticket)
+                    case Pause():
+                        time.sleep(wanted.seconds)
+                        turn = None
+                    case _:
+                        assert_never(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncLimitedEndpoint:
+    """The async version of :class:`LimitedEndpoint`, for asyncio and trio."""
+
+    endpoint: AsyncEndpoint
+    ledger: Ledger
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the endpoint sends."""
+        return secrets_of(self.endpoint)
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self.ledger.close()
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Wait for the turn of the request, and send it."""
+        ticket = await self._turn(effect)
+        if isinstance(ticket, RequestFailed):
+            return ticket
+        with settling(self.ledger, ticket, effect.request.form) as noted:
+            return noted(await self.endpoint.send(effect))
+
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[Piece, None]:
+        """Wait for the turn of the request; then each piece of the reply, and last the event."""
+        ticket = await self._turn(effect)
+        if isinstance(ticket, RequestFailed):
+            yield ticket
+            return
+        with settling(self.ledger, ticket, effect.request.form) as noted:
+            if not isinstance(self.endpoint, AsyncStreamingEndpoint):
+                yield noted(await self.endpoint.send(effect))
+                return
+            async with aclosing(self.endpoint.stream(effect)) as pieces:
+                async for piece in pieces:
+                    yield noted(piece)
+
+    async def _turn(self, effect: SendRequest) -> int | RequestFailed:
+        """The ticket of a request that may start at once, or its refusal."""
+        try:
+            import anyio
+        except ImportError:
+            raise MissingExtra.of("http", "anyio") from None
+        turn: Turn | None = None
+        with closing(turn_of(self.ledger, effect)) as asking:
+            while True:
+                try:
+                    wanted = asking.send(turn)
+                except StopIteration as settled:
+                    return cast("int | RequestFailed", settled.value)
+                match wanted:
+                    case Attempt():
+                        asked = in_thread("limits", partial(self.ledger.attempt, wanted.ticket))
+                        turn = await awaited(asked)
+                    case Pause():
+                        await anyio.sleep(wanted.seconds)
+                        turn = None
+                    case _:
+                        assert_never(wanted)
