@@ -41,6 +41,7 @@ _COMMANDS: Final = (
         "text-calls", "replies.text_calls:text_calls_command", "Find tool calls that a model wrote as text."
     ),
     LazyCommand("tools", "tools:tools_command", "Show the tools of a run: names, sizes, flags."),
+    LazyCommand("view", "runs.view:view_command", "Show a recorded run as a page, or two side by side."),
 )
 """A test checks that each line equals the short help of the command itself."""
 
