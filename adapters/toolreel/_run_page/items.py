@@ -24,6 +24,8 @@ Sending: TypeAlias = Literal["same", "changed", "left_out", "added"]
 Pair: TypeAlias = tuple[int | None, int | None]
 """The number of a stored item and of the sent one; ``None`` where there is none."""
 
+Range: TypeAlias = tuple[Sending, int, int, int, bool]
+
 _WHOLE: Final = 3_000
 """Items that are told apart one by one at most; beyond, the rest counts as left out and added."""
 
@@ -35,6 +37,7 @@ class Items:
         self._numbers: dict[str, int] = {}
         self._blocks: dict[bytes, tuple[int, ...]] = {}
         self._stored: list[int] = []
+        self._told: set[Pair] = set()
         self._seen = 0
         self._form: WireForm | None = None
 
@@ -52,11 +55,37 @@ class Items:
         return self.number(canonical(*plain_items([message], "chat_completions")))
 
     def sent(self, request: Request, stored: Transcript) -> list[Json]:
-        """What a request sent of the stored messages, as ranges: ``[how, stored, sent, count]``.
+        """What a request sent of the stored messages, as ranges: ``[how, stored, sent, count, fresh]``.
+
+        A difference is fresh in the first request that has it; later ones only repeat it.
 
         :param stored: as it was when the request was made; histories only grow from call to call
         """
-        return [[*each] for each in _ranges(self._pairs(self._plain(request, stored), self._of(request)))]
+        was, now = self._plain(request, stored), self._of(request)
+        begin = _alike(was, now)
+        end = min(_alike(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
+        middle = self._middle(was[begin : len(was) - end], now[begin : len(now) - end])
+        ranges = [*_same(now[:begin]), *self._ranges(middle), *_same(now[len(now) - end :])]
+        return [[*each] for each in ranges]
+
+    def _ranges(self, pairs: Iterable[Pair]) -> Iterator[Range]:
+        """Pairs whose numbers count up together, as one range; -1 stands for no number."""
+        how: Sending = "same"
+        stored = sent = -1
+        count, fresh = 0, False
+        for pair in pairs:
+            a, b = (-1 if each is None else each for each in pair)
+            is_fresh = pair[0] != pair[1] and pair not in self._told
+            self._told.add(pair)
+            goes_on = (stored == -1 or a == stored + count) and (sent == -1 or b == sent + count)
+            if count and (_how(*pair), is_fresh) == (how, fresh) and goes_on:
+                count += 1
+                continue
+            if count:
+                yield how, stored, sent, count, fresh
+            how, stored, sent, count, fresh = _how(*pair), a, b, 1, is_fresh
+        if count:
+            yield how, stored, sent, count, fresh
 
     def _of(self, request: Request) -> list[int]:
         rope = request.sent.texts
@@ -84,14 +113,6 @@ class Items:
         self._stored += [self.message(message) for message in reversed(newest)]
         self._seen = count
         return self._stored
-
-    def _pairs(self, stored: Sequence[int], sent: Sequence[int]) -> Iterator[Pair]:
-        begin = _alike(stored, sent)
-        end = min(_alike(stored[::-1], sent[::-1]), min(len(stored), len(sent)) - begin)
-        yield from zip(stored[:begin], sent[:begin], strict=True)
-        ones, others = stored[begin : len(stored) - end], sent[begin : len(sent) - end]
-        yield from self._middle(ones, others)
-        yield from zip(stored[len(stored) - end :], sent[len(sent) - end :], strict=True)
 
     def _middle(self, ones: Sequence[int], others: Sequence[int]) -> Iterator[Pair]:
         if not ones or not others or max(len(ones), len(others)) > _WHOLE:
@@ -133,19 +154,13 @@ def _how(stored: int | None, sent: int | None) -> Sending:
     return "same" if stored == sent else "changed"
 
 
-def _ranges(pairs: Iterable[Pair]) -> Iterator[tuple[Sending, int, int, int]]:
-    """Pairs whose numbers count up together, as one range; -1 stands for no number."""
-    how: Sending = "same"
-    stored = sent = -1
-    count = 0
-    for one, other in pairs:
-        a, b = -1 if one is None else one, -1 if other is None else other
-        goes_on = (stored == -1 or a == stored + count) and (sent == -1 or b == sent + count)
-        if count and _how(one, other) == how and goes_on:
-            count += 1
-            continue
-        if count:
-            yield how, stored, sent, count
-        how, stored, sent, count = _how(one, other), a, b, 1
-    if count:
-        yield how, stored, sent, count
+def _same(numbers: Sequence[int]) -> Iterator[Range]:
+    """Items that are sent as they are stored, as ranges."""
+    first = 0
+    while first < len(numbers):
+        # Mostly all of them count up, which is seen at once.
+        count = len(numbers) - first
+        if numbers[first:] != [*range(numbers[first], numbers[first] + count)]:
+            count = next(at for at in range(1, count) if numbers[first + at] != numbers[first] + at)
+        yield "same", numbers[first], numbers[first], count, False
+        first += count

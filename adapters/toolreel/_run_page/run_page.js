@@ -189,8 +189,10 @@ const runPage = (() => {
       crumbs(run), el("h1", {}, run.head.title),
       el("p", { class: "quiet" }, [run.head.name, run.head.model, run.head.exchanges > 1 ? counted(run.head.exchanges, "exchange") : ""].filter(Boolean).join(" · ")),
       others(),
-      el("div", { class: "top" }, card(run), el("section", { class: "side", "aria-label": "Figures" }, figures(run.head), shares(run.head.shares), warnings(run.head))),
-      values.whole(run.head.answer) && run.head.state !== "resting" ? el("div", { class: "answer" }, el("h2", {}, run.head.state === "good" ? "Answer" : "Last text"), values.prose(run.head.answer)) : null,
+      el("div", { class: "top" },
+        el("div", {}, card(run), values.whole(run.head.answer) && run.head.state !== "resting"
+          ? el("section", { class: "answer", "aria-label": "Answer" }, el("h2", {}, run.head.state === "good" ? "Answer" : "Last text"), values.prose(run.head.answer)) : null),
+        el("section", { class: "side", "aria-label": "Figures" }, figures(run.head), shares(run.head.shares), warnings(run.head))),
       run.head.recorded ? command(`toolreel explain ${run.quoted}`) : el("p", { class: "quiet" }, "This run was not recorded, so there are no raw requests and replies: record it to see them."),
     ]));
     grown(header);

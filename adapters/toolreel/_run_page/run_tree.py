@@ -14,7 +14,7 @@ from toolreel._replay.retrace import Trace, cut
 from toolreel._run_page.items import Items
 from toolreel._run_page.remarks import warnings_of
 from toolreel._run_page.turns import RunTurns, Steps
-from toolreel_core._conversation.message import UserMessage, shown_content
+from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._protocol import notes
 from toolreel_core._settings.loop_config import LoopConfig
@@ -73,7 +73,7 @@ def run_head(run: Run, name: str, items: Items) -> dict[str, Json]:
     plan, outcome = run.state.plan, run.outcome
     words, hint = describe_outcome(outcome)
     rule = rule_of(outcome, plan.config)
-    first = next((shown_content(each) for each in plan.messages if isinstance(each, UserMessage)), "")
+    first = next((each.content for each in plan.messages if isinstance(each, UserMessage)), "")
     return {
         "name": name,
         "title": cut(first.strip(), _TITLE) or name,

@@ -14,7 +14,7 @@ const turns = (() => {
     const item = await source.item(number);
     return el("div", { class: `item ${extra}` }, el("p", { class: "role" }, title, " ", el("span", { class: "quiet" }, roleOf(item))), message(item));
   };
-  const rangeView = (source, [how, stored, sent, many], at) => {
+  const rangeView = (source, [how, stored, sent, many, fresh], at) => {
     const names = many === 1 ? `message ${at}` : `messages ${at} to ${at + many - 1}`;
     const all = async (first, extra, title) => {
       const made = [];
@@ -22,8 +22,8 @@ const turns = (() => {
       return made;
     };
     if (how === "same") return folded(`${names}: as stored`, () => all(stored, "", "message"), { class: "quiet" });
-    if (how === "left_out") return folded(`${names}: stored, not sent`, () => all(stored, "gone", "message"), { open: many <= 3, class: "left-out" });
-    if (how === "added") return folded(`${counted(many, "message")} sent, not stored`, () => all(sent, "new", "sent"), { open: many <= 3, class: "added" });
+    if (how === "left_out") return folded(`${names}: stored, not sent`, () => all(stored, "gone", "message"), { open: fresh && many <= 3, class: "left-out" });
+    if (how === "added") return folded(`${counted(many, "message")} sent, not stored`, () => all(sent, "new", "sent"), { open: fresh && many <= 3, class: "added" });
     return folded(`${names}: sent otherwise than stored`, async () => {
       const made = [];
       for (let each = 0; each < Math.min(many, 50); each += 1) {
@@ -31,7 +31,7 @@ const turns = (() => {
         made.push(el("div", { class: "item" }, el("p", { class: "role" }, `message ${at + each}`), diff(found)));
       }
       return made;
-    }, { open: many <= 3, class: "changed" });
+    }, { open: fresh && many <= 3, class: "changed" });
   };
   const sentWords = (ranges) => {
     const many = (kind) => ranges.filter(([how]) => how === kind).reduce((sum, range) => sum + range[3], 0);
@@ -67,7 +67,7 @@ const turns = (() => {
         el("p", {}, `${what}, ${counted(one.bytes, "byte")}${to}`, el("span", { class: "quiet" }, ` · ${form}`)),
         differs ? null : folded("sent as stored", () => rows), raw("raw request", () => body(source, one))),
       one.system ? folded("the system message, which this form has apart from the others", () => prose(JSON.parse(whole(one.system)))) : null,
-      differs ? el("div", { class: "sent" }, el("p", { class: "note warn" }, `Not as it is stored: ${differs}.`), rows) : null);
+      differs ? el("div", { class: "sent" }, el("p", { class: "note warn" }, `Not as it is stored: ${differs}${ranges.some((range) => range[4]) ? "" : ", as before"}.`), rows) : null);
   };
 
   const origin = (call) => (call.from && call.from !== "structured" ? el("span", { class: "tag" }, `read from ${call.from}`) : null);

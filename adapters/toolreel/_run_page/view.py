@@ -48,7 +48,7 @@ def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]
     """
     if recording is not None:
         try:
-            trace = retrace(opened(recording))
+            trace = retrace(opened(companion(recording)))
         except (AdapterError, ReplayMismatch):
             trace = None
         if trace is not None and trace.run.state == run.state:

@@ -76,10 +76,21 @@ def unequal(
         if tag == "equal":
             continue
         ones, others = [*range(first, last)], [*range(begin, end)]
-        while ones and others and role(stored[ones[0]]) == role(sent[others[0]]):
-            yield ones.pop(0), others.pop(0)
-        yield from ((one, None) for one in ones)
-        yield from ((None, other) for other in others)
+        yield from _of_one_role(
+            ones, others, [role(stored[at]) for at in ones], [role(sent[at]) for at in others]
+        )
+
+
+def _of_one_role(
+    ones: Sequence[int], others: Sequence[int], was: Sequence[str], now: Sequence[str]
+) -> Iterator[tuple[int | None, int | None]]:
+    """Places on both sides, paired where the roles go on alike."""
+    for tag, first, last, begin, end in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from zip(ones[first:last], others[begin:end], strict=True)
+            continue
+        yield from ((one, None) for one in ones[first:last])
+        yield from ((None, other) for other in others[begin:end])
 
 
 def role_of(text: str) -> str:
