@@ -24,6 +24,9 @@ _COMMANDS: Final = (
     LazyCommand("diff", "runs.diff:diff_command", "Show where two recorded runs differ."),
     LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
     LazyCommand("explain", "runs.explain:explain_command", "Say why a recorded run ended as it did."),
+    LazyCommand(
+        "export", "runs.export:export_command", "Write a recorded run in the format of another tool."
+    ),
     LazyCommand("fork", "runs.fork:fork_command", "Continue a recorded run from any event, with a change."),
     LazyCommand(
         "normalize", "replies.normalize:normalize_command", "Parse replies of models into calls and content."
