@@ -66,6 +66,7 @@ const runPage = (() => {
   const card = (run, title) => el("section", { class: "card", "data-state": run.head.state, "aria-label": "Outcome" },
     title ? el("h2", {}, title) : null,
     el("p", { class: "outcome" }, el("span", { class: "badge" }, run.head.outcome), " ", run.head.words),
+    run.head.verdict ? el("p", {}, "Judged: ", el("strong", {}, run.head.verdict[0]), run.head.verdict[1] ? `, ${values.whole(run.head.verdict[1])}` : "") : null,
     why(run));
   const figures = (head) => el("dl", { class: "figures" }, head.figures.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { class: /^(unknown|none|not measured)$/.test(value) ? "unknown" : null }, value))));
 
@@ -163,7 +164,7 @@ const runPage = (() => {
       made,
       to < found.length ? more(`Show more turns: ${found.length - to} behind`, async () => { to += WINDOW; await showFlow(); }) : null,
       found.length ? null : el("p", {}, "No turn has these words."),
-      to >= found.length && run.head.answer && !compared ? el("p", { class: "quiet ending" }, "The last reply is the answer.") : null,
+      to >= found.length && run.head.state === "good" && run.head.answer && !compared && !state.words && !state.only ? el("p", { class: "quiet ending" }, "The last reply is the answer.") : null,
     ]));
     return true;
   };
@@ -193,7 +194,7 @@ const runPage = (() => {
         el("div", {}, card(run), values.whole(run.head.answer) && run.head.state !== "resting"
           ? el("section", { class: "answer", "aria-label": "Answer" }, el("h2", {}, run.head.state === "good" ? "Answer" : "Last text"), values.prose(run.head.answer)) : null),
         el("section", { class: "side", "aria-label": "Figures" }, figures(run.head), shares(run.head.shares), warnings(run.head))),
-      run.head.recorded ? command(`toolreel explain ${run.quoted}`) : el("p", { class: "quiet" }, "This run was not recorded, so there are no raw requests and replies: record it to see them."),
+      run.head.recorded ? command(run.head.command ?? `toolreel explain ${run.quoted}`) : el("p", { class: "quiet" }, "This run was not recorded, so there are no raw requests and replies: record it to see them."),
     ]));
     grown(header);
   };

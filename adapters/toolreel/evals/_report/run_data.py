@@ -8,7 +8,8 @@ from typing import Final
 
 from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
 from toolreel._internal.pages.shortened_texts import cut_to, shortened
-from toolreel.evals._report.labels import cell_name, run_name
+from toolreel.evals._replay.run_pages import run_name
+from toolreel.evals._report.labels import cell_name
 from toolreel.evals._report.svg import LONGEST, RESULTS
 from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
 from toolreel.evals._summary.run_pairs import AXES
@@ -19,6 +20,7 @@ from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
 
 LIMIT: Final = 14_000_000
 """Bytes of all transcripts; above it, their texts are shortened until they fit."""
+_NO_PAGES: Final[Mapping[str, str]] = {}
 _SHORTER: Final = (1_000, 240, 60)
 _REASON: Final = 300
 _SCENARIO: Final = "scenario"
@@ -38,12 +40,14 @@ def run_data(
     plan: EvalPlan,
     trees: Mapping[str, Json],
     folder: str,
+    pages: Mapping[str, str] = _NO_PAGES,
     limit: int = LIMIT,
 ) -> RunData:
     """The runs of an evaluation.
 
     :param trees: of the transcripts that there are, by the key of their run
     :param folder: what commands call the directory of the results
+    :param pages: the address of the page of a run, by the run's name
     """
     told = [_told(cell, trees) for cell in summary.cells]
     longest, texts = LONGEST, [packed(each) if each else "" for each in told]
@@ -51,7 +55,7 @@ def run_data(
         texts = [packed(shortened(each, longest)) if each else "" for each in told]
         if sum(map(len, texts)) <= limit:
             break
-    index = json_element("run-index", _index(summary, plan, trees, folder))
+    index = json_element("run-index", {**_index(summary, plan, trees, folder), "pages": {**pages}})
     cells = (packed_element(f"cell-{at}", text) for at, text in enumerate(texts) if text)
     return RunData((index, *cells), longest)
 
@@ -109,7 +113,7 @@ class _Numbers:
         return [*self._known]
 
 
-def _index(summary: Summary, plan: EvalPlan, trees: Mapping[str, Json], folder: str) -> Json:
+def _index(summary: Summary, plan: EvalPlan, trees: Mapping[str, Json], folder: str) -> dict[str, Json]:
     axes = (_SCENARIO, *AXES)
     order = (each.name for each in plan.scenarios)
     values = {axis: _Numbers(order if axis == _SCENARIO else ()) for axis in axes}
