@@ -70,11 +70,19 @@ def widest(page: Page) -> int:
     return found
 
 
-def serious_findings(page: Page) -> list[str]:
-    """What axe finds that is serious or critical, each with the first elements that it is about."""
-    axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    page.evaluate(axe)
-    found: dict[str, Any] = json.loads(page.evaluate("axe.run().then(JSON.stringify)"))
+def serious_findings(page: Page, *rules: str) -> list[str]:
+    """What axe finds that is serious or critical, each with the first elements that it is about.
+
+    :param rules: which are looked at; all, if there are none. Only colours depend on the mode of a page.
+    """
+    if not page.evaluate("'axe' in window"):
+        axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+        page.evaluate(axe)
+    # Only what is said to be wrong is worth the work: axe lists everything that is right, too.
+    options = {"resultTypes": ["violations"], **({"runOnly": [*rules]} if rules else {})}
+    found: dict[str, Any] = json.loads(
+        page.evaluate("(options) => axe.run(options).then(JSON.stringify)", options)
+    )
     return [
         f"{each['id']}: {[node['target'] for node in each['nodes'][:3]]}"
         for each in found["violations"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver.inbox import message_of
@@ -93,6 +94,9 @@ class AgentRun(Run, Generic[Value_co]):
         return self._begun_by("astream_on(run.state, ports) with an approver").astream_on(
             self, None, decision
         )
+
+    def _recording(self) -> Path | None:
+        return None if self.continuation is None else cast("AgentRuns", self.continuation).record
 
     # Those of the base, in place of what a dataclass with slots would get: a continuation may hold a key.
     __getstate__ = Run.__getstate__

@@ -24,6 +24,9 @@ _COMMANDS: Final = (
     LazyCommand("diff", "runs.diff:diff_command", "Show where two recorded runs differ."),
     LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
     LazyCommand("explain", "runs.explain:explain_command", "Say why a recorded run ended as it did."),
+    LazyCommand(
+        "export", "runs.export:export_command", "Write a recorded run in the format of another tool."
+    ),
     LazyCommand("fork", "runs.fork:fork_command", "Continue a recorded run from any event, with a change."),
     LazyCommand(
         "normalize", "replies.normalize:normalize_command", "Parse replies of models into calls and content."
@@ -41,6 +44,7 @@ _COMMANDS: Final = (
         "text-calls", "replies.text_calls:text_calls_command", "Find tool calls that a model wrote as text."
     ),
     LazyCommand("tools", "tools:tools_command", "Show the tools of a run: names, sizes, flags."),
+    LazyCommand("view", "runs.view:view_command", "Show a recorded run as a page, or two side by side."),
 )
 """A test checks that each line equals the short help of the command itself."""
 

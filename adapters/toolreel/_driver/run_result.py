@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
+from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 from toolreel._driver.ports import Wanted
@@ -186,6 +188,22 @@ class Run:
         """The async version of :meth:`deny`."""
         return await self._continuation().ago_on(self, ApprovalGiven(self._asked().ref, False, reason))
 
+    def view(self, file: Path | str | None = None, *, open_page: bool = True) -> Path:
+        """Write this run as one self-contained HTML page, and open it; returns the page's path.
+
+        A run of an agent that was recorded (``record=``) has raw requests and replies there, too.
+
+        :param file: where the page goes; by default a file in a new temporary folder
+        :param open_page: whether it opens in the browser
+        :raises AdapterError: if the page cannot be written
+        """
+        path: Path = _pages().view_run(self, self._recording(), file, self._shown, opens=open_page)
+        return path
+
+    def _recording(self) -> Path | None:
+        """The cassette of this run, if it was recorded."""
+        return None
+
     def _asked(self) -> AskApproval:
         for effect in pending(self.state):
             if isinstance(effect, AskApproval):
@@ -208,7 +226,7 @@ class Run:
         return f"<Run {self.outcome.name}: {self._shown(_short(said))}; {counts}>"
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
+        """A small table and the page of this run, for notebooks."""
         outcome, tally = self.outcome, self.state.tally
         rows = {
             outcome.name: self.text or _details(outcome),
@@ -224,7 +242,8 @@ class Run:
             for name, text in rows.items()
             if text or name == outcome.name
         )
-        return f"<table>{''.join(cells)}</table>"
+        page = _pages().in_notebook(self, self._recording(), self._shown)
+        return f"<div><table>{''.join(cells)}</table>{page}</div>"
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Without the continuation, which may hold a key."""
@@ -235,6 +254,10 @@ class Run:
         values = dict(zip(("state", "notes", "timing"), (*state, Timing())[:3], strict=True))
         for name, value in {**values, "continuation": None}.items():
             object.__setattr__(self, name, value)
+
+
+def _pages() -> Any:  # noqa: ANN401 - a module that stands above the drivers, so it is named as text
+    return import_module("toolreel._run_page.view")
 
 
 def outcome_of(run: Run) -> Outcome | None:

@@ -68,6 +68,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "verify", "evals.transfer.bundle:verify_command", "Replay and judge a bundle again, offline."
     ),
+    LazyCommand("view", "evals.recorded.view:view_command", "Show one run as a page, turn by turn."),
     LazyCommand("work", "evals.work:work_command", "Make runs of an evaluation that another process began."),
     LazyCommand(
         "what-if", "evals.recorded.whatif:whatif_command", "Put recorded replies through another strategy."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
@@ -34,6 +35,14 @@ from toolreel.evals._store.results import write_atomically
     metavar="N",
     help="Tell only N runs turn by turn, failures first.  [default: all]",
 )
+@click.option(
+    "--pages",
+    "pages",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also write a page for each of N runs, failures first, into a folder beside; the report leads there.",
+)
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @json_option
 @reporting
@@ -42,6 +51,7 @@ def report_command(
     page: Path | None,
     pictures: Path | None,
     transcripts: int | None,
+    pages: int,
     opens: bool,
     as_machine: bool,
 ) -> int:
@@ -54,12 +64,18 @@ def report_command(
     toolreel eval report results
     toolreel eval report results --out report.html --svg pictures --open
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._report.page import report_content, report_page, report_pictures
+    from toolreel.evals._replay.run_pages import pages_of_runs
+    from toolreel.evals._report.page import report_content, report_page, report_pictures, runs_by_need
     from toolreel.evals._store.results import Results
 
     found = report_content(Results.open(folder))
     target = page or folder / "report.html"
-    files = {target: report_page(found, transcripts, _shown_progress())}
+    wanted = frozenset(entry.key for entry in runs_by_need(found)[:pages])
+    beside = target.with_name(f"{target.stem}_runs")
+    runs = {f"{name}.html": text for name, text in pages_of_runs(found.results, found.plan, wanted)}
+    links = {name.removesuffix(".html"): f"{quote(beside.name)}/{name}" for name in runs}
+    files = {target: report_page(found, transcripts, _shown_progress(), links)}
+    files |= {beside / name: text for name, text in runs.items()}
     if pictures is not None:
         files |= {pictures / name: text for name, text in report_pictures(found).items()}
     for path, text in files.items():
@@ -71,7 +87,10 @@ def report_command(
     if not found.summary.complete:
         err.print("The evaluation is incomplete, and the page says so.", style="yellow")
     for path, text in files.items():
-        out.print(f"{path}  {len(text.encode()):,} bytes")
+        if path.parent != beside:
+            out.print(f"{path}  {len(text.encode()):,} bytes")
+    if runs:
+        out.print(f"{beside}  {len(runs):,} pages of runs")
     return 0
 
 

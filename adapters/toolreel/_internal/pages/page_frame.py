@@ -19,6 +19,8 @@ _POLICY: Final = (
 )
 """By the last rule the browser refuses ``innerHTML`` and the like, so no script can forget to escape."""
 
+_PICTURES: Final = "; img-src data:; media-src data:"
+
 
 def framed(
     title: str,
@@ -27,6 +29,7 @@ def framed(
     styles: Sequence[str] = (),
     scripts: Sequence[str] = (),
     data: Sequence[str] = (),
+    pictures: bool = False,
 ) -> str:
     """A whole page.
 
@@ -35,10 +38,11 @@ def framed(
     :param styles: CSS after that of all pages
     :param scripts: JavaScript after that of all pages
     :param data: elements of :mod:`toolreel._internal.pages.embedded_data`
+    :param pictures: whether its data has pictures and sound, which stand in ``data:`` URLs
     """
     css = "".join((shared_asset("shared.css"), *styles))
     js = "".join((shared_asset("shared.js"), *scripts))
-    policy = _POLICY.format(css=_digest(css), js=_digest(js))
+    policy = _POLICY.format(css=_digest(css), js=_digest(js)) + (_PICTURES if pictures else "")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'

@@ -1,13 +1,14 @@
 "use strict";
 // What all pages share. Texts become text nodes and nothing else, so nothing that a model wrote is markup.
 const toolreel = (() => {
+  const flat = (nodes) => nodes.flat(9).filter((each) => each !== null && each !== undefined && each !== "");
   const el = (tag, attributes, ...children) => {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes ?? {})) {
       if (value === true) made.setAttribute(name, "");
       else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
     }
-    made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+    made.append(...flat(children));
     return made;
   };
   const data = (id) => {
@@ -82,5 +83,5 @@ const toolreel = (() => {
         action(event);
       }
     });
-  return { el, data, packed, command, copyButton, onKeys };
+  return { el, flat, data, packed, command, copyButton, onKeys };
 })();

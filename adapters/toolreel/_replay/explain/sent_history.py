@@ -1,15 +1,23 @@
-"""What a request sent of the stored history: which messages were changed, added or left out."""
+"""What a request sent of the stored history: which messages were changed, added or left out.
+
+The history is compared in the form that the provider speaks, as any provider of that form would get it, so
+that only what is special about this request is a difference.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from toolreel.cassette._request_diff import Change, changes
 from toolreel_core._conversation.message import Message, wire_tree
-from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._conversation.provider_quirks import Form
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._plan.request import Request
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.wire_form import WireForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +40,11 @@ def sent_history(messages: Iterable[Message], request: Request) -> SentHistory:
 
     :param messages: of the state before the reply
     """
-    stored: list[Json] = [wire_tree(message) for message in messages]
-    sent = _messages(request)
+    stored, sent = plain_items(messages, request.form), [*request.sent.texts.values()]
     changed: list[tuple[int, tuple[Change, ...]]] = []
     left_out: list[int] = []
     added: list[str] = []
-    for one, other in _pairs(stored, sent):
+    for one, other in unequal([*map(canonical, stored)], [*map(canonical, sent)], role_of):
         if one is None and other is not None:
             added.append(canonical(sent[other]))
         elif other is None and one is not None:
@@ -47,24 +54,50 @@ def sent_history(messages: Iterable[Message], request: Request) -> SentHistory:
     return SentHistory(len(stored), len(sent), tuple(changed), tuple(left_out), tuple(added))
 
 
-def _messages(request: Request) -> list[Json]:
-    body = read(request.body).value_or(None)
-    messages = body.get("messages") if isinstance(body, dict) else None
-    return [*messages] if isinstance(messages, list) else []
+def plain_items(messages: Iterable[Message], form: WireForm) -> list[Json]:
+    """Stored messages as any provider gets them that speaks a form, without quirks.
+
+    In other forms than chat completions a message can be several items, or none.
+    """
+    if form == "chat_completions":
+        return [wire_tree(message) for message in messages]
+    return [*Transcript.of(messages, Form(Provider(wire_form=form))).texts.values()]
 
 
-def _pairs(stored: list[Json], sent: list[Json]) -> Iterator[tuple[int | None, int | None]]:
-    """Places of messages that are not the same on both sides; those of one role belong together."""
-    matcher = SequenceMatcher(None, [*map(canonical, stored)], [*map(canonical, sent)], autojunk=False)
+def unequal(
+    stored: Sequence[str], sent: Sequence[str], role: Callable[[str], str]
+) -> Iterator[tuple[int | None, int | None]]:
+    """Places of items that are not the same on both sides; those of one role belong together.
+
+    :param role: the role of an item
+    """
+    matcher = SequenceMatcher(None, stored, sent, autojunk=False)
     for tag, first, last, begin, end in matcher.get_opcodes():
         if tag == "equal":
             continue
         ones, others = [*range(first, last)], [*range(begin, end)]
-        while ones and others and _role(stored[ones[0]]) == _role(sent[others[0]]):
-            yield ones.pop(0), others.pop(0)
-        yield from ((one, None) for one in ones)
-        yield from ((None, other) for other in others)
+        yield from _of_one_role(
+            ones, others, [role(stored[at]) for at in ones], [role(sent[at]) for at in others]
+        )
 
 
-def _role(message: Json) -> Json:
-    return message.get("role") if isinstance(message, dict) else None
+def _of_one_role(
+    ones: Sequence[int], others: Sequence[int], was: Sequence[str], now: Sequence[str]
+) -> Iterator[tuple[int | None, int | None]]:
+    """Places on both sides, paired where the roles go on alike."""
+    for tag, first, last, begin, end in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from zip(ones[first:last], others[begin:end], strict=True)
+            continue
+        yield from ((one, None) for one in ones[first:last])
+        yield from ((None, other) for other in others[begin:end])
+
+
+def role_of(text: str) -> str:
+    """The role of a message; of an item that has none, its type.
+
+    >>> role_of('{"type":"function_call","name":"ping"}')
+    'function_call'
+    """
+    tree = parse(JsonText(text))
+    return str(tree.get("role") or tree.get("type")) if isinstance(tree, Mapping) else ""

@@ -197,6 +197,15 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             assert_never(note)
 
 
+def remarks_of(note: notes.Note) -> tuple[str, ...]:
+    """What a note says to people, apart from repairs and counts; empty for most.
+
+    >>> remarks_of(notes.RetryPlanned(1, attempt=1, ms=500))
+    ('try 1 failed, the next follows after 500 ms',)
+    """
+    return _noted(TurnSummary(0), note).remarks
+
+
 def _endpoint(name: str) -> str:
     return name or "the plan's own endpoint"
 

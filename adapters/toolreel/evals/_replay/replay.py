@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 from toolreel._driver.run_result import Run
 from toolreel._internal.errors import CassetteError, ResultsError
+from toolreel._journal.format import MemoryJournal
 from toolreel.evals._runner.connection import catalogue_of, replay_context
 from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.exchanges import converse
@@ -111,6 +112,8 @@ class Rerun:
 
     run: Run
     evidence: Evidence
+    journal: str
+    """The text of its journal."""
 
 
 def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
@@ -140,8 +143,9 @@ def _job(record: Record, plan: EvalPlan) -> Job:
 def _made(job: Job, context: RunContext) -> Rerun:
     case = job.case
     plan = job.plan(case)
-    ended = converse(case, plan, context.endpoint, context.clock, outside=context.outside)
-    return Rerun(ended.run, ended.evidence(case, plan))
+    journal = MemoryJournal(plan)
+    ended = converse(case, plan, context.endpoint, context.clock, outside=context.outside, journal=journal)
+    return Rerun(ended.run, ended.evidence(case, plan), journal.text)
 
 
 BEFORE = "journal.before-rescore.jsonl"

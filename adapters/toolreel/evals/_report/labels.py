@@ -18,8 +18,3 @@ def label_of(cell: Cell, plan: EvalPlan) -> str:
 def cell_name(cell: Cell) -> str:
     """The name of a cell in links; the same on every page of the same plan."""
     return chain("report cell", *cell.task, cell.scenario)[:_DIGITS]
-
-
-def run_name(key: str) -> str:
-    """The name of a run in links and commands: the beginning of its key."""
-    return key[:_DIGITS]

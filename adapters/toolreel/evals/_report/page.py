@@ -16,13 +16,14 @@ from toolreel._internal.errors import MissingExtra
 from toolreel._internal.pages.page_frame import asset, framed
 from toolreel._internal.visible_text import printable
 from toolreel.evals import _report as report
+from toolreel.evals._replay.run_pages import run_name
 from toolreel.evals._report.answer import Answer, answer_of
 from toolreel.evals._report.cost_scatter import Costs, costs_drawing, costs_of
 from toolreel.evals._report.failure_bar_chart import Breakdown, breakdown, failures_drawing
 from toolreel.evals._report.flips import flips
 from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
 from toolreel.evals._report.heat_map import HeatMap, heat_drawing, heat_map, split_bar, split_words
-from toolreel.evals._report.labels import cell_name, run_name
+from toolreel.evals._report.labels import cell_name
 from toolreel.evals._report.run_data import run_data, transcript_tree
 from toolreel.evals._report.svg import (
     LONGEST,
@@ -116,21 +117,33 @@ if TYPE_CHECKING:
 
 _PAGE: Final = "page.html.jinja"
 _SCRIPTS: Final = ("transcripts.js", "explorer.js")
+_NO_PAGES: Final[Mapping[str, str]] = {}
 _FLIPS: Final = 24
 """Pairs that the page lists; a run leads to the others."""
 
 
+def runs_by_need(found: ReportContent) -> tuple[RunEntry, ...]:
+    """All runs, those first that are most worth reading: failures."""
+    return tuple(sorted((entry for cell in found.summary.cells for entry in cell.entries), key=_need))
+
+
 def report_page(
-    found: ReportContent, max_runs: int | None = None, on_run: Callable[[int, int], None] | None = None
+    found: ReportContent,
+    max_runs: int | None = None,
+    on_run: Callable[[int, int], None] | None = None,
+    pages: Mapping[str, str] = _NO_PAGES,
 ) -> str:
     """The whole page; the same results give the same page.
 
     :param max_runs: how many runs are told turn by turn, failures first; all, if it is left out
     :param on_run: called after each run that was replayed, with how many were and how many will be
+    :param pages: the address of the page of a run, by the run's name
     :raises ResultsError: if the results cannot be read
     """
     folder = _folder(found.results.path)
-    data = run_data(found.summary, found.plan, _transcripts(found, max_runs, on_run), shlex.quote(folder))
+    data = run_data(
+        found.summary, found.plan, _transcripts(found, max_runs, on_run), shlex.quote(folder), pages
+    )
     return framed(
         _title(found.summary),
         _body(found, folder, _told(found.summary, max_runs, data.longest)),
@@ -264,8 +277,7 @@ def _transcripts(
     found: ReportContent, max_runs: int | None, on_run: Callable[[int, int], None] | None
 ) -> dict[str, Json]:
     """The transcripts of runs by key, as data: so, a megabyte that a model wrote is not kept."""
-    entries = [entry for cell in found.summary.cells for entry in cell.entries]
-    keys = {entry.key for entry in sorted(entries, key=_need)[:max_runs]}
+    keys = {entry.key for entry in runs_by_need(found)[:max_runs]}
     told: dict[str, Json] = {}
     for record in found.results.records():
         if record.key in keys:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
-from toolreel.evals._report.labels import cell_name, run_name
+from toolreel._internal.pages.shortened_texts import cut_to, shortened
+from toolreel.evals._replay.run_pages import run_name
+from toolreel.evals._report.labels import cell_name
 from toolreel.evals._report.svg import LONGEST, RESULTS
 from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
 from toolreel.evals._summary.run_pairs import AXES
@@ -18,6 +20,7 @@ from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
 
 LIMIT: Final = 14_000_000
 """Bytes of all transcripts; above it, their texts are shortened until they fit."""
+_NO_PAGES: Final[Mapping[str, str]] = {}
 _SHORTER: Final = (1_000, 240, 60)
 _REASON: Final = 300
 _SCENARIO: Final = "scenario"
@@ -37,12 +40,14 @@ def run_data(
     plan: EvalPlan,
     trees: Mapping[str, Json],
     folder: str,
+    pages: Mapping[str, str] = _NO_PAGES,
     limit: int = LIMIT,
 ) -> RunData:
     """The runs of an evaluation.
 
     :param trees: of the transcripts that there are, by the key of their run
     :param folder: what commands call the directory of the results
+    :param pages: the address of the page of a run, by the run's name
     """
     told = [_told(cell, trees) for cell in summary.cells]
     longest, texts = LONGEST, [packed(each) if each else "" for each in told]
@@ -50,7 +55,7 @@ def run_data(
         texts = [packed(shortened(each, longest)) if each else "" for each in told]
         if sum(map(len, texts)) <= limit:
             break
-    index = json_element("run-index", _index(summary, plan, trees, folder))
+    index = json_element("run-index", {**_index(summary, plan, trees, folder), "pages": {**pages}})
     cells = (packed_element(f"cell-{at}", text) for at, text in enumerate(texts) if text)
     return RunData((index, *cells), longest)
 
@@ -58,59 +63,33 @@ def run_data(
 def transcript_tree(transcript: Transcript) -> Json:
     """A transcript as data; long texts are cut."""
     return {
-        "opening": [[role, _cut(text)] for role, text in transcript.opening],
+        "opening": [[role, cut_to(text, LONGEST)] for role, text in transcript.opening],
         "turns": [_turn(turn) for turn in transcript.turns],
-        "ending": _cut(transcript.ending),
+        "ending": cut_to(transcript.ending, LONGEST),
         "attempt": transcript.attempt,
-        "problem": _cut(transcript.problem),
+        "problem": cut_to(transcript.problem, LONGEST),
     }
-
-
-def shortened(value: Json, longest: int) -> Json:
-    """The same with shorter texts.
-
-    >>> shortened(["abcdef", {"cut": "abc", "more": 4}], 2)
-    [{'cut': 'ab', 'more': 4}, {'cut': 'ab', 'more': 5}]
-    """
-    match value:
-        case str():
-            return _cut(value, longest)
-        case {"cut": str(text), "more": int(more)}:
-            rest = max(0, len(text) - longest)
-            return {"cut": text[:longest], "more": more + rest}
-        case dict():
-            return {key: shortened(each, longest) for key, each in value.items()}
-        case list() | tuple():
-            return [shortened(each, longest) for each in value]
-        case _:
-            return value
-
-
-def _cut(text: str, longest: int = LONGEST) -> Json:
-    """A text that models or servers wrote, and of a long one how much of it is left out."""
-    rest = len(text) - longest
-    return text if rest <= 0 else {"cut": text[:longest], "more": rest}
 
 
 def _turn(turn: TranscriptTurn) -> Json:
     return {
         "number": turn.number,
-        "text": _cut(turn.text),
+        "text": cut_to(turn.text, LONGEST),
         "finish": turn.finish,
         "tokens": turn.tokens,
-        "remarks": [_cut(remark) for remark in turn.remarks],
-        "said": [_cut(text) for text in turn.said],
+        "remarks": [cut_to(remark, LONGEST) for remark in turn.remarks],
+        "said": [cut_to(text, LONGEST) for text in turn.said],
         "calls": [_call(call) for call in turn.calls],
     }
 
 
 def _call(call: ObservedCall) -> Json:
     return {
-        "name": _cut(call.name),
-        "arguments": _cut(call.arguments),
+        "name": cut_to(call.name, LONGEST),
+        "arguments": cut_to(call.arguments, LONGEST),
         "ok": call.ok,
         "codes": [*call.codes],
-        "result": _cut(call.result),
+        "result": cut_to(call.result, LONGEST),
     }
 
 
@@ -134,7 +113,7 @@ class _Numbers:
         return [*self._known]
 
 
-def _index(summary: Summary, plan: EvalPlan, trees: Mapping[str, Json], folder: str) -> Json:
+def _index(summary: Summary, plan: EvalPlan, trees: Mapping[str, Json], folder: str) -> dict[str, Json]:
     axes = (_SCENARIO, *AXES)
     order = (each.name for each in plan.scenarios)
     values = {axis: _Numbers(order if axis == _SCENARIO else ()) for axis in axes}

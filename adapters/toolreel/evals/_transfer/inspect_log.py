@@ -11,42 +11,27 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
 from toolreel._driver.run_result import Run
 from toolreel._internal.errors import ResultsError
+from toolreel._replay.exports.inspect_messages import LOG_VERSION, STOP_REASONS, inspect_message
 from toolreel._secrets.urls import shown_url
 from toolreel.evals._replay.replay import rerun
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results, write_json
-from toolreel_core._conversation.message import (
-    AssistantMessage,
-    Message,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-    shown_content,
-    wire_tree,
-)
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse, read
+from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core.evals._plan.cells import Task
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 
-_VERSION: Final = 2
 _SCORER: Final = "toolreel"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _PASSED: Final = frozenset({"pass", "pass_unexercised"})
 _SCORED: Final = frozenset({*_PASSED, "fail"})
-_STOPS: Final[Mapping[str, str]] = {
-    "stop": "stop",
-    "length": "max_tokens",
-    "tool_calls": "tool_calls",
-    "content_filter": "content_filter",
-}
 _Sample: TypeAlias = dict[str, Json]
 
 
@@ -99,7 +84,7 @@ def inspect_log(results: Results, plan: EvalPlan, task: Task, records: Sequence[
     created = results.header.created.replace("Z", "+00:00")
     total = _usage(records)
     return {
-        "version": _VERSION,
+        "version": LOG_VERSION,
         "status": "success" if complete else "started",
         "eval": _spec(results, plan, task, created),
         "plan": {"name": "plan", "steps": [], "config": {}},
@@ -176,10 +161,10 @@ def _results(records: Sequence[Record]) -> Tree:
 def _sample(record: Record, plan: EvalPlan, folder: Path) -> _Sample:
     verdict, asked = record.verdict, record.attempts[-1].asked
     replayed = _replayed(record, plan, folder)
-    messages = [_message(each) for each in replayed.messages] if isinstance(replayed, Run) else []
+    messages = [inspect_message(each) for each in replayed.messages] if isinstance(replayed, Run) else []
     opening = len(replayed.state.plan.messages) if isinstance(replayed, Run) else 0
     usage, ms = _usage([record]), record.attempts[-1].ms
-    finish = _STOPS.get(asked[-1].finish, "unknown") if asked else "unknown"
+    finish = STOP_REASONS.get(asked[-1].finish, "unknown") if asked else "unknown"
     served = next((each.model for each in reversed(asked) if each.model), "") or record.cell.model
     answer: Tree = {"role": "assistant", "content": record.final, "source": "generate"}
     sample: _Sample = {
@@ -217,39 +202,6 @@ def _replayed(record: Record, plan: EvalPlan, folder: Path) -> Run | str:
         return rerun(record, plan, folder).run
     except ToolreelError as error:
         return str(error)
-
-
-def _message(message: Message) -> Tree:
-    """A message in Inspect's form; of pictures and files it has their description."""
-    content = shown_content(message)
-    match message:
-        case AssistantMessage():
-            calls: list[Json] = [
-                {
-                    "id": call.id,
-                    "function": call.name,
-                    "arguments": _arguments(call.arguments),
-                    "type": "function",
-                }
-                for call in message.calls
-            ]
-            called: Tree = {"tool_calls": calls} if calls else {}
-            extras: Tree = (
-                {} if message.extras == NOTHING else {"metadata": {"extras": parse(message.extras)}}
-            )
-            return {"role": "assistant", "content": content, "source": "generate", **called, **extras}
-        case ToolMessage():
-            named: Tree = {"function": message.name} if message.name else {}
-            return {"role": "tool", "content": content, "tool_call_id": message.call_id, **named}
-        case SystemMessage() | UserMessage():
-            return {"role": wire_tree(message)["role"], "content": content, "source": "input"}
-        case _:
-            assert_never(message)
-
-
-def _arguments(text: str) -> Tree:
-    tree = read(text).value_or({})
-    return tree if isinstance(tree, Mapping) else {"value": tree}
 
 
 def _score(record: Record) -> Tree:

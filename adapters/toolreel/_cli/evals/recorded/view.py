@@ -1,0 +1,50 @@
+"""``toolreel eval view``: one run of an evaluation as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolreel._cli.output.console import out
+from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._run_page.view import write_page
+
+
+@click.command("view", epilog=EPILOG, short_help="Show one run as a page, turn by turn.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("key", metavar="RUN")
+@click.option(
+    "-o",
+    "--out",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the page goes.  [default: RUN.html in this folder]",
+)
+@click.option(
+    "--open/--no-open", "opens", default=True, help="Open the page in the browser.  [default: open]"
+)
+@json_option
+@reporting
+def view_command(folder: Path, key: str, page: Path | None, opens: bool, as_machine: bool) -> int:
+    """Write one run of the evaluation in DIR as a page, as `toolreel view` shows a recorded run.
+
+    RUN is the beginning of its key, as the report and `eval replay` name it. The run is replayed from its
+    cassette.
+
+    \b
+    toolreel eval view results 3f2a
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._replay.run_pages import page_of_run
+    from toolreel.evals._store.results import Results
+
+    name, text = page_of_run(Results.open(folder), key)
+    target = page or Path(f"{name}.html")
+    write_page(target, text)
+    if opens:
+        click.launch(target.resolve().as_uri())
+    if as_machine:
+        return say({"file": str(target), "bytes": len(text.encode())})
+    out.print(f"{target}  {len(text.encode()):,} bytes")
+    return 0

@@ -1,0 +1,1 @@
+"""Recorded runs in the formats of other tools: OpenAI's messages, Markdown, logs of Inspect."""

@@ -1,0 +1,108 @@
+"""The page as one self-contained HTML file: runs as packed data, and the scripts that show them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final, TypeVar
+
+from toolreel import _run_page
+from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
+from toolreel._internal.pages.page_frame import asset, framed
+from toolreel._internal.pages.shortened_texts import shortened
+from toolreel._internal.visible_text import printable
+from toolreel._run_page.run_tree import RunTree
+from toolreel_core._jsontext.canonical import Json
+
+_T = TypeVar("_T")
+SCRIPTS: Final = ("run_values.js", "run_turns.js", "run_compare.js", "run_page.js")
+LIMIT: Final = 14_000_000
+"""Bytes of all data; above it, texts are shortened until they fit."""
+_LONGEST: Final = (20_000, 2_000, 400, 80)
+_TURNS: Final = 20
+"""Turns that are unpacked together."""
+_ITEMS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PageRun:
+    """A run of a page."""
+
+    tree: RunTree
+    key: str = ""
+    """The key of the call that it is the inner run of."""
+    parent: int | None = None
+    """The number of the run that made this call."""
+
+
+def run_page(runs: Sequence[PageRun], comparison: Json = None, limit: int = LIMIT) -> str:
+    """The page of runs: of one with its inner runs, or of two that are compared.
+
+    The same runs give the same page.
+
+    :param comparison: what differs between the first two
+    :param limit: bytes of the data, above which long texts are cut
+    """
+    elements = [*_elements(runs)]
+    for longest in _LONGEST:
+        if sum(map(len, elements)) <= limit:
+            break
+        elements = [*_elements([_shorter(each, longest) for each in runs])]
+    about: list[Json] = [
+        {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.tree.head["name"]))}
+        for each in runs
+    ]
+    page = {"runs": about, "comparison": comparison, "turns": _TURNS, "items": _ITEMS}
+    first = runs[0].tree.head
+    return framed(
+        f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
+        _body(runs[: 1 if comparison is None else 2]),
+        styles=(asset(_run_page, "run_page.css"),),
+        scripts=tuple(asset(_run_page, name) for name in SCRIPTS),
+        data=(json_element("page", page), *elements),
+        pictures=True,
+    )
+
+
+def _body(runs: Iterable[PageRun]) -> str:
+    return (
+        '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
+        f"<noscript>{''.join(map(_summary, runs))}</noscript>\n"
+        '<main id="turns"></main>'
+    )
+
+
+def _summary(run: PageRun) -> str:
+    """A run for a browser that runs no scripts."""
+    head = run.tree.head
+    lines = (f"{head['outcome']}: {head['words']}", head["rule"], head["answer"])
+    shown = "".join(f"<p>{escape(printable(str(line)))}</p>" for line in lines if line)
+    command = escape(printable(f"toolreel explain {shlex.quote(str(head['name']))}"))
+    return (
+        f"<h1>{escape(printable(str(head['title'])))}</h1>{shown}"
+        f"<p>The turns are shown by a script, which your browser does not run: <code>{command}</code></p>"
+    )
+
+
+def _elements(runs: Iterable[PageRun]) -> Iterator[str]:
+    for number, run in enumerate(runs):
+        tree = run.tree
+        yield json_element(f"run-{number}", tree.head)
+        for at, turns in enumerate(_chunks(tree.steps, _TURNS)):
+            value: list[Json] = [[turn, steps] for turn, steps in turns]
+            yield packed_element(f"run-{number}-turns-{at}", packed(value))
+        for at, items in enumerate(_chunks(tree.items, _ITEMS)):
+            yield packed_element(f"run-{number}-items-{at}", packed([*items]))
+
+
+def _chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+    return (values[at : at + size] for at in range(0, len(values), size))
+
+
+def _shorter(run: PageRun, longest: int) -> PageRun:
+    tree = run.tree
+    steps = tuple((turn, [shortened(step, longest) for step in each]) for turn, each in tree.steps)
+    items = tuple(shortened(item, longest) for item in tree.items)
+    return PageRun(RunTree(tree.head, steps, items), run.key, run.parent)

@@ -1,0 +1,118 @@
+"""Make the page of runs, from their recordings or from memory, and write it."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable, Iterator
+from html import escape
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final
+
+from toolreel._driver.run_result import Run
+from toolreel._internal.errors import AdapterError
+from toolreel._replay.explain.run_diff import diff
+from toolreel._replay.replay import companion
+from toolreel._replay.retrace import Source, Trace, opened, retrace
+from toolreel._run_page.inner_runs import with_inner_runs
+from toolreel._run_page.kept_run import cleaned, kept_tree
+from toolreel._run_page.page import PageRun, run_page
+from toolreel._run_page.run_tree import traced_tree
+from toolreel_core._errors import ReplayMismatch
+
+_EMBEDDED: Final = 500_000
+"""Characters of a page that a notebook keeps at most, each time that it shows a run."""
+
+
+def page_of(source: Source, other: Source | None = None) -> str:
+    """The page of a recorded run, or of two side by side.
+
+    :param source: a record, or the path of a journal or a cassette; of a cassette without a journal, the page
+        has all runs in it
+    :raises AdapterError: if one of them cannot be read
+    :raises toolreel.ReplayMismatch: if one of them no longer replays
+    """
+    if other is None:
+        folder = None if not isinstance(source, Path | str) else Path(source).parent
+        return run_page(with_inner_runs(_traces(source), folder))
+    difference = diff(source, other)
+    runs = [PageRun(traced_tree(retrace(opened(each)), name_of(each))) for each in (source, other)]
+    return run_page(runs, difference.tree())
+
+
+def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
+    """The page of a run: from its recording if that has this run, else from what the run keeps.
+
+    :param recording: the path of its cassette
+    :param shown: takes what nobody shall see out of a text
+    """
+    if recording is not None:
+        try:
+            trace = retrace(opened(companion(recording)))
+        except (AdapterError, ReplayMismatch):
+            trace = None
+        if trace is not None and trace.run.state == run.state:
+            return run_page(with_inner_runs([(name_of(recording), trace)], recording.parent))
+    return run_page([PageRun(cleaned(kept_tree(run, "run"), shown))])
+
+
+def view_run(
+    run: Run, recording: Path | None, file: Path | str | None, shown: Callable[[str], str], *, opens: bool
+) -> Path:
+    """Write the page of a run, and open it.
+
+    :param file: where to; by default a file in a new temporary folder
+    """
+    path = Path(mkdtemp(prefix="toolreel-")) / "run.html" if file is None else Path(file)
+    write_page(path, page_in_memory(run, recording, shown))
+    if opens:
+        webbrowser.open(path.resolve().as_uri())
+    return path
+
+
+def in_notebook(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
+    """The page of a run within that of a notebook; of a large one, how to open it.
+
+    It is a frame of its own, whose scripts cannot reach the notebook.
+    """
+    page = page_in_memory(run, recording, shown)
+    if len(page) > _EMBEDDED:
+        return "<p>The page of this run is large: <code>run.view()</code> opens it.</p>"
+    style = "width:100%;height:40rem;border:0"
+    frame = f'<iframe title="run" sandbox="allow-scripts" style="{style}" srcdoc="{escape(page)}"></iframe>'
+    return f"<details><summary>turn by turn</summary>{frame}</details>"
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page to a file.
+
+    :raises AdapterError: if that is not possible
+    """
+    try:
+        path.write_text(page, "utf-8")
+    except OSError as error:
+        raise AdapterError(f"{path}: the page cannot be written there: {error.strerror}") from None
+
+
+def name_of(source: Source) -> str:
+    """What a page calls a recording: a relative path as it is, of another the name; pages are passed on."""
+    path = Path(source.source if not isinstance(source, Path | str) else source)
+    shown = path.name if path.is_absolute() else path.as_posix()
+    return shown.removesuffix(".journal.jsonl").removesuffix(".yaml")
+
+
+def _traces(source: Source) -> Iterator[tuple[str, Trace]]:
+    if isinstance(source, Path | str) and (cassette := _foreign(Path(source))) is not None:
+        from toolreel._replay.from_cassette.journals import recover_runs
+        from toolreel.cassette._open_cassette import Recording
+
+        for run in recover_runs(Recording.load(cassette)):
+            yield name_of(source), retrace(run.recorded)
+        return
+    yield name_of(source), retrace(opened(source))
+
+
+def _foreign(path: Path) -> Path | None:
+    """The path of a cassette that has no journal: one of another client."""
+    cassette = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
+    return cassette if cassette.is_file() and not companion(cassette).exists() else None
