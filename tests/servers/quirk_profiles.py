@@ -1,4 +1,4 @@
-"""The profiles of the quirky provider, each with the preset that fits: written down before the first probe."""
+"""The profiles of the quirky provider, each with the preset that fits, written before the first probe."""
 
 from __future__ import annotations
 

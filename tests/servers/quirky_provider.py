@@ -1,6 +1,6 @@
 """A server with a scripted model and the quirks of one provider, by profile: real HTTP on this machine.
 
-The model does what it is told to in a few sentences; the server refuses, ignores and adds what its profile says.
+The model does what it is told to in a few sentences; the server refuses and ignores what its profile says.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 __all__ = ["Asked", "Profile", "QuirkyServer", "Said", "provider"]
@@ -229,7 +230,7 @@ def _of_history(profile: Profile, body: Asked) -> Generator[str]:
     roles = [message["role"] for message in messages]
     if profile.systems == "one_first" and "system" in roles[1:]:
         yield "System message must be at the beginning."
-    if not profile.user_after_tool and ("tool", "user") in zip(roles, roles[1:], strict=False):
+    if not profile.user_after_tool and ("tool", "user") in pairwise(roles):
         yield "Unexpected role 'user' after role 'tool'"
     if profile.images == "refused" and any(_has_image(each) for each in messages if each["role"] == "user"):
         yield "image_url is not supported"

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.toml_files import read_toml
 from toolreel._internal.errors import CatalogueError
+from toolreel._internal.toml_files import read_toml
 from toolreel.probe._toml import catalogue_text
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset

@@ -41,6 +41,8 @@ TIMEOUT: Final = 60.0
 _LIMIT: Final = 4 * 2**20
 """Bytes of a reply: what a probe asks for has a thousandth of it."""
 _MOST_REPEATS: Final = 20
+_SAVED_EVERY: Final = 2.0
+"""Seconds between two savings of the recording."""
 
 
 def probe(  # noqa: PLR0913 - settings are keyword arguments
@@ -101,13 +103,15 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
         transport=ProbeTransport(tape, inner, answers, limit=_LIMIT),
     ) as endpoint:
         tape.known = {**_known(known_secrets), **endpoint.secrets}
-        probing = Probing(model, questions, repeat)
+        probing, saved = Probing(model, questions, repeat), time.monotonic()
         try:
             while ask := probing.ask:
                 wait(ask.wait_ms / 1000) if ask.wait_ms else None
                 probing = probing.told(ask, endpoint.send(_effect(ask)))
-                if path and not answers.left:
+                # A probe that is killed loses little, and one of a fast server writes seldom.
+                if path and not answers.left and time.monotonic() - saved > _SAVED_EVERY:
                     tape.save(tape.known)
+                    saved = time.monotonic()
                 if watch:
                     watch(probing)
         finally:

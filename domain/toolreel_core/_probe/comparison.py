@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._probe.fitting import Setting
+from toolreel_core._probe.fitting import PROBED, Setting
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 
 Standing: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]
-"""``added``: found, and the preset leaves it at the default; ``not_probed``: set by the preset, and no finding
-says anything about it."""
-
-_NEVER_PROBED: Final = frozenset({"name"})
+"""``added``: found, and the preset leaves it at its default; ``not_probed``: set by the preset, and a probe
+could decide it, but no finding does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Compared:
 
 
 def compared(decided: Sequence[Setting], preset: Preset) -> tuple[Compared, ...]:
-    """The settings that the findings decide or the preset sets, those that differ first."""
+    """The settings that the findings decide or could, those that differ first."""
     changes = preset.changes()
     rows = [_row(each, changes[each.section]) for each in decided]
     found = {(each.section, each.key) for each in decided}
@@ -42,7 +40,7 @@ def compared(decided: Sequence[Setting], preset: Preset) -> tuple[Compared, ...]
         Compared(f"{section}.{key}", "not_probed", value)
         for section in ("provider", "config")
         for key, value in changes[section].items()
-        if (section, key) not in found and key not in _NEVER_PROBED
+        if (section, key) in PROBED and (section, key) not in found
     ]
     order: tuple[Standing, ...] = ("differs", "added", "agrees", "not_probed")
     return tuple(sorted((*(row for row in rows if row), *left), key=lambda row: order.index(row.standing)))

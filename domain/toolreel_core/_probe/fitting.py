@@ -288,3 +288,5 @@ _RULES: Final[Mapping[tuple[Section, str], _Rule]] = {
     ("config", "dialects_in_reasoning"): _by_word("text_calls_in_reasoning", {"the reasoning": True}),
     ("config", "constrained_calls"): _constrained,
 }
+PROBED: Final = frozenset(_RULES)
+"""The settings that a probe can decide, each with its section."""

@@ -1,8 +1,8 @@
 """What one exchange of a probe shows: an answer, a refusal, or nothing about the question.
 
-The line between a refusal and a failure is what a probe stands on. A refusal is about the request, and comes
-again; a failure is about the moment (too many requests, a gateway without its server), about the key, or about
-the address, and says nothing about a quirk.
+The line between a refusal and a failure is what a probe stands on. A refusal is about the request, and
+comes again. A failure is about the moment (too many requests, a gateway without its server), the key or the
+address, and says nothing about a quirk.
 """
 
 from __future__ import annotations

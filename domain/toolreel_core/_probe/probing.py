@@ -1,7 +1,7 @@
 """A probe under way: what is asked next, and what an answer changes; frozen, so that it can be told again.
 
-Whoever performs a probe sends what :attr:`Probing.ask` says and gives the event to :meth:`Probing.told`, until
-there is nothing to ask. The same events in the same order ask the same, so a recording is a probe as well.
+An adapter sends what :attr:`Probing.ask` says and gives the event to :meth:`Probing.told`, until there is
+nothing to ask. The same events in the same order ask the same, so a recording is a probe as well.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._settings.wire_form import WireForm
 
 REPEAT: Final = 3
-"""How often a question is asked on which a setting hangs. What goes wrong every second time goes wrong at least
-once and right at least once in three of four such questions; of two tries, in one of two."""
+"""How often a question is asked on which a setting hangs. Three answers of a quirk that comes half of the time
+disagree in three of four probes, two answers in one of two."""
 
 MOST: Final = 5
 """How often it is asked at least if its answers disagree, to say how often each came."""
@@ -35,7 +35,7 @@ _BASE: Final = 1_000
 _IN_A_ROW: Final = 3
 """After so many requests without an answer, a probe stops: the server is gone, not the quirk found."""
 
-StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent", "no_model"]
+StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,8 @@ def _kept(kept: bool, answered: Answered) -> Verdict:
 
 def _shown(reply: Reply) -> str:
     text = " ".join(reply.content.split())
+    if reply.calls:
+        return f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}"
     return f'it said "{text[:60]}"' if text else "no text"
 
 
