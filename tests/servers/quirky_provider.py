@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
-__all__ = ["Asked", "Profile", "QuirkyServer", "Said", "provider"]
+__all__ = ["Asked", "Profile", "QuirkyServer", "Said", "answer_of", "as_sent", "provider"]
 
 Tree: TypeAlias = dict[str, Any]
 Handling: TypeAlias = Literal["honoured", "ignored", "refused"]
@@ -113,20 +113,14 @@ def provider(
                 server.keys.append(self.headers.get("authorization", ""))
                 number = len(server.asked)
                 said = before(number, server.asked[-1]) if before else None
-                said = said or _answer(profile, self.path, server.asked[-1], flips)
+                said = said or answer_of(profile, self.path, server.asked[-1], flips)
             if isinstance(said, bytes):
                 self.wfile.write(said)
                 self.close_connection = True
                 return
-            streamed = server.asked[-1].get("stream") is True and said.status == 200
-            self._send(said, streamed=streamed)
+            self._send(said, *as_sent(profile, server.asked[-1], said))
 
-        def _send(self, said: Said, *, streamed: bool) -> None:
-            body = said.body if isinstance(said.body, str) else json.dumps(said.body)
-            kind = "application/json" if isinstance(said.body, dict) else "text/html"
-            if streamed and isinstance(said.body, dict):
-                counts = profile.stream_options == "honoured" and "stream_options" in server.asked[-1]
-                body, kind = _as_stream(said.body, counts=counts), "text/event-stream"
+        def _send(self, said: Said, body: str, kind: str) -> None:
             data = body.encode()
             self.send_response(said.status)
             for name, value in {"content-type": kind, **said.headers}.items():
@@ -155,7 +149,11 @@ def provider(
             thread.join()
 
 
-def _answer(profile: Profile, path: str, body: Asked, flips: dict[str, int]) -> Said:
+def answer_of(profile: Profile, path: str, body: Asked, flips: dict[str, int]) -> Said:
+    """What the server says to a request.
+
+    :param flips: how often a field was asked for whose support changes
+    """
     if profile.flip and profile.flip in body:
         flips[profile.flip] = flips.get(profile.flip, 0) + 1
         if flips[profile.flip] % 2 == 0:
@@ -171,6 +169,16 @@ def _answer(profile: Profile, path: str, body: Asked, flips: dict[str, int]) -> 
     if why := _refusal(profile, body):
         return _error(why, profile.status)
     return Said(_completion(profile, body))
+
+
+def as_sent(profile: Profile, body: Asked, said: Said) -> tuple[str, str]:
+    """The text of a response, and its content type."""
+    if isinstance(said.body, str):
+        return said.body, "text/html"
+    if body.get("stream") is True and said.status == 200:
+        counts = profile.stream_options == "honoured" and "stream_options" in body
+        return _as_stream(said.body, counts=counts), "text/event-stream"
+    return json.dumps(said.body), "application/json"
 
 
 def _error(message: str, status: int) -> Said:

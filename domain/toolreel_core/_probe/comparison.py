@@ -59,4 +59,5 @@ def _row(setting: Setting, section: dict[str, Json]) -> Compared | None:
 
 def _default(setting: Setting) -> Json:
     default = getattr(Provider() if setting.section == "provider" else LoopConfig(), setting.key)
-    return [*default] if isinstance(default, tuple) else default
+    # One word stands for the dialects that are marked, which are the only list that is not empty.
+    return ["marked"] if isinstance(default, tuple) else default

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolreel_core._jsontext.canonical import Json, canonical
@@ -45,11 +44,6 @@ def estimate(probing: Probing) -> Cost:
     known = probing.known
     left = (_cost(each, probing, known) for each in probing.questions)
     return sum(left, Cost(0, 0, 0))
-
-
-def always_asked(questions: Sequence[Question]) -> tuple[Question, ...]:
-    """The questions that do not depend on answers."""
-    return tuple(each for each in questions if each.when is None)
 
 
 def _cost(question: Question, probing: Probing, known: Known) -> Cost:

@@ -79,11 +79,6 @@ class Refused:
     """Whether the refusal came with a status of success."""
     body: str = ""
 
-    @property
-    def said(self) -> str:
-        """What it said, in one line."""
-        return f"refused: {self.message}"
-
 
 @dataclass(frozen=True, slots=True)
 class Detour:

@@ -21,8 +21,8 @@ from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._settings.wire_form import WireForm
 
 REPEAT: Final = 3
-"""How often a question is asked on which a setting hangs. Three answers of a quirk that comes half of the time
-disagree in three of four probes, two answers in one of two."""
+"""How often a question is asked on which a setting hangs. Three answers about a quirk that comes half of the
+time disagree in three of four probes, two answers in one of two."""
 
 MOST: Final = 5
 """How often it is asked at least if its answers disagree, to say how often each came."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._jsontext.tree_access import as_tree, tree_at
@@ -62,6 +62,8 @@ def judged(observation: Observation, judge: Judge) -> Verdict:
             return Verdict("refused", observation.message)
         case Detour() | Stop() | Unreadable():
             return Verdict("lost", observation.message)
+        case _:
+            assert_never(observation)
 
 
 def accepted(answered: Answered) -> Verdict:
@@ -164,7 +166,7 @@ def format_beside_tools(answered: Answered) -> Verdict:
 def fits(reply: Reply) -> bool:
     """Whether a reply is ``{"verdict": "yes"}``, or no."""
     value = read_or_none(reply.content)
-    return isinstance(value, dict) and set(value) == {"verdict"} and value["verdict"] in {"yes", "no"}
+    return value in ({"verdict": "yes"}, {"verdict": "no"})
 
 
 def stream(answered: Answered) -> Verdict:
@@ -201,6 +203,8 @@ def error(observation: Observation) -> Verdict:
             return Verdict("accepted", "it was answered")
         case Detour() | Stop() | Unreadable():
             return Verdict("lost", observation.message)
+        case _:
+            assert_never(observation)
 
 
 def _kept(kept: bool, answered: Answered) -> Verdict:

@@ -79,8 +79,8 @@ _server_options = bundle(
     default=_REPEAT,
     show_default=True,
     metavar="N",
-    help="How often a question is asked on which a setting hangs. A quirk that comes half of the time is seen "
-    "as unstable by 2 tries in 1 of 2 probes, by 3 in 3 of 4, by 5 in 15 of 16.",
+    help="How often a question is asked on which a setting hangs. A quirk that comes half of the time shows "
+    "in 1 of 2 probes with 2, in 3 of 4 with 3, in 15 of 16 with 5.",
 )
 @click.option(
     "--record",
