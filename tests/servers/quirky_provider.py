@@ -325,7 +325,19 @@ def _tokens(profile: Profile, body: Asked) -> int:
     return len(words) + 5 * (sum(word.startswith("<") for word in words) - len(real))
 
 
+def _constrained(profile: Profile, body: Asked) -> str:
+    """The one call to which a schema of calls holds the reply; empty if there is none."""
+    schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
+    if "anyOf" not in schema or profile.json_schema != "honoured":
+        return ""
+    if body["messages"][-1]["role"] == "tool":
+        return '{"name": "final_answer", "arguments": {"answer": "42"}}'
+    return '{"name": "lookup", "arguments": {"key": "alpha"}}'
+
+
 def _message(profile: Profile, body: Asked) -> tuple[Tree, str]:
+    if held := _constrained(profile, body):
+        return {"role": "assistant", "content": held}, "stop"
     thought = {profile.thinks: "Let me see."} if profile.thinks else {}
     details = [{"type": "reasoning.encrypted", "format": "google-gemini-v1", "data": "c2ln"}]
     if profile.signatures == "reasoning_details":
