@@ -116,7 +116,9 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
                     watch(probing)
         finally:
             if path:
-                answers.keep_in(tape, endpoint.address.url)
+                # What no question of a whole probe asked for, an older version did.
+                if only or probing.ask or probing.stopped:
+                    answers.keep_in(tape, endpoint.address.url)
                 if tape.grown:
                     tape.save(tape.known)
     return Probed(probing, path, day_of(probing) or datetime.now(UTC).date().isoformat())

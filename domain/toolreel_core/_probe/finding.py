@@ -14,7 +14,7 @@ from toolreel_core._probe.observation import Answered
 from toolreel_core._probe.probing import Probing, Try
 from toolreel_core._probe.question import Group
 from toolreel_core._probe.verdict import Word
-from toolreel_core._text_calls.dialects import MARKED
+from toolreel_core._text_calls.dialects import BARE
 
 KIMI: Final = re.compile(r"functions\.[\w-]+:\d+")
 """The ids of Kimi (Kimi-K2-Instruct: tool_call_guidance.md)."""
@@ -172,12 +172,12 @@ def _cost(answered: Answered) -> str:
 
 
 def bare(dialects: Sequence[str]) -> tuple[str, ...]:
-    """The dialects that are not read unless they are named.
+    """The dialects that are not read unless they are named, in the order of all dialects.
 
-    >>> bare(("hermes_json", "react"))
-    ('react',)
+    >>> bare(("hermes_json", "react", "llama_json"))
+    ('llama_json', 'react')
     """
-    return tuple(name for name in dialects if name not in MARKED)
+    return tuple(name for name in BARE if name in dialects)
 
 
 def trees(findings: Sequence[Finding]) -> list[Tree]:

@@ -107,6 +107,14 @@ class Unreadable:
 Observation: TypeAlias = Answered | Refused | Detour | Stop | Unreadable
 
 
+def written_calls(answered: Answered) -> tuple[str, ...]:
+    """The dialects of calls in the text of a reply, also where blanks behind them ran into the limit."""
+    message: Tree = {key: answered.message.get(key) for key in ("role", "content")}
+    body: Tree = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    reply = normalize_reply(body, tools=SURFACE, config=_READING)
+    return tuple(call.provenance.removeprefix("text:") for call in reply.calls if call.from_text)
+
+
 def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_completions") -> Observation:
     """What an event shows; never raises, whatever a server has sent.
 

@@ -8,7 +8,15 @@ from typing import Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._jsontext.tree_access import as_tree, tree_at
-from toolreel_core._probe.observation import Answered, Detour, Observation, Refused, Stop, Unreadable
+from toolreel_core._probe.observation import (
+    Answered,
+    Detour,
+    Observation,
+    Refused,
+    Stop,
+    Unreadable,
+    written_calls,
+)
 from toolreel_core._replies.reply import Reply
 
 Word: TypeAlias = Literal[
@@ -74,10 +82,11 @@ def accepted(answered: Answered) -> Verdict:
 def calls(answered: Answered) -> Verdict:
     """Whether a tool was called, and how."""
     reply = answered.reply
+    written = [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
+    written += written_calls(answered) if answered.cut and not reply.calls else ()
+    if written:
+        return Verdict("text_call", f"the call is text, in the dialect {written[0]}")
     if reply.calls:
-        written = [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
-        if written:
-            return Verdict("text_call", f"the call is text, in the dialect {written[0]}")
         return Verdict("called", f"{len(reply.calls)} structured")
     return Verdict("cut", "cut before it called") if answered.cut else Verdict("answered", _shown(reply))
 
@@ -116,9 +125,10 @@ def types(answered: Answered) -> Verdict:
         return calls(answered)
     repaired = [code for code in answered.reply.warnings if "ARGUMENT" in code]
     call = answered.reply.calls[0]
+    written = " ".join(call.original.split())[:80]
     if isinstance(call.arguments, str) and not repaired and not _retyped(call.original):
-        return Verdict("typed", call.original[:80])
-    return Verdict("retyped", ", ".join(repaired) or call.original[:80])
+        return Verdict("typed", written)
+    return Verdict("retyped", ", ".join(repaired) or written)
 
 
 def _retyped(original: str) -> bool:

@@ -133,6 +133,10 @@ def test_a_recording_that_asks_what_this_version_does_not_is_refused(tmp_path: P
     )
     with pytest.raises(ReplayMismatch, match="2 of its requests are not made by this version"):
         replay_probe(path)
+    with provider(PROFILES["vllm"]) as server:
+        probed = probe(server.url, "scripted", record=path, repeat=1)
+        assert len(server.asked) == 2
+    assert replay_probe(path).findings == probed.findings
 
 
 def test_a_recording_without_a_model_is_no_probe(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ FENCED = '```json\n{"name": "lookup", "arguments": {"key": "a"}}\n```'
         (verdict.accepted, answered(None, LOOKUP, LOOKUP | {"id": "d"}), "accepted"),
         (verdict.calls, answered(None, LOOKUP), "called"),
         (verdict.calls, answered(FENCED), "text_call"),
+        (verdict.calls, answered(f"{FENCED}\n\n\n", finish="length"), "text_call"),
         (verdict.calls, answered("It is 42."), "answered"),
         (verdict.calls, answered("I think", finish="length"), "cut"),
         (verdict.called_if_told, answered(None, LOOKUP), "called"),

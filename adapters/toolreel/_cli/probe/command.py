@@ -190,8 +190,11 @@ class _Asked:
     def show_plan(self, presets: Presets, *, as_machine: bool) -> int:
         """Show what would be sent, and what it costs."""
         from toolreel._cli.probe.plan import Planned
+        from toolreel._secrets.urls import shown_url
+        from toolreel.http._request import checked_chat_url
 
-        planned = Planned.of(self.model, self.only, self.repeat, self.record, presets)
+        url = shown_url(checked_chat_url(self.base_url, self.server.api_prefix))
+        planned = Planned.of(url, self.model, self.only, self.repeat, self.record, presets)
         if as_machine:
             return say(planned.tree())
         planned.show()

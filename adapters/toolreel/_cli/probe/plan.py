@@ -21,6 +21,7 @@ from toolreel_core._settings.price import Price
 class Planned:
     """What a probe would send."""
 
+    url: str
     probing: Probing
     cost: Cost
     price: Price | None
@@ -29,12 +30,14 @@ class Planned:
     record: Path
 
     @classmethod
-    def of(cls, model: str, only: tuple[str, ...], repeat: int, record: Path, presets: Presets) -> Planned:
+    def of(
+        cls, url: str, model: str, only: tuple[str, ...], repeat: int, record: Path, presets: Presets
+    ) -> Planned:
         """The plan, priced where the model's price is known at any provider."""
         probing = Probing(model, selected(only), repeat)
         prices = (presets.price(provider, model) for provider in ("", *presets.providers))
         price = next((each for each in prices if each), None)
-        return cls(probing, estimate(probing), price, earlier_answers(record).left, record)
+        return cls(url, probing, estimate(probing), price, earlier_answers(record).left, record)
 
     def show(self) -> None:
         """Print it."""
@@ -45,6 +48,7 @@ class Planned:
                 if_needed = " (if needed)" if each.when else ""
                 labelled(out, group if number == 0 else "", f"{each.name:<26}{each.about}{often}{if_needed}")
         out.print()
+        labelled(out, "server", self.url)
         labelled(out, "requests", f"about {self.cost.requests}, one after another")
         tokens = f"{self.cost.prompt_tokens:,} of prompts, at most {self.cost.completion_tokens:,} of replies"
         labelled(out, "tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
@@ -69,6 +73,7 @@ class Planned:
             {"cost": self.cost.money(self.price), "currency": self.price.currency} if self.price else {}
         )
         return {
+            "url": self.url,
             "model": self.probing.model,
             "questions": [*self._questions()],
             "requests": self.cost.requests,
