@@ -32,6 +32,7 @@ _COMMANDS: Final = (
         "normalize", "replies.normalize:normalize_command", "Parse replies of models into calls and content."
     ),
     LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
+    LazyCommand("probe", "probe.command:probe_command", "Find an endpoint's quirks, and write its preset."),
     LazyCommand(
         "replay", "runs.replay:replay_command", "Replay a recorded run, and check that it is identical."
     ),

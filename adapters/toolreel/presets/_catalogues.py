@@ -47,6 +47,15 @@ def with_files(paths: Iterable[Path | str] = (), environ: Mapping[str, str] | No
     return reduce(_extended, ((str(path), _text(Path(path))) for path in (*first, *paths)), shipped())
 
 
+def only_file(path: Path) -> Presets:
+    """What one file has, without the shipped collection.
+
+    :raises CatalogueError: as :func:`with_files`
+    """
+    missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
+    return _extended(Presets(), (str(path), read_file(path, CatalogueError, missing)))
+
+
 def _text(path: Path) -> str:
     missing = f"there is no such catalogue; correct --catalogue or {CATALOGUE_VARIABLE}"
     return read_file(path, CatalogueError, missing)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Final
 
 import click
 
 from toolreel._cli.options.option_bundle import bundle
-from toolreel.presets._catalogues import CATALOGUE_VARIABLE, with_files
+from toolreel.presets._catalogues import CATALOGUE_VARIABLE, only_file, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._plan.presets.collection import Presets
@@ -56,7 +57,8 @@ class PresetChoice:
         :raises ConfigError: if one of them does not exist
         """
         collection = with_files(self.catalogues)
-        preset = at_provider(collection, self.provider, model).merged(collection.merged(self.presets))
+        named = reduce(Preset.merged, (preset_named(collection, name) for name in self.presets), Preset())
+        preset = at_provider(collection, self.provider, model).merged(named)
         return preset.merged(collection.profile(self.sampling).preset) if self.sampling else preset
 
 
@@ -69,7 +71,8 @@ preset_options = bundle(
         "presets",
         multiple=True,
         metavar="NAME",
-        help="Apply a named preset on top of --provider; `toolreel presets` lists them. Repeatable.",
+        help="Apply a named preset on top of --provider (`toolreel presets` lists them), or all presets of a "
+        "TOML file, such as one of `toolreel probe`. Repeatable.",
     ),
     click.option(
         "--sampling",
@@ -81,12 +84,31 @@ preset_options = bundle(
 """Adds the options that select presets to a command, which receives them as one argument ``presets``."""
 
 
+def is_file(name: str) -> bool:
+    """Whether the name of a preset is that of a file.
+
+    >>> is_file("probe--qwen.toml"), is_file("openrouter/google/gemini")
+    (True, False)
+    """
+    return name.endswith(".toml")
+
+
 def preset_named(collection: Presets, name: str) -> Preset:
-    """A preset by name, or the combined preset of a model at a provider by ``PROVIDER/MODEL``."""
+    """A preset by name, all presets of a file, or that of a model at a provider by ``PROVIDER/MODEL``."""
+    if is_file(name):
+        alone = only_file(Path(name))
+        return alone.merged(preset.name for preset in alone.presets)
     provider, slash, model = name.partition("/")
     if slash and name not in collection.names:
         return at_provider(collection, provider, model)
     return collection.get(name)
+
+
+def preset_of_provider_or_name(collection: Presets, name: str, model: str) -> Preset:
+    """The preset of a model at a provider, if the name is a provider's; else the preset of that name."""
+    if collection.defaults(name).names:
+        return collection.for_(name, model)
+    return preset_named(collection, name)
 
 
 def at_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:

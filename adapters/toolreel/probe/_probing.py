@@ -1,0 +1,169 @@
+"""Probe an endpoint over HTTP, or replay a recorded probe."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.secret import Secret
+from toolreel.cassette._open_cassette import Recording
+from toolreel.http._httpx_endpoint import HttpEndpoint
+from toolreel.http._request import checked_chat_url
+from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS
+from toolreel.http._transport_pool import CONNECTIONS, sync_transport
+from toolreel.probe._probed import Probed, day_of
+from toolreel.probe._tape import Answers, AnswersTransport, ProbeTape, ProbeTransport, earlier_answers
+from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._jsontext.canonical import read
+from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._probe.probing import REPEAT, Ask, Probing
+from toolreel_core._probe.questions.catalogue import selected
+from toolreel_core._probe.written_request import WrittenRequest
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._settings.chat_url import API_PREFIX
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("record", "httpx") from None
+
+Watch = Callable[[Probing], None]
+"""Called after each answer."""
+
+TIMEOUT: Final = 60.0
+_LIMIT: Final = 4 * 2**20
+"""Bytes of a reply: what a probe asks for has a thousandth of it."""
+_MOST_REPEATS: Final = 20
+_SAVED_EVERY: Final = 2.0
+"""Seconds between two savings of the recording."""
+
+
+def probe(  # noqa: PLR0913 - settings are keyword arguments
+    base_url: str,
+    model: str,
+    *,
+    record: str | os.PathLike[str] | None = None,
+    only: Sequence[str] = (),
+    repeat: int = REPEAT,
+    api_key: str | Secret | None = None,
+    api_key_env: str | None = None,
+    api_prefix: str = API_PREFIX,
+    headers: Mapping[str, str] = NO_HEADERS,
+    api_key_header: str = AUTHORIZATION,
+    timeout: float = TIMEOUT,
+    known_secrets: Mapping[str, str] | None = None,
+    watch: Watch | None = None,
+    wait: Callable[[float], None] = time.sleep,
+    transport: httpx.BaseTransport | None = None,
+) -> Probed:
+    """Ask a model some forty small questions, each about one quirk, and find the preset that fits.
+
+    A failure of the server does not raise: it is in :attr:`Probed.stopped`, beside what was found before.
+
+    :param record: the cassette to write, a YAML file; if it exists, what it answers is not asked again. It is
+        written after each answer, also if you interrupt the probe
+    :param only: names of questions or of groups of them, with those that they rest on; by default all
+    :param repeat: how often a question is asked on which a setting hangs
+    :param timeout: seconds that one reply may take
+    :param known_secrets: secret values by name, which are not recorded, besides those that are sent; by
+        default, those in the environment variables of this process
+    :param watch: called after each answer
+    :param wait: waits for a number of seconds, when a server asks for fewer requests
+    :param transport: an httpx transport to the server, instead of the default one
+    :raises EndpointConfigError: if the URL or a header is not usable, or the key's variable is not set
+    :raises toolreel.ConfigError: if there is no such question
+    :raises CassetteError: if the recording cannot be read or written
+    """
+    questions = selected(tuple(only))
+    _check_repeat(repeat)
+    path = Path(record) if record is not None else None
+    answers = earlier_answers(path) if path else Answers()
+    tape = ProbeTape.blank(path or Path("probe.yaml"))
+    inner = transport or sync_transport(
+        checked_chat_url(base_url, api_prefix), proxy=None, http2=False, connections=CONNECTIONS
+    )
+    with HttpEndpoint(
+        base_url,
+        api_key=api_key,
+        api_key_env=api_key_env,
+        api_prefix=api_prefix,
+        headers=headers,
+        api_key_header=api_key_header,
+        timeout=httpx.Timeout(timeout, connect=min(10.0, timeout)),
+        stall_timeout=timeout,
+        deadline=timeout,
+        max_response_bytes=_LIMIT,
+        transport=ProbeTransport(tape, inner, answers, limit=_LIMIT),
+    ) as endpoint:
+        tape.known = {**_known(known_secrets), **endpoint.secrets}
+        probing, saved = Probing(model, questions, repeat), time.monotonic()
+        try:
+            while ask := probing.ask:
+                wait(ask.wait_ms / 1000) if ask.wait_ms else None
+                probing = probing.told(ask, endpoint.send(_effect(ask)))
+                # A probe that is killed loses little, and one of a fast server writes seldom.
+                if path and not answers.left and time.monotonic() - saved > _SAVED_EVERY:
+                    tape.save(tape.known)
+                    saved = time.monotonic()
+                if watch:
+                    watch(probing)
+        finally:
+            if path:
+                # What no question of a whole probe asked for, an older version did.
+                if only or probing.ask or probing.stopped:
+                    answers.keep_in(tape, endpoint.address.url)
+                if tape.grown:
+                    tape.save(tape.known)
+    return Probed(probing, path, day_of(probing) or datetime.now(UTC).date().isoformat())
+
+
+def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
+    """The result of a recorded probe, from its recording alone.
+
+    :raises CassetteError: if the file is missing, or is no recording of a probe
+    :raises toolreel.ReplayMismatch: if it has requests that this version of toolreel does not make
+    """
+    path = Path(cassette)
+    tape = Recording.load(path)
+    answers = Answers(tape.exchanges)
+    probing = Probing(_model_in(tape), repeat=max(answers.most, 1))
+    with HttpEndpoint("http://recorded.invalid/v1", transport=AnswersTransport(answers, path)) as endpoint:
+        while ask := probing.ask:
+            effect = _effect(ask)
+            there = answers.has(ask.form, effect.request.body.encode())
+            probing = probing.told(ask, endpoint.send(effect)) if there else probing.passing(ask)
+    if answers.left:
+        raise ReplayMismatch(
+            f"{path}: {answers.left} of its requests are not made by this version of toolreel; "
+            "probe again to record it anew"
+        )
+    return Probed(replace(probing, passed=()), path, day_of(probing))
+
+
+def _effect(ask: Ask) -> SendRequest:
+    return SendRequest(ask.number, WrittenRequest.of(ask.body, ask.form))
+
+
+def _check_repeat(repeat: int) -> None:
+    if not 1 <= repeat <= _MOST_REPEATS:
+        raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
+
+
+def _known(given: Mapping[str, str] | None) -> Mapping[str, str]:
+    return known_secrets(os.environ) if given is None else given
+
+
+def _model_in(tape: Recording) -> str:
+    """The model that a recorded probe asks for."""
+    for exchange in tape.exchanges:
+        model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or(None)).get("model")
+        if isinstance(model, str):
+            return model
+    raise CassetteError(f"{tape.path}: is no recording of a probe: none of its requests names a model")

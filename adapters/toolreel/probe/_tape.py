@@ -1,0 +1,137 @@
+"""The recording of a probe: answers are kept as they come, and an interrupted probe asks only for the rest.
+
+Secrets that a server says back are replaced, instead of refusing the recording: a server that quotes the key
+in its errors is a finding too.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from toolreel._internal.errors import MissingExtra
+from toolreel._secrets.known_values import spellings
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._recorded_failures import Break
+from toolreel.cassette._response_body_streams import replayed
+from toolreel.cassette._stored_exchange import Exchange, StoredResponse
+from toolreel.cassette._transports import RecordTransport
+from toolreel_core._settings.wire_form import WireForm, form_of
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("record", "httpx") from None
+
+_PASSING: Final = frozenset({401, 402, 407, 408, 425, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+"""Statuses that say nothing about a quirk, so that an interrupted probe asks again."""
+_KEPT_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
+
+
+class ProbeTape(Recording):
+    """A recording without the secrets that a server says back."""
+
+    known: Mapping[str, str] = {}
+    """Secrets by name."""
+
+    def append(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
+    ) -> StoredResponse:
+        """Add an interaction, without known secrets in the response."""
+        clean = response.body
+        for name, value in self.known.items():
+            for spelling in spellings(value.strip()) if value.strip() else ():
+                clean = clean.replace(spelling.encode(), f"[value of {name}]".encode())
+        return super().append(method, url, headers, body, replace(response, body=clean))
+
+
+class Answers:
+    """The answers of an earlier recording, by request; each is given once."""
+
+    def __init__(self, exchanges: tuple[Exchange, ...] = ()) -> None:
+        self._left: dict[tuple[WireForm, bytes], deque[StoredResponse | Break]] = {}
+        for exchange in exchanges:
+            self._left.setdefault(_key(exchange.url, exchange.body), deque()).append(exchange.answer)
+        self.most = max(map(len, self._left.values()), default=0)
+        """How often the same request is in it, at most."""
+
+    @property
+    def left(self) -> int:
+        """How many were not given."""
+        return sum(map(len, self._left.values()))
+
+    def has(self, form: WireForm, body: bytes) -> bool:
+        """Whether there is an answer to a request."""
+        return bool(self._left.get((form, body)))
+
+    def take(self, url: str, body: bytes) -> StoredResponse | Break | None:
+        """The next answer to a request."""
+        found = self._left.get(_key(url, body))
+        return found.popleft() if found else None
+
+    def keep_in(self, tape: ProbeTape, url: str) -> None:
+        """Add what was not given to a recording, so that another probe finds it."""
+        base = url.removesuffix("/chat/completions")
+        paths: dict[WireForm, str] = {
+            "chat_completions": "/chat/completions",
+            "responses": "/responses",
+            "messages": "/messages",
+        }
+        for (form, body), answers in self._left.items():
+            for answer in answers:
+                if isinstance(answer, StoredResponse):
+                    tape.append("POST", base + paths[form], _KEPT_HEADERS, body, answer)
+
+
+def earlier_answers(path: Path) -> Answers:
+    """The answers in a file that say something; none if there is no file.
+
+    :raises CassetteError: if the file is no recording
+    """
+    if not path.exists():
+        return Answers()
+    return Answers(tuple(each for each in Recording.load(path).exchanges if _says_something(each)))
+
+
+def _says_something(exchange: Exchange) -> bool:
+    answer = exchange.answer
+    return isinstance(answer, StoredResponse) and answer.broke is None and answer.status not in _PASSING
+
+
+def _key(url: str, body: bytes) -> tuple[WireForm, bytes]:
+    return form_of(url), body
+
+
+class ProbeTransport(RecordTransport):
+    """Answers from earlier ones, then over the network; records both, in the order of the requests."""
+
+    def __init__(self, tape: ProbeTape, inner: httpx.BaseTransport, answers: Answers, *, limit: int) -> None:
+        super().__init__(tape, inner, limit=limit)
+        self._tape = tape
+        self._answers = answers
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The earlier answer to a request, or a new one."""
+        url, body = str(request.url), request.read()
+        stored = self._answers.take(url, body)
+        if not isinstance(stored, StoredResponse):
+            return super().handle_request(request)
+        kept = self._tape.append(request.method, url, request.headers, body, stored)
+        return replayed(kept, self._tape.path)
+
+
+class AnswersTransport(httpx.BaseTransport):
+    """Answers from a recording alone."""
+
+    def __init__(self, answers: Answers, path: Path) -> None:
+        self._answers = answers
+        self._path = path
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The recorded answer, which whoever asks has looked for."""
+        stored = self._answers.take(str(request.url), request.read())
+        assert stored is not None, "asked for without looking"  # noqa: S101 - a bug, not a recording
+        return replayed(stored, self._path)

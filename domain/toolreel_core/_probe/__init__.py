@@ -1,0 +1,1 @@
+"""Probing an endpoint: questions, findings, and the preset that fits."""

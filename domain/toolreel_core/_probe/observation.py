@@ -1,0 +1,171 @@
+"""What one exchange of a probe shows: an answer, a refusal, or nothing about the question.
+
+The line between a refusal and a failure is what a probe stands on. A refusal is about the request, and
+comes again. A failure is about the moment (too many requests, a gateway without its server), the key or the
+address, and says nothing about a quirk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, assert_never
+
+from toolreel_core._jsontext.canonical import Tree, read
+from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._probe.tools import SURFACE
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.streaming.sse import FIELDS
+from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._text_calls.dialects import BARE, MARKED
+
+DetourWhy: TypeAlias = Literal["rate", "unavailable", "timeout", "broken", "too_large"]
+"""Why there was no answer, for a reason that may pass."""
+
+StopWhy: TypeAlias = Literal["connect", "key", "payment"]
+"""Why no other question would get an answer either."""
+
+_QUOTED: Final = 300
+_READING: Final = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
+_RATE: Final = frozenset({408, 425, 429})
+_AWAY: Final = frozenset({502, 503, 504, 520, 521, 522, 523, 524, 529})
+_STOPS: Final[Mapping[int, StopWhy]] = {401: "key", 402: "payment", 407: "key"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The model answered."""
+
+    body: Tree
+    """As chat completions have it, and as if it had not been streamed."""
+    reply: Reply
+    """Read with every dialect, also in the reasoning."""
+    streamed: bool = False
+    """Whether it came as a stream of events."""
+
+    @property
+    def choice(self) -> Tree:
+        """The first choice; empty if there is none."""
+        choices = items_of(self.body, "choices")
+        return as_tree(choices[0]) if choices else {}
+
+    @property
+    def message(self) -> Tree:
+        """The message of the first choice."""
+        return tree_at(self.choice, "message")
+
+    @property
+    def calls(self) -> tuple[Tree, ...]:
+        """The entries of its structured calls."""
+        return tuple(map(as_tree, items_of(self.message, "tool_calls")))
+
+    @property
+    def cut(self) -> bool:
+        """Whether it ended at the limit of its output."""
+        return self.reply.finish == "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The server refused the request, and would again."""
+
+    message: str
+    status: int | None = None
+    in_200: bool = False
+    """Whether the refusal came with a status of success."""
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """No answer, which may pass."""
+
+    why: DetourWhy
+    message: str
+    retry_after_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """No answer, as to every other question."""
+
+    why: StopWhy
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An answer that is no model's: HTML, text, JSON of another kind."""
+
+    message: str
+
+
+Observation: TypeAlias = Answered | Refused | Detour | Stop | Unreadable
+
+
+def written_calls(answered: Answered) -> tuple[str, ...]:
+    """The dialects of calls in the text of a reply, also where blanks behind them ran into the limit."""
+    message: Tree = {key: answered.message.get(key) for key in ("role", "content")}
+    body: Tree = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    reply = normalize_reply(body, tools=SURFACE, config=_READING)
+    return tuple(call.provenance.removeprefix("text:") for call in reply.calls if call.from_text)
+
+
+def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_completions") -> Observation:
+    """What an event shows; never raises, whatever a server has sent.
+
+    >>> observe(RequestFailed(1, "status", "HTTP 400: no tools", 400))
+    Refused(message='HTTP 400: no tools', status=400, in_200=False, body='')
+    """
+    return _failed(event) if isinstance(event, RequestFailed) else _received(event.body, form)
+
+
+def _failed(event: RequestFailed) -> Observation:
+    message = _line(event.message)
+    match event.failure:
+        case "connect":
+            return Stop("connect", message)
+        case "status":
+            return _status(event, message)
+        case "timeout" | "too_large" | "broken":
+            return Detour(event.failure, message)
+        case _:
+            assert_never(event.failure)
+
+
+def _status(event: RequestFailed, message: str) -> Observation:
+    status = event.status or 0
+    if status in _STOPS:
+        return Stop(_STOPS[status], message)
+    if status in _RATE:
+        return Detour("rate", message, event.retry_after_ms)
+    if status in _AWAY:
+        return Detour("unavailable", message, event.retry_after_ms)
+    if status < 400:
+        return Unreadable(f"{message}; this address points elsewhere")
+    return Refused(message, status, body=event.body)
+
+
+def _received(body: str, form: WireForm) -> Observation:
+    chat = as_chat(body, form)
+    reply = normalize_reply(chat.body, tools=SURFACE, config=_READING)
+    tree = as_tree(read(chat.body).value_or(None) if isinstance(chat.body, str) else chat.body)
+    problem = reply.problem
+    code = problem.code if problem else ""
+    detail = _line(problem.detail) if problem else ""
+    if code == "RATE_LIMITED":
+        return Detour("rate", detail)
+    if code == "PROVIDER_ERROR":
+        passing = bool(problem and problem.passing)
+        return Detour("unavailable", detail) if passing else Refused(detail, 200, in_200=True, body=body)
+    if code in {"INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"} or not tree:
+        return Unreadable(f"not an answer of a model: {_line(body) or 'an empty body'}")
+    return Answered(tree, reply, body.lstrip().startswith(FIELDS))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:_QUOTED]

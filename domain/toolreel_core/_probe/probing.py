@@ -1,0 +1,179 @@
+"""A probe under way: what is asked next, and what an answer changes; frozen, so that it can be told again.
+
+An adapter sends what :attr:`Probing.ask` says and gives the event to :meth:`Probing.told`, until there is
+nothing to ask. The same events in the same order ask the same, so a recording is a probe as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias, assert_never
+
+from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._probe.known import Known
+from toolreel_core._probe.observation import Answered, Detour, Observation, Refused, Stop, Unreadable, observe
+from toolreel_core._probe.question import Question
+from toolreel_core._probe.questions.catalogue import QUESTIONS
+from toolreel_core._probe.verdict import Verdict, Word
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._settings.wire_form import WireForm
+
+REPEAT: Final = 3
+"""How often a question is asked on which a setting hangs. Three answers about a quirk that comes half of the
+time disagree in three of four probes, two answers in one of two."""
+
+MOST: Final = 5
+"""How often it is asked at least if its answers disagree, to say how often each came."""
+
+_PATIENCE: Final[Mapping[str, int]] = {"rate": 3, "unavailable": 2, "broken": 1, "timeout": 0, "too_large": 0}
+"""How often the same request is sent again, by what came instead of an answer."""
+_LONGEST: Final = 60_000
+"""Milliseconds that a server may ask to wait for; it is asked again later, if it wants more."""
+_BASE: Final = 1_000
+_IN_A_ROW: Final = 3
+"""After so many requests without an answer, a probe stops: the server is gone, not the quirk found."""
+
+StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request to send."""
+
+    question: Question
+    body: Tree
+    number: int
+    """Of the request among all, counted from 1."""
+    wait_ms: int = 0
+    """How long to wait before."""
+
+    @property
+    def form(self) -> WireForm:
+        """The form in which it is sent."""
+        return self.question.form
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One answer to a question."""
+
+    question: str
+    requests: tuple[int, ...]
+    """The numbers of its requests; several, if it was sent again."""
+    verdict: Verdict
+    observation: Observation = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Why a probe ended before its questions did."""
+
+    why: StoppedWhy
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """A probe so far."""
+
+    model: str
+    questions: tuple[Question, ...] = QUESTIONS
+    repeat: int = REPEAT
+    tries: tuple[Try, ...] = ()
+    stopped: Stopped | None = None
+    sent: int = 0
+    """Requests that were answered, or not."""
+    passed: tuple[str, ...] = ()
+    """Questions that a recording has no answer to."""
+    _detours: tuple[int, ...] = ()
+    """The numbers of the requests of the present try that had no answer."""
+    _wait_ms: int = 0
+
+    @property
+    def ask(self) -> Ask | None:
+        """What is asked next; ``None`` at the end."""
+        if self.stopped:
+            return None
+        known = self.known
+        for question in self.questions:
+            if self._is_open(question, known):
+                return Ask(question, question.body(self.model, known), self.sent + 1, self._wait_ms)
+        return None
+
+    def _is_open(self, question: Question, known: Known) -> bool:
+        if question.name in self.passed:
+            return False
+        words = [each.verdict.word for each in self.of(question.name)]
+        if not words:
+            return question.is_asked(known)
+        wanted = self.repeat if question.decides else 1
+        # Not a lost answer: one is enough to know that waiting did not help.
+        wanted = len(words) if "lost" in words else wanted
+        return len(words) < (max(MOST, wanted) if len(set(words) - {"lost"}) > 1 and wanted > 1 else wanted)
+
+    def of(self, question: str) -> tuple[Try, ...]:
+        """The answers to a question."""
+        return tuple(each for each in self.tries if each.question == question)
+
+    @property
+    def known(self) -> Known:
+        """What the answers so far have settled."""
+        words: dict[str, Word] = {}
+        for question in dict.fromkeys(each.question for each in self.tries):
+            given = Counter(each.verdict.word for each in self.of(question))
+            words[question] = given.most_common(1)[0][0]
+        answers = [each.observation for each in self.tries if isinstance(each.observation, Answered)]
+        return Known(words, _reasoning_field(answers), _own_call(self.of("tools")))
+
+    def told(self, ask: Ask, event: ReplyReceived | RequestFailed) -> Probing:
+        """The probe after an answer; never raises, whatever a server has sent."""
+        observation = observe(event, ask.form)
+        here = replace(self, sent=ask.number, _wait_ms=0)
+        match observation:
+            case Answered() | Refused() | Unreadable():
+                return here._with(ask, observation)
+            case Stop():
+                return replace(here, stopped=Stopped(observation.why, observation.message))
+            case Detour():
+                return here._detoured(ask, observation)
+            case _:
+                assert_never(observation)
+
+    def passing(self, ask: Ask) -> Probing:
+        """The probe without an answer that a recording does not have."""
+        return replace(self, passed=(*self.passed, ask.question.name))
+
+    def _detoured(self, ask: Ask, detour: Detour) -> Probing:
+        wait = detour.retry_after_ms if detour.retry_after_ms is not None else _BASE << len(self._detours)
+        if len(self._detours) < _PATIENCE[detour.why] and wait <= _LONGEST:
+            return replace(self, _detours=(*self._detours, ask.number), _wait_ms=wait)
+        if detour.why == "rate":
+            later = f"; it wants {wait // 1000} s between requests" if wait > _LONGEST else ""
+            return replace(self, stopped=Stopped("rate", f"{detour.message}{later}"))
+        lost = self._with(ask, detour)
+        last = lost.tries[-_IN_A_ROW:]
+        gone = len(last) == _IN_A_ROW and all(isinstance(each.observation, Detour) for each in last)
+        first = ask.question.name == "plain"
+        return replace(lost, stopped=Stopped("silent", detour.message)) if gone or first else lost
+
+    def _with(self, ask: Ask, observation: Observation) -> Probing:
+        verdict = ask.question.verdict(observation)
+        done = Try(ask.question.name, (*self._detours, ask.number), verdict, observation)
+        return replace(self, tries=(*self.tries, done), _detours=())
+
+
+def _reasoning_field(answers: Sequence[Answered]) -> str:
+    """The field in which the model's reasoning came."""
+    fields = ("reasoning_content", "reasoning")
+    found = (name for each in answers for name in fields if each.message.get(name))
+    return next(found, "")
+
+
+def _own_call(tries: Sequence[Try]) -> Tree:
+    """The first message with structured calls."""
+    for each in tries:
+        if isinstance(each.observation, Answered) and each.observation.calls:
+            return each.observation.message
+    return {}

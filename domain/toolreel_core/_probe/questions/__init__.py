@@ -1,0 +1,1 @@
+"""The questions of a probe, by what they are about."""

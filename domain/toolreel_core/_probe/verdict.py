@@ -1,0 +1,234 @@
+"""Verdicts: what one answer says about one question, as a word that repeated answers are compared by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
+
+from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._jsontext.tree_access import as_tree, tree_at
+from toolreel_core._probe.observation import (
+    Answered,
+    Detour,
+    Observation,
+    Refused,
+    Stop,
+    Unreadable,
+    written_calls,
+)
+from toolreel_core._replies.reply import Reply
+
+Word: TypeAlias = Literal[
+    "accepted",
+    "refused",
+    "honoured",
+    "ignored",
+    "called",
+    "text_call",
+    "answered",
+    "one_call",
+    "several_calls",
+    "no_call",
+    "typed",
+    "retyped",
+    "held",
+    "streamed",
+    "streamed_with_usage",
+    "not_streamed",
+    "seen",
+    "not_seen",
+    "counted",
+    "clear",
+    "unclear",
+    "cut",
+    "lost",
+]
+"""``cut``: the reply ended at the limit of the output; ``lost``: there was no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one answer says."""
+
+    word: Word
+    detail: str = ""
+    """What was seen, in a few words."""
+    count: int = 0
+    """Tokens of the prompt, where they are what is asked for."""
+
+
+Judge: TypeAlias = Callable[[Answered], Verdict]
+
+
+def judged(observation: Observation, judge: Judge) -> Verdict:
+    """The verdict on an observation; only an answer is left to the judge of the question."""
+    match observation:
+        case Answered():
+            return judge(observation)
+        case Refused():
+            return Verdict("refused", observation.message)
+        case Detour() | Stop() | Unreadable():
+            return Verdict("lost", observation.message)
+        case _:
+            assert_never(observation)
+
+
+def accepted(answered: Answered) -> Verdict:
+    """It was answered at all."""
+    return Verdict("accepted", _shown(answered.reply))
+
+
+def calls(answered: Answered) -> Verdict:
+    """Whether a tool was called, and how."""
+    reply = answered.reply
+    written = [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
+    written += written_calls(answered) if answered.cut and not reply.calls else ()
+    if written:
+        return Verdict("text_call", f"the call is text, in the dialect {written[0]}")
+    if reply.calls:
+        return Verdict("called", f"{len(reply.calls)} structured")
+    return Verdict("cut", "cut before it called") if answered.cut else Verdict("answered", _shown(reply))
+
+
+def called_if_told(answered: Answered) -> Verdict:
+    """Whether it called, although nothing in the text asks for it."""
+    verdict = calls(answered)
+    return Verdict("ignored", verdict.detail) if verdict.word in {"answered", "text_call"} else verdict
+
+
+def no_call_if_told(answered: Answered) -> Verdict:
+    """Whether it left the tools alone, although the text asks for one."""
+    verdict = calls(answered)
+    return (
+        Verdict("ignored", verdict.detail)
+        if verdict.word == "called"
+        else Verdict("honoured", verdict.detail)
+    )
+
+
+def number_of_calls(answered: Answered) -> Verdict:
+    """How many calls are in the reply."""
+    found = len(answered.reply.calls)
+    if not found:
+        return (
+            Verdict("cut", "cut before it called")
+            if answered.cut
+            else Verdict("no_call", _shown(answered.reply))
+        )
+    return Verdict("one_call", "1 call") if found == 1 else Verdict("several_calls", f"{found} calls")
+
+
+def types(answered: Answered) -> Verdict:
+    """Whether the arguments came in the types of the schema."""
+    if not answered.reply.calls:
+        return calls(answered)
+    repaired = [code for code in answered.reply.warnings if "ARGUMENT" in code]
+    call = answered.reply.calls[0]
+    written = " ".join(call.original.split())[:80]
+    if isinstance(call.arguments, str) and not repaired and not _retyped(call.original):
+        return Verdict("typed", written)
+    return Verdict("retyped", ", ".join(repaired) or written)
+
+
+def _retyped(original: str) -> bool:
+    given = as_tree(read_or_none(original))
+    texts = [key for key in ("count", "price", "gift", "labels") if isinstance(given.get(key), str)]
+    return bool(texts)
+
+
+def empty_arguments(answered: Answered) -> Verdict:
+    """The form of arguments that are none."""
+    if not answered.calls:
+        return calls(answered)
+    raw = tree_at(answered.calls[0], "function").get("arguments")
+    plain = isinstance(raw, str) and read_or_none(raw) == {}
+    return Verdict("typed" if plain else "retyped", f"arguments: {canonical(raw)[:40]}")
+
+
+def limit_of_8(answered: Answered) -> Verdict:
+    """Whether a limit of 8 tokens was kept, by the usage or by the length of the text."""
+    used, text = answered.reply.usage.completion_tokens, answered.reply.content
+    size = f"{used} tokens" if used else f"{len(text)} characters"
+    # A template may add a token or two to what it counts; thinking counts too.
+    kept = answered.cut or (used <= 12 if used else len(text) <= 60)
+    return Verdict("honoured" if kept else "ignored", size)
+
+
+def any_json(answered: Answered) -> Verdict:
+    """Whether the text is a JSON object."""
+    value = read_or_none(answered.reply.content)
+    return _kept(isinstance(value, dict), answered)
+
+
+def schema_of_json(answered: Answered) -> Verdict:
+    """Whether the text fits the schema that was asked for."""
+    return _kept(fits(answered.reply), answered)
+
+
+def format_beside_tools(answered: Answered) -> Verdict:
+    """Whether a tool was called although a format was asked for, or the text was held to the format."""
+    if fits(answered.reply):
+        return Verdict("held", "the text fits the schema, and no tool is called")
+    return calls(answered)
+
+
+def fits(reply: Reply) -> bool:
+    """Whether a reply is ``{"verdict": "yes"}``, or no."""
+    value = read_or_none(reply.content)
+    return value in ({"verdict": "yes"}, {"verdict": "no"})
+
+
+def stream(answered: Answered) -> Verdict:
+    """Whether a stream came, and its usage."""
+    if not answered.streamed:
+        return Verdict("not_streamed", "one body instead of a stream")
+    usage = answered.reply.usage
+    if usage.prompt_tokens or usage.completion_tokens:
+        return Verdict("streamed_with_usage", "a stream with usage")
+    return Verdict("streamed", "a stream without usage")
+
+
+def red(answered: Answered) -> Verdict:
+    """Whether the model saw a red square."""
+    said = answered.reply.content
+    return Verdict("seen" if "red" in said.lower() else "not_seen", _shown(answered.reply))
+
+
+def prompt_tokens(answered: Answered) -> Verdict:
+    """The tokens of the prompt."""
+    used = answered.reply.usage.prompt_tokens
+    return Verdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage", used)
+
+
+def error(observation: Observation) -> Verdict:
+    """Whether a request that is wrong gets an error that programs can read."""
+    match observation:
+        case Refused(in_200=True):
+            return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
+        case Refused():
+            word: Word = "clear" if isinstance(read_or_none(observation.body), dict) else "unclear"
+            return Verdict(word, observation.message)
+        case Answered():
+            return Verdict("accepted", "it was answered")
+        case Detour() | Stop() | Unreadable():
+            return Verdict("lost", observation.message)
+        case _:
+            assert_never(observation)
+
+
+def _kept(kept: bool, answered: Answered) -> Verdict:
+    word: Word = "honoured" if kept else "cut" if answered.cut else "ignored"
+    return Verdict(word, _shown(answered.reply))
+
+
+def _shown(reply: Reply) -> str:
+    text = " ".join(reply.content.split())
+    if reply.calls:
+        return f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}"
+    return f'it said "{text[:60]}"' if text else "no text"
+
+
+def read_or_none(text: str) -> Json:
+    """The value of a JSON text; null if it is none."""
+    return read(text).value_or(None)

@@ -1,0 +1,271 @@
+"""Probes over HTTP: profiles, resumption, replay, secrets, servers that are broken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.patience import NEVER
+from tests.servers.chat_server import Answer, nobody_listens, serving
+from tests.servers.quirk_profiles import EXPECTED, PROFILES
+from tests.servers.quirky_provider import Asked, Profile, Said, provider
+from toolreel import Completed, ConfigError, Plan, Ports, ReplayMismatch, ToolMessage, run
+from toolreel._internal.errors import CassetteError
+from toolreel.http import HttpEndpoint
+from toolreel.presets import shipped
+from toolreel.probe import Probed, probe, replay_probe
+from toolreel.tools._python.host import PythonTools
+from toolreel_core._probe.probing import Probing
+from toolreel_core._text_calls.dialects import MARKED
+
+KEY = "sk-live-0123456789abcdef"
+
+
+def no_wait(_: float) -> None:
+    pass
+
+
+def sections(probed: Probed) -> dict[str, Any]:
+    """What the preset sets, when it was written to a file and read again."""
+    found: dict[str, Any] = {
+        key: dict(value) for key, value in probed.preset("probed").changes().items() if value
+    }
+    if "text_dialects" in found.get("config", {}):
+        bare = [name for name in found["config"]["text_dialects"] if name not in (*MARKED, "marked")]
+        found["config"]["text_dialects"] = ["marked", *bare]
+    return found
+
+
+def lookup(key: str) -> int:
+    """Returns the value that is stored under a key."""
+    return {"alpha": 42}[key]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_preset_of_each_profile_is_found_over_http_and_a_run_with_it_works(name: str) -> None:
+    with provider(PROFILES[name]) as server, HttpEndpoint(server.url) as endpoint:
+        probed = probe(server.url, "scripted", repeat=1)
+        assert sections(probed) == EXPECTED[name]
+        if name in {"deepseek_r1", "chat_only", "anthropic", "responses_only"}:
+            return  # no tools, or a server that makes the same call for ever
+        tools = PythonTools([lookup])
+        plan = probed.preset().plan(
+            model="scripted",
+            messages="Call the tool lookup with the key alpha.",
+            tools=tools.surface,
+            options={"max_tokens": 256, "temperature": 0},
+        )
+        ended = run(plan, Ports(endpoint, tools))
+    assert ended.outcome == Completed("42")
+    assert any("42" in message.content for message in ended.messages if isinstance(message, ToolMessage))
+
+
+def test_the_shipped_preset_of_a_provider_is_confirmed_or_contradicted() -> None:
+    with provider(PROFILES["mistral"]) as server:
+        probed = probe(server.url, "scripted", repeat=1)
+    standings = {row.key: row.standing for row in probed.compare(shipped().get("mistral"))}
+    assert standings["provider.id_style"] == "agrees"
+    assert "differs" not in standings.values()
+    against = {row.key: row.standing for row in probed.compare(shipped().get("moonshot"))}
+    assert against["provider.id_style"] == "differs"
+
+
+class Interrupted(BaseException):
+    """Somebody presses Ctrl-C."""
+
+
+def after(answers: int) -> Callable[[Probing], None]:
+    def watch(probing: Probing) -> None:
+        if probing.sent == answers:
+            raise Interrupted
+
+    return watch
+
+
+def test_an_interrupted_probe_asks_only_for_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "probe.yaml"
+    with provider(PROFILES["mistral"]) as server:
+        whole = probe(server.url, "scripted", repeat=1)
+        sent = len(server.asked)
+    with provider(PROFILES["mistral"]) as server:
+        for stop in (7, 23):
+            with pytest.raises(Interrupted):
+                probe(server.url, "scripted", record=path, repeat=1, watch=after(stop))
+        resumed = probe(server.url, "scripted", record=path, repeat=1)
+        assert len(server.asked) == sent
+        again = probe(server.url, "scripted", record=path, repeat=1)
+        assert len(server.asked) == sent
+    assert resumed.findings == again.findings == whole.findings
+
+
+def test_a_part_of_the_questions_keeps_the_answers_to_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "probe.yaml"
+    with provider(PROFILES["vllm"]) as server:
+        probe(server.url, "scripted", record=path, repeat=1)
+        sent = len(server.asked)
+        part = probe(server.url, "scripted", record=path, repeat=1, only=["two_systems"])
+        assert [each.name for each in part.findings][-1] == "two_systems"
+        probe(server.url, "scripted", record=path, repeat=1)
+        assert len(server.asked) == sent
+
+
+def test_a_recorded_probe_is_judged_again_without_a_server(tmp_path: Path) -> None:
+    path = tmp_path / "probe.yaml"
+    for name in ("deepseek", "llama_cpp", "anthropic"):
+        path.unlink(missing_ok=True)
+        with provider(PROFILES[name]) as server:
+            live = probe(server.url, "scripted", record=path, repeat=2)
+        replayed = replay_probe(path)
+        assert replayed.findings == live.findings
+        assert (replayed.model, replayed.settings) == (live.model, live.settings)
+
+
+def test_a_recording_that_asks_what_this_version_does_not_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "probe.yaml"
+    with provider(PROFILES["vllm"]) as server:
+        probe(server.url, "scripted", record=path, repeat=1)
+    path.write_text(
+        path.read_text().replace("Write the numbers from 1 to 60", "Write the numbers from 1 to 70")
+    )
+    with pytest.raises(ReplayMismatch, match="2 of its requests are not made by this version"):
+        replay_probe(path)
+    with provider(PROFILES["vllm"]) as server:
+        probed = probe(server.url, "scripted", record=path, repeat=1)
+        assert len(server.asked) == 2
+    assert replay_probe(path).findings == probed.findings
+
+
+def test_a_recording_without_a_model_is_no_probe(tmp_path: Path) -> None:
+    path = tmp_path / "probe.yaml"
+    with provider(Profile(), lambda *_: Said("no")) as server:
+        probe(server.url, "scripted", record=path, repeat=1)
+    path.write_text(path.read_text().replace("model: scripted", "model: 3"))
+    with pytest.raises(CassetteError, match="is no recording of a probe"):
+        replay_probe(path)
+
+
+def test_the_key_is_sent_and_never_recorded_though_the_server_says_it_back(tmp_path: Path) -> None:
+    path = tmp_path / "probe.yaml"
+
+    def echoing(number: int, _: Asked) -> Said | None:
+        told = f"hello Bearer {KEY}, or {json.dumps(KEY)}"
+        return Said({"error": {"message": told}}, 400) if number in {3, 9} else None
+
+    with provider(Profile(), echoing) as server:
+        probe(server.url, "scripted", record=path, repeat=1, api_key=KEY)
+    assert server.keys[0] == f"Bearer {KEY}"
+    text = path.read_text()
+    assert KEY not in text
+    assert "[value of the header authorization]" in text
+
+
+def first(*answers: Said | bytes) -> Callable[[int, Asked], Said | bytes | None]:
+    """The first requests are answered so."""
+    return lambda number, _: answers[number - 1] if number <= len(answers) else None
+
+
+def error(status: int, **headers: str) -> Said:
+    return Said({"error": {"message": "no"}}, status, {k.replace("_", "-"): v for k, v in headers.items()})
+
+
+def test_a_refused_key_is_told_and_asked_again_with_another_one(tmp_path: Path) -> None:
+    path = tmp_path / "probe.yaml"
+    with provider(Profile(), first(error(401))) as server:
+        refused = probe(server.url, "scripted", record=path, repeat=1)
+        assert refused.stopped is not None
+        assert (refused.stopped.why, refused.stopped.message) == ("key", "HTTP 401: no")
+        assert probe(server.url, "scripted", record=path, repeat=1).stopped is None
+
+
+def test_a_server_that_asks_for_a_pause_gets_one(tmp_path: Path) -> None:
+    waits = list[float]()
+    with provider(PROFILES["mistral"], first(error(429, retry_after="2"), error(429))) as server:
+        probed = probe(server.url, "scripted", record=tmp_path / "p.yaml", repeat=1, wait=waits.append)
+    assert waits == [2.0, 2.0]
+    assert sections(probed) == EXPECTED["mistral"]
+    assert probed.findings[0].requests == (1, 2, 3)
+    assert replay_probe(tmp_path / "p.yaml").findings == probed.findings
+
+
+def test_a_page_of_a_web_server_is_no_model() -> None:
+    with provider(Profile(), lambda *_: Said("<html><h1>It works!</h1></html>")) as server:
+        probed = probe(server.url, "scripted")
+    assert len(server.asked) == 3
+    assert not probed.settings
+    assert "It works!" in probed.findings[0].detail
+
+
+def test_a_path_that_is_not_there_is_no_model() -> None:
+    with provider(Profile(chat=False)) as server:
+        probed = probe(server.url, "scripted")
+    assert (len(server.asked), probed.settings) == (3, ())
+    assert "HTTP 404" in probed.findings[0].detail
+
+
+def test_a_flood_is_cut_and_the_probe_goes_on() -> None:
+    def flooding(_: int, body: Asked) -> Said | None:
+        return Said("x" * (5 * 2**20)) if "response_format" in body and "tools" not in body else None
+
+    with provider(Profile(), flooding) as server:
+        probed = probe(server.url, "scripted", repeat=1)
+    lost = [each.name for each in probed.findings if each.word == "lost"]
+    assert lost == ["response_format", "json_schema"]
+    assert probed.stopped is None
+
+
+def test_a_server_that_does_not_answer_in_time_is_told() -> None:
+    with serving(Answer(delay=NEVER)) as server:
+        probed = probe(server.url, "m", timeout=0.2)
+    assert probed.stopped is not None
+    assert (probed.stopped.why, probed.probing.tries[0].verdict.word) == ("silent", "lost")
+
+
+def test_a_server_that_hangs_up_is_asked_twice() -> None:
+    waits = list[float]()
+    with provider(Profile(), lambda *_: b"SSH-2.0-OpenSSH_9.2\r\n\r\n") as server:
+        probed = probe(server.url, "scripted", wait=waits.append)
+    assert probed.stopped is not None
+    assert (probed.stopped.why, waits, len(server.asked)) == ("silent", [1.0], 2)
+
+
+def test_nobody_is_there(tmp_path: Path) -> None:
+    with nobody_listens() as url:
+        probed = probe(url, "m", record=tmp_path / "p.yaml")
+    assert probed.stopped is not None
+    assert probed.stopped.why == "connect"
+    assert probed.findings == ()
+
+
+def test_an_endpoint_that_changes_its_mind_is_called_unstable() -> None:
+    with provider(Profile(flip="tool_choice")) as server:
+        probed = probe(server.url, "scripted", only=["tool_choice_required"])
+    assert not probed.is_stable
+    assert [each.name for each in probed.unstable] == ["tool_choice_required"]
+    assert "Not stable, so not set: tool_choice_required: " in probed.toml()
+
+
+@pytest.mark.parametrize("repeat", [0, 21])
+def test_repetitions_are_limited(repeat: int) -> None:
+    with pytest.raises(ConfigError, match="repeat: expected 1 to 20"):
+        probe("http://127.0.0.1:1", "m", repeat=repeat)
+
+
+ODD: Final = (
+    Said('{"choices": [{"message": {"content": "\\u0000\x7f \\ud83d \\"quoted\\" = [x]"}}]}'),
+    Said({"choices": [{"message": {"content": "😀 \x7f'''\"\"\"\\"}, "finish_reason": "stop"}]}),
+    error(418),
+)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_preset_is_readable_toml_whatever_a_server_says(odd: Said) -> None:
+    with provider(Profile(), lambda number, _: odd if number > 1 else None) as server:
+        probed = probe(server.url, 'odd "name" \n 😀', repeat=1)
+        plain = probe(server.url, "scripted", repeat=1)
+    for each in (probed, plain):
+        preset = each.preset()
+        assert isinstance(preset.plan(model="m", messages="hi"), Plan)

@@ -1,0 +1,155 @@
+"""``toolreel probe``: its plan, a probe, its files, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
+from tests.cli.test_interrupt import interrupted
+from tests.patience import NEVER
+from tests.servers.chat_server import Answer, nobody_listens, replying, serving
+from tests.servers.quirk_profiles import PROFILES
+from tests.servers.quirky_provider import Profile, provider
+
+NOBODY = ("--base-url", "http://127.0.0.1:9", "--model", "scripted")
+ON = ("--base-url", "http://127.0.0.1:9")
+
+
+def test_nothing_is_sent_before_the_plan_was_seen(tmp_path: Path) -> None:
+    shown, machine, part = said_by_each(
+        [
+            ("probe", *NOBODY),
+            ("probe", *ON, "--model", "gpt-4.1-mini", "--json"),
+            ("probe", *NOBODY, "--only", "images", "--repeat", "1"),
+        ],
+        tmp_path,
+    )
+    assert (shown.code, shown.stderr, [*tmp_path.iterdir()]) == (0, "", [])
+    assert "tools       tools                     Does it call a tool? (3 times)" in shown.stdout
+    assert "requests    about 89, one after another" in shown.stdout
+    assert "cost        unknown" in shown.stdout
+    assert shown.stdout.splitlines()[-1] == "next: the same command with --yes"
+    assert machine.data["requests"] == 89
+    assert 0 < machine.data["cost"] < 0.01
+    assert len(machine.data["questions"]) == 48
+    assert "requests    about 5, one after another" in part.stdout
+
+
+def test_a_probe_shows_its_findings_and_writes_a_preset_that_a_run_takes(tmp_path: Path) -> None:
+    with provider(PROFILES["mistral"]) as server:
+        here = ("--base-url", server.url, "--model", "scripted")
+        done = toolreel("probe", *here, "--yes", "--repeat", "1", "--compare", "moonshot", cwd=tmp_path)
+        preset = ("--preset", "probe--scripted.toml")
+        asked = toolreel("run", "Say hello.", *here, *preset, cwd=tmp_path)
+        shown = toolreel("presets", "show", "probe--scripted.toml", "--json", cwd=tmp_path)
+        differing = toolreel("presets", "diff", "mistral", "probe--scripted.toml", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "probe--scripted.toml",
+        "probe--scripted.yaml",
+    ]
+    assert "call_ids                refused        " in done.stdout
+    assert 'setting     provider.id_style = "alnum9"' in done.stdout
+    assert "differs     provider.id_style" in done.stdout
+    assert (asked.code, shown.data["name"]) == (0, "scripted")
+    assert tomllib.loads((tmp_path / "probe--scripted.toml").read_text())["preset"]["scripted"]["provider"]
+    assert "provider.id_style" not in differing.stdout
+
+
+def test_the_same_command_asks_nothing_again_and_replay_needs_no_server(tmp_path: Path) -> None:
+    with provider(PROFILES["ollama"]) as server:
+        here = ("--base-url", server.url, "--model", "scripted", "--repeat", "1", "--record", "lab")
+        first = toolreel("probe", *here, "--yes", "--json", cwd=tmp_path)
+        sent = len(server.asked)
+        again = toolreel("probe", *here, "--yes", "--json", cwd=tmp_path)
+        planned = toolreel("probe", *here, cwd=tmp_path)
+        assert len(server.asked) == sent
+        toolreel("probe", *here, "--yes", "--overwrite", "--only", "plain", cwd=tmp_path)
+        assert len(server.asked) == sent + 1
+    assert first.data == again.data
+    assert f"recorded    {sent} answers in lab.yaml, not asked again" in planned.stdout
+    replayed = toolreel("probe", "--replay", "lab", "--json", "--compare", "ollama", cwd=tmp_path)
+    assert replayed.code == 0
+    assert [each["name"] for each in replayed.data["findings"]] == ["plain"]
+    assert replayed.data["compared"][0]["standing"] == "not_probed"
+
+
+def test_a_probe_that_is_interrupted_keeps_its_answers(tmp_path: Path) -> None:
+    ok = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
+    with serving(*[replying(ok)] * 4, Answer(delay=NEVER)) as server:
+        command = ("probe", "--base-url", server.url, "--model", "m", "--yes", "--repeat", "1")
+        said = interrupted(command, tmp_path, lambda: len(server.seen) == 5)
+    assert said.code == 130
+    assert "4 answers are kept; the same command goes on from there" in said.stderr
+    assert (tmp_path / "probe--m.yaml").exists()
+    with serving(*[replying(ok)] * 1) as server:
+        command = ("probe", "--base-url", server.url, "--model", "m", "--yes", "--repeat", "1")
+        again = toolreel(*command, "--only", "temperature_high", cwd=tmp_path)
+    assert again.code == 0, again.stderr
+
+
+def test_an_endpoint_that_is_not_stable_is_called_so(tmp_path: Path) -> None:
+    with provider(Profile(flip="tool_choice")) as server:
+        here = ("--base-url", server.url, "--model", "scripted", "--yes", "--only", "tool_choice_required")
+        said = toolreel("probe", *here, cwd=tmp_path)
+    assert said.code == 1
+    assert "the endpoint is not stable" in said.stderr
+    assert "called 3x, refused 2x" in said.stdout
+    assert "supports_required" not in (tmp_path / "probe--scripted.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("profile", "arguments", "parts"),
+    [
+        (Profile(chat=False), (), ("no model answers there: HTTP 404", "--api-prefix")),
+        (Profile(), ("--model", "other"), ("no model answers there: HTTP 404: the model other",)),
+    ],
+)
+def test_what_is_no_model_is_told(
+    profile: Profile, arguments: tuple[str, ...], parts: tuple[str, ...], tmp_path: Path
+) -> None:
+    with provider(profile) as server:
+        here = ("--base-url", server.url, "--model", "scripted")
+        said = toolreel("probe", *here, *arguments, "--yes", cwd=tmp_path)
+    assert said.code == 1
+    for part in parts:
+        assert part in said.stderr
+
+
+def test_nobody_is_there(tmp_path: Path) -> None:
+    with nobody_listens() as url:
+        said = toolreel("probe", "--base-url", url, "--model", "m", "--yes", cwd=tmp_path)
+    assert said.code == 1
+    assert "stopped after 0 answers: ConnectError" in said.stderr
+    assert "Is the server running" in said.stderr
+    assert [*tmp_path.iterdir()] == [tmp_path / "probe--m.yaml"]
+
+
+MISTAKES = {
+    "nobody to ask": (("probe",), "say whom to ask: --base-url URL and --model MODEL"),
+    "no URL": (("probe", "--base-url", "localhost:1", "--model", "m"), "expected http:// or https://"),
+    "no such question": (("probe", *NOBODY, "--only", "tool"), "did you mean 'tools'"),
+    "no such recording": (("probe", "--replay", "nothing"), "nothing.yaml"),
+    "a replay that asks": (("probe", "--replay", "a", "--yes"), "--replay asks nobody"),
+    "no name": (("probe", *NOBODY, "--record", ""), "names no file"),
+    "no such preset": (
+        ("run", "hi", *NOBODY, "--preset", "nothing.toml"),
+        "give the name of a preset, or of a TOML file with presets",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Said]:
+    said = said_by_each(
+        [arguments for arguments, _ in MISTAKES.values()], tmp_path_factory.mktemp("mistaken")
+    )
+    return dict(zip(MISTAKES, said, strict=True))
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_in_a_sentence(name: str, mistaken: dict[str, Said]) -> None:
+    assert_mistake(mistaken[name], MISTAKES[name][1])

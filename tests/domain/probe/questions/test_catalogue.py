@@ -1,0 +1,44 @@
+"""The questions themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.probes import probed
+from tests.servers.quirk_profiles import PROFILES
+from toolreel_core._errors import ConfigError
+from toolreel_core._probe.questions.catalogue import QUESTIONS, selected
+
+
+def test_each_question_rests_only_on_questions_before_it() -> None:
+    names = [each.name for each in QUESTIONS]
+    assert len(names) == len(set(names))
+    for number, each in enumerate(QUESTIONS):
+        assert set(each.rests_on) <= set(names[:number])
+
+
+def test_questions_are_selected_by_name_and_by_group() -> None:
+    assert [each.name for each in selected(("responses",))] == ["responses"]
+    assert {each.name for each in selected(("streams",))} == {
+        *("plain", "max_tokens", "max_completion_tokens", "temperature", "tools"),
+        *("stream", "stream_plain", "stream_tools"),
+    }
+    assert selected() == QUESTIONS
+
+
+def test_a_misspelt_question_is_corrected() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'two_systems'"):
+        selected(("two_system",))
+
+
+@pytest.mark.parametrize("name", ["deepseek", "mistral", "bedrock", "llama_cpp"])
+def test_a_few_questions_find_what_all_of_them_find(name: str) -> None:
+    whole = probed(PROFILES[name], repeat=1).known
+    for each in ("user_after_tool", "tool_choice_required", "images"):
+        part = probed(PROFILES[name], questions=selected((each,)), repeat=1).known
+        assert part.words[each] == whole.words[each]
+
+
+def test_every_question_is_asked_of_some_profile() -> None:
+    asked = {each.question for profile in PROFILES.values() for each in probed(profile, repeat=1).tries}
+    assert asked == {each.name for each in QUESTIONS}

@@ -1,0 +1,40 @@
+"""What a probe takes, before it is sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.probes import probed
+from tests.servers.quirky_provider import Profile
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._probe.estimate import Cost, estimate
+from toolreel_core._probe.probing import Probing
+from toolreel_core._probe.questions.catalogue import selected
+from toolreel_core._settings.price import Price
+from toolreel_core._settings.token_estimates import bytes_per_4
+
+
+def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:
+    probing, asked = Probing("scripted"), list[str]()
+    cost = estimate(probing)
+    done = probed(Profile(), repeat=3, before=lambda ask: asked.append(canonical(ask.body)))
+    assert abs(cost.requests - done.sent) <= 6
+    assert sum(map(bytes_per_4, asked)) == pytest.approx(cost.prompt_tokens, rel=0.25)
+
+
+def test_what_was_answered_is_not_counted_again() -> None:
+    done = probed(Profile(), repeat=1)
+    assert estimate(done) == Cost(0, 0, 0)
+    left = replace(done, tries=done.tries[:-1])
+    assert estimate(left).requests == 1
+
+
+def test_more_repetitions_take_more_requests() -> None:
+    few, many = (estimate(Probing("m", selected(("temperature",)), repeat)) for repeat in (1, 3))
+    assert (few.requests, many.requests) == (4, 10)
+
+
+def test_the_price_is_that_of_the_tokens() -> None:
+    assert Cost(3, 1_000_000, 500_000).money(Price(2, 8)) == 6.0

@@ -1,0 +1,85 @@
+"""From findings to settings, in the cases that no profile of the provider shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolreel_core._probe.finding import Finding, trees
+from toolreel_core._probe.fitting import Setting, preset_tree, settings
+
+
+def finding(name: str, word: str, detail: str = "", *words: tuple[str, int]) -> Finding:
+    return Finding(name, "basics", word, detail, (1,), words)
+
+
+def decided(*findings: Finding) -> dict[str, Any]:
+    return {each.key: each.value for each in settings(findings)}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({}, {}),
+        ({"plain": "lost"}, {}),
+        ({"plain": "refused"}, {}),
+        ({"plain": "refused", "responses": "answered"}, {"wire_form": "responses"}),
+        ({"max_tokens": "ignored", "max_completion_tokens": "ignored"}, {}),
+        (
+            {"max_tokens": "ignored", "max_completion_tokens": "honoured"},
+            {"max_tokens_field": "max_completion_tokens"},
+        ),
+        ({"parallel_tool_calls": "one_call", "several_calls": "one_call"}, {}),
+        ({"parallel_tool_calls": "no_call"}, {}),
+        ({"two_systems": "accepted", "late_system": "lost"}, {}),
+        ({"two_systems": "accepted", "late_system": "refused"}, {"single_leading_system": True}),
+        ({"schema_keywords": "accepted"}, {}),
+        ({"stream": "refused"}, {}),
+        ({"stream": "refused", "stream_plain": "not_streamed"}, {}),
+        ({"images": "not_seen"}, {}),
+        ({"tools": "called", "json_schema_with_tools": "lost"}, {"supports_tools": "yes"}),
+        ({"tools": "answered", "json_schema_with_tools": "held"}, {"constrained_calls": "response_format"}),
+        ({"tool_turn": "refused", "content_absent": "accepted"}, {"tool_turn_content": "omit"}),
+        ({"tool_turn": "refused"}, {}),
+        ({"signatures": "extra_content"}, {"signature_channel": "extra_content"}),
+        ({"text_calls": "hermes_json"}, {}),
+        ({"tool_choice_required": "cut"}, {}),
+    ],
+)
+def test_findings_decide_settings(words: dict[str, str], expected: dict[str, Any]) -> None:
+    assert decided(*(finding(name, word, f"{word} (1)") for name, word in words.items())) == expected
+
+
+def test_control_tokens_are_read_as_such_if_they_are_far_fewer() -> None:
+    def guard(real: str, fake: str) -> object:
+        found = decided(
+            finding("control_tokens", "counted", real), finding("texts_like_them", "counted", fake)
+        )
+        return found.get("special_token_guard")
+
+    assert guard("104 tokens of prompt", "124 tokens of prompt") is True
+    assert guard("120 tokens of prompt", "124 tokens of prompt") is False
+    assert guard("no tokens", "124 tokens of prompt") is None
+    assert decided(finding("control_tokens", "unclear")) == {}
+
+
+def test_what_is_not_stable_settles_nothing() -> None:
+    assert decided(finding("tools", "called", "", ("called", 2), ("answered", 1))) == {}
+
+
+def test_a_preset_has_only_what_differs_from_the_defaults() -> None:
+    given = (
+        Setting("provider", "id_style", "keep", "call_ids"),
+        Setting("provider", "max_tokens_field", "max_tokens", "max_tokens"),
+    )
+    tree = preset_tree(given, "As probed.", "2026-11-23", ["a probe"])
+    assert tree["provider"] == {"max_tokens_field": "max_tokens"}
+    assert tree["because"] == {"max_tokens_field": "max_tokens"}
+    assert set(preset_tree((), "As probed.", "2026-11-23", [])) == {"about", "evidence", "verified_on"}
+
+
+def test_findings_as_json_say_how_often_each_answer_came() -> None:
+    [asked, seen] = trees([finding("tools", "called", "", ("called", 3)), finding("cost", "usage.cost")])
+    assert (asked["answers"], asked["stable"]) == ({"called": 3}, True)
+    assert "answers" not in seen

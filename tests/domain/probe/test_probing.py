@@ -1,0 +1,136 @@
+"""The course of a probe: repetition, detours, stops."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.probes import Event, probed
+from tests.servers.quirky_provider import Profile
+from toolreel_core._probe.finding import findings
+from toolreel_core._probe.fitting import settings
+from toolreel_core._probe.probing import Ask, Probing
+from toolreel_core._probe.questions.catalogue import selected
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+GOOD = Profile()
+OK = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
+
+
+def failing(status: int, retry_after_ms: int | None = None) -> RequestFailed:
+    return RequestFailed(1, "status", f"HTTP {status}: no", status, "no", retry_after_ms)
+
+
+def told(*events: Event, only: tuple[str, ...] = ("plain",), repeat: int = 1) -> Probing:
+    """A probe that was told these events, as far as it asked."""
+    probing = Probing("m", selected(only), repeat)
+    for event in events:
+        ask = probing.ask
+        assert ask is not None
+        probing = probing.told(ask, event)
+    return probing
+
+
+def test_a_question_on_which_a_setting_hangs_is_repeated() -> None:
+    probing = probed(GOOD, repeat=3)
+    assert [len(probing.of(name)) for name in ("plain", "tools", "tool_choice_none")] == [1, 3, 1]
+
+
+def test_answers_that_disagree_are_asked_for_until_five_and_settle_nothing() -> None:
+    probing = probed(Profile(flip="parallel_tool_calls"), repeat=2)
+    [unstable] = [each for each in findings(probing) if not each.stable]
+    assert (unstable.name, dict(unstable.words)) == (
+        "parallel_tool_calls",
+        {"one_call": 3, "refused": 2},
+    )
+    assert "supports_parallel_tool_calls" not in {each.key for each in settings(findings(probing))}
+
+
+def test_more_than_five_are_asked_if_so_many_are_wanted() -> None:
+    probing = probed(Profile(flip="parallel_tool_calls"), repeat=7)
+    assert len(probing.of("parallel_tool_calls")) == 7
+
+
+@pytest.mark.parametrize(("status", "why"), [(401, "key"), (402, "payment"), (407, "key")])
+def test_a_refused_key_stops_the_probe(status: int, why: str) -> None:
+    probing = told(failing(status))
+    assert probing.stopped is not None
+    assert (probing.stopped.why, probing.ask, probing.tries) == (why, None, ())
+
+
+def test_a_server_that_is_not_there_stops_the_probe() -> None:
+    probing = told(RequestFailed(1, "connect", "ConnectError: refused"))
+    assert probing.stopped is not None
+    assert probing.stopped.why == "connect"
+
+
+def test_too_many_requests_are_waited_for_as_long_as_the_server_says() -> None:
+    probing = told(failing(429, 2_500))
+    assert probing.ask is not None
+    assert (probing.ask.wait_ms, probing.ask.number) == (2_500, 2)
+    done = probing.told(probing.ask, ReplyReceived(2, 200, json.dumps(OK)))
+    assert (done.ask, done.tries[0].requests) == (None, (1, 2))
+
+
+def test_waits_double_where_the_server_says_nothing() -> None:
+    probing, waits = told(failing(429)), list[int]()
+    while ask := probing.ask:
+        waits.append(ask.wait_ms)
+        probing = probing.told(ask, failing(429))
+    assert waits == [1_000, 2_000, 4_000]
+    assert probing.stopped is not None
+    assert probing.stopped.why == "rate"
+
+
+def test_a_wait_of_hours_stops_the_probe_and_is_told() -> None:
+    probing = told(failing(429, 3_600_000))
+    assert probing.stopped is not None
+    assert probing.stopped.message.endswith("it wants 3600 s between requests")
+
+
+def test_a_server_without_its_model_is_asked_again_and_then_given_up() -> None:
+    probing = told(failing(503), failing(503), failing(503))
+    assert probing.stopped is not None
+    assert (probing.stopped.why, probing.tries[0].verdict.word) == ("silent", "lost")
+
+
+def test_a_question_without_an_answer_settles_nothing_and_the_others_go_on() -> None:
+    def before(ask: Ask) -> Event | None:
+        lost = ask.question.name == "two_systems"
+        return RequestFailed(1, "timeout", "no answer in 60 s") if lost else None
+
+    probing = probed(GOOD, before=before)
+    assert probing.stopped is None
+    [lost] = [each for each in findings(probing) if each.word == "lost"]
+    assert (lost.name, len(lost.requests)) == ("two_systems", 1)
+    assert "single_leading_system" not in {each.key for each in settings(findings(probing))}
+
+
+def test_three_in_a_row_without_an_answer_stop_the_probe() -> None:
+    def before(ask: Ask) -> Event | None:
+        return RequestFailed(1, "timeout", "no answer") if ask.question.group != "basics" else None
+
+    probing = probed(GOOD, before=before, repeat=1)
+    assert probing.stopped is not None
+    assert probing.stopped.why == "silent"
+
+
+def test_what_is_no_model_is_asked_in_other_forms_and_nothing_else() -> None:
+    page = ReplyReceived(1, 200, "<html><h1>Welcome</h1></html>")
+    probing = told(page, page, page, only=())
+    assert (probing.ask, [each.question for each in probing.tries]) == (
+        None,
+        ["plain", "responses", "messages"],
+    )
+    assert not settings(findings(probing))
+    assert "Welcome" in findings(probing)[0].detail
+
+
+def test_questions_without_an_answer_in_a_recording_are_passed() -> None:
+    probing = Probing("m", selected(("plain", "responses")))
+    asked = []
+    while ask := probing.ask:
+        asked.append(ask.question.name)
+        probing = probing.passing(ask)
+    assert asked == ["plain", "responses"]

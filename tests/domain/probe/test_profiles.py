@@ -1,0 +1,45 @@
+"""Each profile of the quirky provider yields the preset that was written down for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.probes import probed
+from tests.servers.quirk_profiles import EXPECTED, PROFILES
+from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._plan.presets.preset import Preset, changes
+from toolreel_core._probe.finding import findings
+from toolreel_core._probe.fitting import preset_tree, settings
+
+
+def sections(tree: Tree) -> dict[str, Any]:
+    return {key: tree[key] for key in ("provider", "config") if key in tree}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_probe_finds_the_preset_of_the_profile(name: str) -> None:
+    probing = probed(PROFILES[name])
+    found = findings(probing)
+    assert (probing.stopped, [each.name for each in found if not each.stable]) == (None, [])
+    tree = preset_tree(settings(found), "As probed.", "2026-11-23", ["a probe"])
+    assert sections(tree) == EXPECTED[name]
+    preset = Preset.of("probed", tree)
+    assert all(change.because for change in changes(preset))
+
+
+def test_the_profiles_and_the_presets_have_the_same_names() -> None:
+    assert [*PROFILES] == [*EXPECTED]
+
+
+def test_a_finding_names_the_requests_that_it_rests_on() -> None:
+    probing = probed(PROFILES["mistral"], repeat=2)
+    by_name = {each.name: each for each in findings(probing)}
+    assert by_name["plain"].requests == (1,)
+    assert by_name["call_ids"].evidence.startswith("requests ")
+    numbers = [number for each in probing.tries for number in each.requests]
+    assert numbers == [*range(1, probing.sent + 1)]
+    [decided] = [each for each in settings(findings(probing)) if each.key == "id_style"]
+    assert by_name["call_ids"].evidence in decided.because
+    assert "with a length of 9" in decided.because
