@@ -29,6 +29,7 @@ _COMMANDS: Final = (
         "normalize", "replies.normalize:normalize_command", "Parse replies of models into calls and content."
     ),
     LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
+    LazyCommand("proxy", "proxy:proxy_command", "Repair and record any client's traffic: a local server."),
     LazyCommand(
         "replay", "runs.replay:replay_command", "Replay a recorded run, and check that it is identical."
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from toolreel_core._conversation.provider_quirks import Form
@@ -14,6 +14,7 @@ from toolreel_core._settings.provider_support import Provider
 
 _NO_PRESET: Final = Preset()
 _ANY: Final = Provider()
+_TRAITS: Final = frozenset(trait.name for trait in fields(Provider))
 _DEFAULTS: Final = LoopConfig()
 
 
@@ -35,14 +36,16 @@ class Profile:
         >>> Profile.of(Preset.of("mine", {"provider": {"id_style": "kimi"}})).provider
         Provider(id_style='kimi')
 
-        :param settings: of the loop, which take precedence over the preset's
+        :param settings: of the loop and of the provider, which take precedence over the preset's
         :raises ConfigError: if one does not exist, or has no such value
         """
-        own = preset.changes()
-        provider = Provider.of(own["provider"])
+        own, given = preset.changes(), settings or {}
+        traits = {key: value for key, value in given.items() if key in _TRAITS}
+        provider = Provider.of({**own["provider"], **traits})
+        choices = {key: value for key, value in given.items() if key not in _TRAITS}
         return cls(
             provider,
-            LoopConfig.of({**own["config"], **(settings or {})}),
+            LoopConfig.of({**own["config"], **choices}),
             canonical(preset.options(provider)),
             canonical(own["request_overrides"]),
         )

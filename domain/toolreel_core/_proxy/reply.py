@@ -9,7 +9,7 @@ from typing import Final
 from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation.valid_history import free_id
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, finite, parse, read_tolerant
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse, read_tolerant
 from toolreel_core._jsontext.tree_access import as_tree, items_of, merged, tree_at
 from toolreel_core._loop.admission import coerced_arguments
 from toolreel_core._loop.reply_parsing import transformed
@@ -17,7 +17,7 @@ from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.provider_errors import PROBLEM_WORDS, Problem, ProblemCode
+from toolreel_core._replies.provider_errors import PROBLEM_WORDS, Problem, ProblemCode, failed_generation
 from toolreel_core._replies.reply import Reply, Usage
 from toolreel_core._replies.warning_codes import UNREPAIRED
 from toolreel_core._replies.wire_forms.as_chat import as_chat
@@ -235,3 +235,18 @@ def usage_of(tree: Tree, counted: Usage) -> Tree:
     total = own.get("total_tokens")
     whole = total if isinstance(total, int) and not isinstance(total, bool) else prompt + completion
     return {**own, "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": whole}
+
+
+def salvaged(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired | None:
+    """The model's turn in the body of an error, if a call is in it that the server could not read."""
+    text = failed_generation(body)
+    if text is None:
+        return None
+    message: Tree = {"role": "assistant", "content": text}
+    reply = repaired(
+        canonical({"choices": [{"message": message, "finish_reason": "stop"}]}), request, profile, head
+    )
+    first = as_tree(next(iter(items_of(reply.body, "choices")), None))
+    if not items_of(tree_at(first, "message"), "tool_calls"):
+        return None
+    return replace(reply, repairs=(*reply.repairs, "FAILED_GENERATION_READ"))
