@@ -244,7 +244,8 @@ def _say_ready(url: str, settings: ProxySettings, upstream: str) -> None:
 def _log(entry: Mapping[str, Json]) -> None:
     """One line of JSON on stderr."""
     at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
-    print(printable(json.dumps({"at": at, **entry}, ensure_ascii=False)), file=sys.stderr, flush=True)
+    line = printable(json.dumps({"at": at, **entry}, ensure_ascii=False))
+    print(line, file=sys.__stderr__, flush=True)
 
 
 def _tell_nobody(_entry: Mapping[str, Json]) -> None:

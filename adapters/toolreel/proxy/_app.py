@@ -21,6 +21,7 @@ from toolreel.proxy._client_answer import (
     body_of,
 )
 from toolreel.proxy._client_headers import is_foreign, key_in, passed_on, shows
+from toolreel.proxy._conversations import Conversation
 from toolreel.proxy._errors import Trouble, refused
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._models import models_of
@@ -30,7 +31,6 @@ from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._proxy.client_request import ClientRequest, Refusal, client_request
-from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.upstream_request import outbound
 
 try:
@@ -175,7 +175,13 @@ class Proxy:
             return
         caller = self.recorder.caller(key_in(scope["headers"]))
         conversation = self.recorder.begin(request, profile, caller)
-        had = conversation.recording.total if conversation else 0
+        returned: list[Conversation] = []
+
+        def put_back(done: Done) -> None:
+            if conversation and not returned:
+                returned.append(conversation)
+                self.recorder.put_back(conversation, [*request.entries, *done.message], caller)
+
         if conversation:
             answer.headers[CONVERSATION] = conversation.name
         exchange = ChatExchange(
@@ -186,16 +192,17 @@ class Proxy:
             Sent(sent.url, sent.headers, out.body.encode()),
             answer,
             self.settings.extras,
+            put_back,
         )
         done = exchange.done
         try:
             await exchange.perform()
         finally:
+            put_back(done)
             if conversation:
-                await self.recorder.end(conversation, [*request.entries, *done.message], caller, had)
+                self.recorder.write(conversation)
             self._count(
                 request,
-                profile,
                 answer,
                 done,
                 time.monotonic() - began,
@@ -214,7 +221,6 @@ class Proxy:
     def _count(
         self,
         request: ClientRequest,
-        profile: Profile,
         answer: ClientAnswer,
         done: Done,
         seconds: float,

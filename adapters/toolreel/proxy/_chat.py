@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
@@ -30,7 +30,7 @@ except ImportError:
     raise MissingExtra.of("proxy", "anyio") from None
 
 _AFTER_DONE: Final = 0.2
-"""Seconds in which an upstream may end a stream that is complete, so that its connection can be used again."""
+"""Seconds in which an upstream may end a stream that is complete; then its connection can be used again."""
 _SEVERAL: Final = "SEVERAL_CHOICES"
 """Noticed where several choices are streamed at once, which pass as they are."""
 
@@ -64,6 +64,8 @@ class ChatExchange:
     sent: Sent
     answer: ClientAnswer
     extras: Extras
+    ending: Callable[[Done], None]
+    """Called before the client has the end of the answer."""
     done: Done = field(default_factory=Done)
     head: Head = field(default_factory=lambda: Head(f"chatcmpl-{uuid4().hex}", int(time.time())))
 
@@ -105,6 +107,7 @@ class ChatExchange:
             await self._fail(no_reply(reply.problem))
             return
         self._head_lines()
+        self.ending(self.done)
         await self.answer.whole(reply.body)
 
     async def _stream(self) -> None:
@@ -130,6 +133,7 @@ class ChatExchange:
             return
         for chunk in chunks:
             await self.answer.event(chunk)
+        self.ending(self.done)
         await self.answer.end(self._notes())
 
     async def _listen(
@@ -178,6 +182,7 @@ class ChatExchange:
                 elif isinstance(piece, RequestFailed):
                     await self._fail(failure(piece))
                     return
+        self.ending(self.done)
         await self.answer.finish()
 
     def _corrections(self) -> Corrections | None:
@@ -196,6 +201,7 @@ class ChatExchange:
     async def _fail(self, trouble: Trouble) -> None:
         self.done.problem = trouble.code
         self._head_lines()
+        self.ending(self.done)
         await self.answer.trouble(trouble)
 
     def _head_lines(self) -> None:

@@ -33,6 +33,10 @@ class Conversation:
     profile: Profile
     keys: list[Key] = field(default_factory=list)
     """Under which it waits for the next request."""
+    shelved: int = 0
+    """How many of its exchanges can be replayed."""
+    due: bool = False
+    """Whether it will be written soon."""
     withheld: str = ""
     """Why it is not written to disk, if it is not."""
 

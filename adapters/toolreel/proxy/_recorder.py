@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -26,7 +27,6 @@ from toolreel_core._proxy.corrections import Extras
 from toolreel_core._proxy.profile import Profile
 
 try:
-    import anyio
     import httpx
 except ImportError:
     raise MissingExtra.of("proxy", "httpx") from None
@@ -45,6 +45,7 @@ class Recorder:
         self._settings: Final = settings
         self._tell: Final = tell
         self._salt: Final = os.urandom(16)
+        self._writer: Final = ThreadPoolExecutor(1, thread_name_prefix="toolreel-recordings")
         folder = settings.folder
         self._conversations: Final = None if folder is None or settings.replays else Conversations(folder)
         self._shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
@@ -90,30 +91,38 @@ class Recorder:
             else _FromShelf(self._shelf, None if self._settings.replays else inner)
         )
 
-    async def end(self, conversation: Conversation, entries: Sequence[Json], caller: str, began: int) -> None:
-        """Write what was added to a conversation, and let it wait for its next request.
+    def put_back(self, conversation: Conversation, entries: Sequence[Json], caller: str) -> None:
+        """Let a conversation wait for its next request.
+
+        Before the client has the end of the reply, since its next request may follow at once.
 
         :param entries: the request's messages, and the reply if there was one
-        :param began: how many exchanges it had before
         """
         if self._conversations is None:
             return
-        with anyio.CancelScope(shield=True):
-            if conversation.recording.total > began:
-                await anyio.to_thread.run_sync(self._save, conversation)
-                for exchange in conversation.recording.exchanges[began:]:
-                    if self._shelf is not None:
-                        self._shelf.add(conversation.path, exchange)
-            forgotten = self._conversations.put_back(conversation, entries, caller)
-            if forgotten:
-                await anyio.to_thread.run_sync(self._journal_all, forgotten)
+        for each in self._conversations.put_back(conversation, entries, caller):
+            self._writer.submit(self._finish, each)
+        exchanges = conversation.recording.exchanges
+        if self._shelf is not None:
+            for exchange in exchanges[conversation.shelved :]:
+                self._shelf.add(conversation.path, exchange)
+        conversation.shelved = len(exchanges)
+
+    def write(self, conversation: Conversation) -> None:
+        """Write a conversation to disk soon: one at a time, and once for all that has come until then."""
+        if conversation.recording.grown and not conversation.due:
+            conversation.due = True
+            self._writer.submit(self._save, conversation)
 
     def close(self) -> None:
-        """Make the journals of all conversations; call it when no request is under way."""
+        """Write what is left, and the journals of all conversations; call it when no request is under way."""
         if self._conversations is not None:
-            self._journal_all(self._conversations.take_all())
+            for each in self._conversations.take_all():
+                self._writer.submit(self._finish, each)
+        self._writer.shutdown()
 
     def _save(self, conversation: Conversation) -> None:
+        conversation.due = False
         if conversation.withheld:
             return
         try:
@@ -122,10 +131,10 @@ class Recorder:
             conversation.withheld = str(error)
             self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
 
-    def _journal_all(self, conversations: Sequence[Conversation]) -> None:
-        for each in conversations:
-            if not each.withheld and each.recording.total:
-                self._journal(each)
+    def _finish(self, conversation: Conversation) -> None:
+        """Write the journals of a conversation that rests."""
+        if not conversation.withheld and conversation.recording.total:
+            self._journal(conversation)
 
     def _journal(self, conversation: Conversation) -> None:
         """Write the journals next to the cassette: one a run, as ``toolreel cassettes journal`` does."""

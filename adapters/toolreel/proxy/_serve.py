@@ -21,7 +21,7 @@ except ImportError:
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _BACKLOG: Final = 2_048
 _IDLE: Final = 75
-"""Seconds for which a client's idle connection is kept: longer than clients keep them, so that they close it."""
+"""Seconds for which a client's idle connection is kept: longer than clients keep them."""
 
 
 def serve(

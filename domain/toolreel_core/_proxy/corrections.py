@@ -108,7 +108,7 @@ class Corrections:
         return None if asked is None else cls(begun.state, asked.ref, body, {}, extras)
 
     def after(self, event: ReplyReceived | RequestFailed) -> tuple[Corrections, Again | None]:
-        """The state after a reply or failure, and the request that follows; ``None`` if the client gets it."""
+        """The state after a reply or failure, and the request that follows, if one does."""
         done = step(self.state, replace(event, ref=self.ref))
         wait_ms = 0
         for effect in done.effects:

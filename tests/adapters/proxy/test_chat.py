@@ -12,6 +12,7 @@ import httpx
 import openai
 import pytest
 
+from tests.patience import HANG, eventually
 from tests.servers.chat_server import (
     FAR_SIDES,
     LIMIT,
@@ -89,10 +90,14 @@ def test_the_sdk_gets_a_call_that_was_text() -> None:
 def test_the_sdk_streams_text_at_once_and_a_call_at_the_end() -> None:
     pieces = [chunk(IN_TEXT[at : at + 5]) for at in range(0, len(IN_TEXT), 5)]
     answer = streaming(*pieces, chunk(finish="stop"), DONE)
-    with serving(answer) as server, proxying(to(server)) as proxy, client(proxy.url) as sdk:
-        with sdk.chat.completions.stream(model="m", messages=ASKED, tools=TOOLS) as stream:
-            kinds = [event.type for event in stream]
-            completion = stream.get_final_completion()
+    with (
+        serving(answer) as server,
+        proxying(to(server)) as proxy,
+        client(proxy.url) as sdk,
+        sdk.chat.completions.stream(model="m", messages=ASKED, tools=TOOLS) as stream,
+    ):
+        kinds = [event.type for event in stream]
+        completion = stream.get_final_completion()
     assert kinds[:3] == ["chunk", "content.delta", "chunk"]
     message = completion.choices[0].message
     assert message.content == "Looking."
@@ -118,7 +123,7 @@ def test_text_does_not_wait_for_the_end() -> None:
     """The first words are there while the upstream waits to be asked for the rest."""
     with serving(streaming(chunk("Four "), 600.0, ends=False)) as server, proxying(to(server)) as proxy:
         body = {"model": "m", "messages": ASKED, "tools": TOOLS, "stream": True}
-        with httpx.stream("POST", f"{proxy.url}/chat/completions", json=body, timeout=None) as response:
+        with httpx.stream("POST", f"{proxy.url}/chat/completions", json=body, timeout=HANG) as response:
             first = next(response.iter_lines())
     assert json.loads(first.removeprefix("data: "))["choices"][0]["delta"]["content"] == "Four"
 
@@ -139,12 +144,16 @@ def test_curl_gets_a_reply() -> None:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("side", FAR_SIDES.values(), ids=FAR_SIDES)
 def test_whatever_the_upstream_does_is_a_clear_error(side: FarSide, stream: bool) -> None:
-    limits = {"stall_seconds": 0.2, "response_bytes": LIMIT}
+    limits: dict[str, Any] = {"stall_seconds": 0.2, "response_bytes": LIMIT}
     expected = {"status": side.status or 0, "timeout": 504, "broken": 502, "too_large": 502}[side.failure]
     expected = expected if expected >= 400 else 502
-    with serving(side.answer) as server, proxying(to(server, **limits)) as proxy, client(proxy.url) as sdk:
-        with pytest.raises(openai.APIError) as caught:
-            list_of(sdk.chat.completions.create(model="m", messages=ASKED, stream=stream))
+    with (
+        serving(side.answer) as server,
+        proxying(to(server, **limits)) as proxy,
+        client(proxy.url) as sdk,
+        pytest.raises(openai.APIError) as caught,
+    ):
+        list_of(sdk.chat.completions.create(model="m", messages=ASKED, stream=stream))
     assert proxy.log[0]["status"] == expected
     assert caught.value.body is not None
     assert caught.value.message
@@ -157,9 +166,13 @@ def list_of(given: Any) -> None:  # noqa: ANN401 - a completion or a stream of c
 
 
 def test_a_server_that_is_not_there_is_an_error() -> None:
-    with nobody_listens() as url, proxying(ProxySettings((Route(url),))) as proxy, client(proxy.url) as sdk:
-        with pytest.raises(openai.InternalServerError, match="cannot be reached") as caught:
-            sdk.chat.completions.create(model="m", messages=ASKED)
+    with (
+        nobody_listens() as url,
+        proxying(ProxySettings((Route(url),))) as proxy,
+        client(proxy.url) as sdk,
+        pytest.raises(openai.InternalServerError, match="cannot be reached") as caught,
+    ):
+        sdk.chat.completions.create(model="m", messages=ASKED)
     assert caught.value.status_code == 502
 
 
@@ -179,14 +192,12 @@ def test_a_request_that_is_none_is_refused(content: str, status: int, code: str)
 
 
 def test_a_client_that_leaves_ends_the_upstreams_work() -> None:
-    from tests.patience import eventually
-
     with (
         serving(streaming(chunk("Four"), 600.0, ends=False), Answer(delay=600.0)) as server,
         proxying(to(server)) as proxy,
     ):
         body = {"model": "m", "messages": ASKED, "stream": True}
-        with httpx.stream("POST", f"{proxy.url}/chat/completions", json=body, timeout=None) as response:
+        with httpx.stream("POST", f"{proxy.url}/chat/completions", json=body, timeout=HANG) as response:
             next(response.iter_lines())
         eventually(lambda: len(proxy.log) == 1, "the streamed request has ended")
         with pytest.raises(httpx.ReadTimeout):
