@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.evals.evaluated import HOSTILE
-from toolreel._driver.approvers import Always
+from toolreel._driver.user.approvers import Always
 from toolreel._driver.clocks import InstantClock
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run, speak

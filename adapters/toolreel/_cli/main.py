@@ -33,6 +33,7 @@ _COMMANDS: Final = (
     ),
     LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
     LazyCommand("probe", "probe.command:probe_command", "Find an endpoint's quirks, and write its preset."),
+    LazyCommand("proxy", "proxy:proxy_command", "Repair and record any client's traffic: a local server."),
     LazyCommand(
         "replay", "runs.replay:replay_command", "Replay a recorded run, and check that it is identical."
     ),

@@ -23,6 +23,7 @@
         ├── ResultsError          the results of an evaluation cannot be read, continued or written
         ├── OutputError           a run has no value of the type that was asked for
         ├── TokenizerError        a file that should hold a tokenizer cannot be used
+        ├── ProxyConfigError      the settings of a proxy contradict each other, or cannot be used
         ├── EndpointConfigError   an endpoint's settings are not usable
         └── BodyError             (http) a response body was rejected
             ├── Stalled
@@ -122,6 +123,10 @@ class TokenizerError(AdapterError):
 
 class OutputError(AdapterError, ValueError):
     """A run without a value of the type that was asked for; says how it ended, or what is wrong with it."""
+
+
+class ProxyConfigError(AdapterError, ValueError):
+    """Settings of a proxy that contradict each other, or cannot be used; says what to write instead."""
 
 
 class EndpointConfigError(AdapterError, ValueError):

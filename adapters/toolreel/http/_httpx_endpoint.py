@@ -255,7 +255,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         """
         exchange = self._intake.begin()
         answered = False
-        async with aclosing(apulled(self._pieces(effect, exchange), lambda: _within(exchange))) as pieces:
+        async with aclosing(apulled(self._pieces(effect, exchange), lambda: within(exchange))) as pieces:
             async for piece in pieces:
                 answered = not isinstance(piece, Delta)
                 since = self._intake.now()
@@ -314,7 +314,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
 
 
 @contextmanager
-def _within(exchange: Exchange) -> Generator[None, None, None]:
+def within(exchange: Exchange) -> Generator[None, None, None]:
     """Limit what is awaited for one piece, as ``send`` does for the whole exchange."""
     with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
         yield

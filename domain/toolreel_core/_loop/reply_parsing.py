@@ -58,7 +58,7 @@ def _received(body: str, state: State, form: WireForm) -> Received:
     joined, repairs, carry, paused = (
         as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING, False)
     )
-    changed, quirks = _transformed(joined, plan.config)
+    changed, quirks = transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(
         changed,
         tools=plan.callable_tools,
@@ -143,7 +143,7 @@ def _quotable(state: State) -> Sequence[str]:
     return Quotable(state.messages.messages, state.messages.kept if has_summary else None)
 
 
-def _transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
+def transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
     """The body after the plan's transforms; ``normalize_reply`` handles one that is not a JSON object."""
     if not config.response_transforms and not config.tool_call_transforms:
         return body, ()

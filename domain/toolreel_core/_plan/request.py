@@ -178,7 +178,7 @@ def bodies_of(
     """
     reserved = reserved_keys(overrides)
     requested = merged(options, {key: value for key, value in overrides.items() if key not in reserved})
-    accepted, quirks = _accepted(requested, provider)
+    accepted, quirks = accepted_options(requested, provider)
     native: Tree = {"response_format": output.response_format} if output.response_format else {}
     with_tools: Tree = {
         **{key: value for key, value in accepted.items() if key != "response_format"},
@@ -246,7 +246,7 @@ def reserved_keys(overrides: Tree) -> tuple[str, ...]:
     return tuple(key for key in overrides if key in _RESERVED)
 
 
-def _accepted(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
+def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
     """The options as the provider takes them, and the names of the settings that changed them."""
     kept = {key: value for key, value in options.items() if _is_sent(key, provider)}
     renamed = {_field(key, provider): value for key, value in kept.items()}

@@ -1,0 +1,252 @@
+"""``toolreel proxy``: repairs and records what passes between any client and any server."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolreel._cli.options.presets import PresetChoice, at_provider, preset_options
+from toolreel._cli.options.settings import parse_settings, settings_option
+from toolreel._cli.output.console import err, printable
+from toolreel._cli.output.errors import EPILOG, reporting
+from toolreel._internal.errors import ProxyConfigError
+from toolreel.presets._catalogues import with_files
+
+if TYPE_CHECKING:
+    from toolreel.proxy import ProxySettings, Route
+    from toolreel_core._jsontext.canonical import Json
+    from toolreel_core._plan.presets.preset import Preset
+
+_NOWHERE: Final = "http://replayed.invalid"
+"""The upstream of a replay, which is never asked."""
+
+
+@click.command("proxy", epilog=EPILOG, short_help="Repair and record any client's traffic: a local server.")
+@click.option("--upstream", metavar="URL", help="Server that requests go to, with or without /v1.")
+@click.option(
+    "--routes",
+    "routes_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="TOML file with an upstream and presets for each model, instead of --upstream.",
+)
+@click.option(
+    "--listen",
+    default="127.0.0.1:8787",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Address for clients. Any other than this machine's own needs --token.",
+)
+@preset_options
+@settings_option("A setting that says how replies are read, such as argument_repairs=lenient. Repeatable.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write a cassette and a journal of each conversation.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Answer from these cassettes alone; a request that is in none is an error with the difference.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(("record", "auto")),
+    default="record",
+    show_default=True,
+    help="With --record, auto answers from the cassettes in DIR, and records what is missing.",
+)
+@click.option(
+    "--retries",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Repeat a request this often after a failure that may pass. Each costs a request.",
+)
+@click.option(
+    "--recover-empty", is_flag=True, help="Ask again if the model says nothing. Costs a request each time."
+)
+@click.option(
+    "--correct-arguments",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="TIMES",
+    help="Tell the model this often that its arguments are not valid, and ask again. Each costs a request.",
+)
+@click.option(
+    "--api-key-env",
+    default="",
+    metavar="VAR",
+    help="Variable with the key for the upstream; by default the client's own key goes on.",
+)
+@click.option("--api-prefix", default="/v1", show_default=True, metavar="PATH", help="See `toolreel run`.")
+@click.option(
+    "--token",
+    envvar="TOOLREEL_PROXY_TOKEN",
+    default="",
+    metavar="TEXT",
+    help="What clients have to show as their API key, or in x-toolreel-token. Better: TOOLREEL_PROXY_TOKEN.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Longest silence of an upstream.",
+)
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    default=32 * 1024 * 1024,
+    show_default=True,
+    help="Largest request, and largest reply.",
+)
+@click.option(
+    "--drain",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="After SIGTERM or Ctrl-C: how long to wait for requests that are under way.",
+)
+@click.option("--quiet", is_flag=True, help="Log no requests; without it, one line of JSON each on stderr.")
+@reporting
+def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    upstream: str | None,
+    routes_file: Path | None,
+    listen: str,
+    presets: PresetChoice,
+    settings: tuple[str, ...],
+    record: Path | None,
+    replay: Path | None,
+    mode: str,
+    retries: int,
+    recover_empty: bool,
+    correct_arguments: int,
+    api_key_env: str,
+    api_prefix: str,
+    token: str,
+    timeout: float,
+    max_bytes: int,
+    drain: float,
+    quiet: bool,
+) -> int:
+    """Pass the requests of any client on to a server, and repair what passes.
+
+    The client needs nothing but another base URL. Calls that the model wrote as text become calls, arguments
+    that are no JSON are repaired, and so on: what `toolreel run` does on one reply. Text streams at once.
+    The response header x-toolreel-repairs says what was repaired.
+
+    \b
+    toolreel proxy --upstream http://127.0.0.1:8080
+    curl http://127.0.0.1:8787/v1/chat/completions -H 'content-type: application/json' \\
+      -d '{"model": "m", "messages": [{"role": "user", "content": "Hello."}]}'
+
+    Record the sessions of a test suite in any language once, then run it without a network:
+
+    \b
+    toolreel proxy --upstream https://openrouter.ai/api --record recordings
+    toolreel proxy --replay recordings
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.proxy import Extras, Limits, ProxySettings, Route
+    from toolreel.proxy._serve import LOOPBACK, serve
+
+    if record and replay:
+        raise ProxyConfigError("--record and --replay: give one of them; --record DIR --mode auto does both")
+    if mode == "auto" and not record:
+        raise ProxyConfigError("--mode auto: it needs a folder; write --record DIR")
+    host, port = _address(listen)
+    local = host in LOOPBACK
+    if not local and not token:
+        raise ProxyConfigError(
+            f"--listen {listen}: others can reach this address; set TOOLREEL_PROXY_TOKEN to a secret text "
+            "that clients have to show, or listen on 127.0.0.1"
+        )
+    chosen = parse_settings(settings)
+    if chosen.options:
+        raise ProxyConfigError(f"--set {next(iter(chosen.options))}: an option is the client's to send")
+    one = Route(
+        upstream or _NOWHERE,
+        preset=presets.preset,
+        api_key_env=api_key_env,
+        api_prefix=api_prefix,
+        settings={**chosen.config, **chosen.provider},
+    )
+    presets.preset()  # so that a name that does not exist is told at the start
+    where = ProxySettings(
+        routes=_routes(upstream, routes_file, one, presets, replays=replay is not None),
+        folder=record or replay,
+        mode="replay" if replay else "auto" if mode == "auto" else "record",
+        extras=Extras(retries, recover_empty, correct_arguments),
+        limits=replace(Limits(), request_bytes=max_bytes, response_bytes=max_bytes, stall_seconds=timeout),
+        token=token,
+        hosts=LOOPBACK if local else (),
+    )
+    serve(
+        where,
+        host,
+        port,
+        drain=drain,
+        tell=_tell_nobody if quiet else _log,
+        ready=lambda url: _say_ready(url, where, upstream or ""),
+    )
+    return 0
+
+
+def _routes(
+    upstream: str | None, routes_file: Path | None, one: Route, presets: PresetChoice, *, replays: bool
+) -> tuple[Route, ...]:
+    from toolreel.proxy._routes_file import routes_in
+
+    if upstream and routes_file:
+        raise ProxyConfigError('--upstream and --routes: give one of them; a route for "*" takes the rest')
+    if routes_file:
+        collection = with_files(presets.catalogues)
+
+        def preset_of(provider: str, names: tuple[str, ...], model: str) -> Preset:
+            return at_provider(collection, provider, model).merged(collection.merged(names))
+
+        return routes_in(routes_file, preset_of)
+    if not upstream and not replays:
+        raise ProxyConfigError("--upstream: expected the base URL of a server, such as http://127.0.0.1:8080")
+    return (one,)
+
+
+def _address(listen: str) -> tuple[str, int]:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65_535:
+        raise ProxyConfigError(f"--listen {listen}: expected HOST:PORT, such as 127.0.0.1:8787")
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+def _say_ready(url: str, settings: ProxySettings, upstream: str) -> None:
+    does = {"record": "recording to", "replay": "replaying", "auto": "replaying and recording to"}
+    err.print(f"Base URL for clients: {url}")
+    if upstream and not settings.replays:
+        err.print(f"Upstream: {upstream}")
+    if settings.folder:
+        err.print(f"{does[settings.mode].capitalize()} {settings.folder}")
+    err.print("Stop with Ctrl-C.")
+
+
+def _log(entry: Mapping[str, Json]) -> None:
+    """One line of JSON on stderr."""
+    at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
+    line = printable(json.dumps({"at": at, **entry}, ensure_ascii=False))
+    print(line, file=sys.__stderr__, flush=True)
+
+
+def _tell_nobody(_entry: Mapping[str, Json]) -> None:
+    return

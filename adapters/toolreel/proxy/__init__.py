@@ -1,0 +1,11 @@
+"""A proxy between any client and any OpenAI-compatible server: repairs, records and replays what passes."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.proxy._public import *
+
+else:
+    from toolreel._internal.lazy import names_of
+
+    __getattr__, __dir__ = names_of(__name__)

@@ -1,0 +1,225 @@
+"""Answers one request for a chat completion: plain or streamed, repaired, asked again where wanted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Final, assert_never
+from uuid import uuid4
+
+from toolreel._internal.errors import MissingExtra
+from toolreel.proxy._client_answer import ADDED, NOTICED, REPAIRS, ClientAnswer
+from toolreel.proxy._errors import Trouble, failure, mismatch, no_reply
+from toolreel.proxy._upstream import Sent, Upstream
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._jsontext.tree_access import as_tree, items_of
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._proxy.client_request import ClientRequest
+from toolreel_core._proxy.corrections import Again, Corrections, Extras
+from toolreel_core._proxy.profile import Profile
+from toolreel_core._proxy.reply import Head, Repaired, repaired, salvaged
+from toolreel_core._proxy.reply_stream import ReplyStream
+from toolreel_core._proxy.upstream_request import Outbound
+
+try:
+    import anyio
+except ImportError:
+    raise MissingExtra.of("proxy", "anyio") from None
+
+_AFTER_DONE: Final = 0.2
+"""Seconds in which an upstream may end a stream that is complete; then its connection can be used again."""
+_SEVERAL: Final = "SEVERAL_CHOICES"
+"""Noticed where several choices are streamed at once, which pass as they are."""
+
+
+@dataclass(slots=True)
+class Done:
+    """What became of a request, for the log and the recordings."""
+
+    repairs: tuple[str, ...] = ()
+    noticed: tuple[str, ...] = ()
+    added: list[str] = field(default_factory=list)
+    """Why requests were added."""
+    reply: Repaired | None = None
+    problem: str = ""
+
+    @property
+    def message(self) -> tuple[Json, ...]:
+        """The model's message, if there is one."""
+        choices = items_of(self.reply.body, "choices") if self.reply else ()
+        return tuple(as_tree(choice).get("message") for choice in choices[:1])
+
+
+@dataclass(slots=True)
+class ChatExchange:
+    """One request of a client on its way."""
+
+    request: ClientRequest
+    profile: Profile
+    outbound: Outbound
+    upstream: Upstream
+    sent: Sent
+    answer: ClientAnswer
+    extras: Extras
+    ending: Callable[[Done], None]
+    """Called before the client has the end of the answer."""
+    done: Done = field(default_factory=Done)
+    head: Head = field(default_factory=lambda: Head(f"chatcmpl-{uuid4().hex}", int(time.time())))
+
+    async def perform(self) -> Done:
+        """Answer the client."""
+        self.done.repairs = self.outbound.repairs
+        try:
+            if self.request.streamed and self.request.choices > 1:
+                await self._pass()
+            elif self.request.streamed:
+                await self._stream()
+            else:
+                await self._plain()
+        except ReplayMismatch as why:
+            await self._fail(mismatch(str(why)))
+        return self.done
+
+    async def _plain(self) -> None:
+        corrections = self._corrections()
+        while True:
+            _, event = await self._listen(ReplyStream.of(self.request, self.profile, self.head), show=False)
+            corrections, again = corrections.after(event) if corrections else (None, None)
+            if again is None:
+                break
+            await self._ask(again)
+        match event:
+            case ReplyReceived():
+                reply = repaired(event.body, self.request, self.profile, self.head)
+            case RequestFailed():
+                given = salvaged(event.body, self.request, self.profile, self.head)
+                if given is None:
+                    await self._fail(failure(event))
+                    return
+                reply = given
+            case _:
+                assert_never(event)
+        self._note(reply)
+        if reply.problem:
+            await self._fail(no_reply(reply.problem))
+            return
+        self._head_lines()
+        self.ending(self.done)
+        await self.answer.whole(reply.body)
+
+    async def _stream(self) -> None:
+        stream, corrections = ReplyStream.of(self.request, self.profile, self.head), self._corrections()
+        while True:
+            stream, event = await self._listen(stream, show=True)
+            corrections, again = corrections.after(event) if corrections else (None, None)
+            # Text that the client has seen can't be taken back, so a failure after it is the client's to see.
+            if again is None or (isinstance(event, RequestFailed) and not stream.silent):
+                break
+            await self._ask(again)
+            stream = stream.again()
+        if isinstance(event, RequestFailed):
+            given = salvaged(event.body, self.request, self.profile, self.head) if stream.silent else None
+            if given is None:
+                await self._fail(failure(event))
+                return
+            stream, _ = stream.again().feed(canonical(given.body))
+        chunks, reply = stream.close()
+        self._note(reply)
+        if reply.problem:
+            await self._fail(no_reply(reply.problem))
+            return
+        for chunk in chunks:
+            await self.answer.event(chunk)
+        self.ending(self.done)
+        await self.answer.end(self._notes())
+
+    async def _listen(
+        self, stream: ReplyStream, *, show: bool
+    ) -> tuple[ReplyStream, ReplyReceived | RequestFailed]:
+        """Read a reply to its end: its state then, and the event for the whole.
+
+        :param show: whether the client gets what can pass, as it comes
+        """
+        stall = self.upstream.limits.stall_seconds
+        progress, progressed_at = stream.progress, time.monotonic()
+        self._head_lines()
+        async with aclosing(self.upstream.pieces(self.sent)) as pieces:
+            while True:
+                with anyio.move_on_after(_AFTER_DONE if stream.over else None):
+                    piece = await anext(pieces)
+                    if not isinstance(piece, str):
+                        return stream, piece
+                    stream, chunks = stream.feed(piece)
+                    if show:
+                        await self._show(chunks)
+                    if stream.progress > progress or stream.stream.streamed is False:
+                        progress, progressed_at = stream.progress, time.monotonic()
+                    elif time.monotonic() - progressed_at > stall:
+                        return stream, RequestFailed(
+                            0,
+                            "timeout",
+                            f"no meaningful data for {stall:g} s, though the connection was alive",
+                        )
+                    continue
+                return stream, ReplyReceived(0, 200, stream.body)
+
+    async def _show(self, chunks: Sequence[Tree]) -> None:
+        for chunk in chunks:
+            await self.answer.event(chunk)
+        await self.answer.still_there()
+
+    async def _pass(self) -> None:
+        """Pass several choices on as they come: they can't be held apart without holding all of them."""
+        self.done.noticed = (_SEVERAL,)
+        self._head_lines()
+        async with aclosing(self.upstream.pieces(self.sent)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    await self.answer.raw(piece)
+                elif isinstance(piece, RequestFailed):
+                    await self._fail(failure(piece))
+                    return
+        self.ending(self.done)
+        await self.answer.finish()
+
+    def _corrections(self) -> Corrections | None:
+        return Corrections.of(self.request, self.profile, self.extras, self.outbound.body)
+
+    async def _ask(self, again: Again) -> None:
+        self.done.added.append(again.reason)
+        await anyio.sleep(again.wait_ms / 1000)
+        self.sent = replace(self.sent, body=again.body.encode())
+
+    def _note(self, reply: Repaired) -> None:
+        self.done.reply = reply
+        self.done.repairs = _distinct(self.done.repairs, reply.repairs)
+        self.done.noticed = _distinct(self.done.noticed, reply.noticed)
+
+    async def _fail(self, trouble: Trouble) -> None:
+        self.done.problem = trouble.code
+        self._head_lines()
+        self.ending(self.done)
+        await self.answer.trouble(trouble)
+
+    def _head_lines(self) -> None:
+        """What was done so far, as headers; of a stream, what is known when it begins."""
+        lines: Sequence[tuple[str, Sequence[str]]] = (
+            (REPAIRS, self.done.repairs),
+            (NOTICED, self.done.noticed),
+            (ADDED, self.done.added),
+        )
+        self.answer.headers.update({name: ",".join(names) for name, names in lines if names})
+
+    def _notes(self) -> dict[str, Json]:
+        return {
+            "repairs": [*self.done.repairs],
+            "noticed": [*self.done.noticed],
+            "added": [*self.done.added],
+        }
+
+
+def _distinct(*names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for each in names for name in each))

@@ -1,0 +1,130 @@
+"""What goes back to a client: one body of JSON, or an event stream that begins with its first event."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, Final, TypeAlias
+
+from toolreel.proxy._errors import Trouble
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Scope: TypeAlias = MutableMapping[str, Any]
+
+REPAIRS: Final = "x-toolreel-repairs"
+NOTICED: Final = "x-toolreel-noticed"
+ADDED: Final = "x-toolreel-added"
+CONVERSATION: Final = "x-toolreel-conversation"
+
+_KEEP_ALIVE: Final = 5.0
+"""Seconds without an event after which a comment says that the upstream is at work."""
+
+
+class TooLong(Exception):
+    """A request that is larger than allowed."""
+
+
+class Gone(Exception):
+    """The client has left before its request was complete."""
+
+
+async def body_of(receive: Receive, limit: int) -> bytes:
+    """The body of a request.
+
+    :raises TooLong: as soon as it is larger than the limit
+    :raises Gone: if the client leaves
+    """
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            raise TooLong
+        pieces.append(piece)
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+
+
+class ClientAnswer:
+    """The answer to one request."""
+
+    def __init__(self, send: Send) -> None:
+        self._send: Final = send
+        self.headers: Final[dict[str, str]] = {}
+        """Further headers, for as long as none have been sent."""
+        self.status = 0
+        """What the client was told; 0 before it was told anything."""
+        self._sent_at = time.monotonic()
+
+    async def whole(self, tree: Tree, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        """Send a body of JSON."""
+        await self.text(canonical(tree), status, "application/json", headers)
+
+    async def text(
+        self, text: str, status: int = 200, kind: str = "text/plain", headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Send a body."""
+        body = text.encode("utf-8", "replace")
+        await self._start(status, {"content-length": str(len(body)), "content-type": kind, **(headers or {})})
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def event(self, tree: Tree) -> None:
+        """Send an event of a stream, which begins with it."""
+        await self.raw(f"data: {canonical(tree)}\n\n")
+
+    async def raw(self, text: str) -> None:
+        """Send a piece of a stream as it is."""
+        if not self.status:
+            await self._start(
+                200, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+            )
+        self._sent_at = time.monotonic()
+        await self._send(
+            {"type": "http.response.body", "body": text.encode("utf-8", "replace"), "more_body": True}
+        )
+
+    async def still_there(self) -> None:
+        """Say so if nothing was sent for a while: clients and gateways give up on a silent stream."""
+        if time.monotonic() - self._sent_at > _KEEP_ALIVE:
+            await self.raw(": held back until it is known whether it is a call\n\n")
+
+    async def end(self, notes: Mapping[str, Json]) -> None:
+        """End a stream, with what was repaired in a comment, which clients skip."""
+        # Before [DONE]: clients stop reading there.
+        text = json.dumps(notes)
+        await self.raw(f": toolreel {text}\n\ndata: [DONE]\n\n")
+        await self._close()
+
+    async def trouble(self, trouble: Trouble) -> None:
+        """Send an error: as the answer, or as the last event of a stream that has begun."""
+        if not self.status:
+            await self.whole(trouble.body, trouble.status, trouble.headers)
+            return
+        self.status = trouble.status
+        await self.event(trouble.body)
+        await self._close()
+
+    async def _start(self, status: int, headers: Mapping[str, str]) -> None:
+        self.status = status
+        lines = [
+            (name.encode("latin-1"), value.encode("latin-1", "replace"))
+            for name, value in {**self.headers, **headers}.items()
+        ]
+        await self._send({"type": "http.response.start", "status": status, "headers": lines})
+
+    async def _close(self) -> None:
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def finish(self) -> None:
+        """End a stream that has said all itself."""
+        if not self.status:
+            await self.raw("")
+        await self._close()

@@ -1,0 +1,114 @@
+"""Headers of a client: who it is, and which of them go on to the upstream."""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Iterable
+from typing import Final
+
+from toolreel._internal.errors import ProxyConfigError
+
+Headers = Iterable[tuple[bytes, bytes]]
+"""As ASGI has them: names in lower case."""
+
+TOKEN: Final = "x-toolreel-token"  # noqa: S105 - the name of a header
+"""Header with the proxy's own token, for clients whose key goes on to the upstream."""
+_KEYS: Final = ("authorization", "x-api-key", "api-key")
+"""Headers in which clients send keys."""
+_BEARER: Final = "bearer "
+_STAY: Final = frozenset(
+    {
+        # Of this connection (RFC 9110, 7.6.1), and what is made anew for the next.
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "expect",
+        "host",
+        "content-length",
+        "accept-encoding",
+        # Of a browser, and none of an upstream's business.
+        "cookie",
+        "origin",
+        "referer",
+        "forwarded",
+        TOKEN,
+    }
+)
+_STAY_TOO: Final = ("sec-", "x-forwarded-", "x-toolreel-")
+
+
+def header(headers: Headers, name: str) -> str:
+    """The value of a header; empty without it."""
+    return next((value.decode("latin-1") for key, value in headers if key.decode("latin-1") == name), "")
+
+
+def key_in(headers: Headers) -> str:
+    """The key that a client sends for the upstream; empty without one."""
+    listed = [*headers]
+    return next((value for name in _KEYS if (value := header(listed, name))), "")
+
+
+def shows(headers: Headers, token: str) -> bool:
+    """Whether a client shows the proxy's token, in the header for it or as its API key."""
+    listed = [*headers]
+    given = (header(listed, TOKEN), *(_without_bearer(header(listed, name)) for name in _KEYS))
+    return any(hmac.compare_digest(each.encode(), token.encode()) for each in given)
+
+
+def passed_on(headers: Headers, *, token: str, api_key_env: str) -> dict[str, str]:
+    """The headers for the upstream: the client's, with the proxy's own key where it has one.
+
+    The proxy's token never goes on, wherever the client put it.
+
+    :raises ProxyConfigError: if the variable of the key is not set
+    """
+    kept = {
+        name: value.decode("latin-1")
+        for key, value in headers
+        if (name := key.decode("latin-1")) not in _STAY and not name.startswith(_STAY_TOO)
+    }
+    if token:
+        kept = {
+            name: value
+            for name, value in kept.items()
+            if name not in _KEYS or _without_bearer(value) != token
+        }
+    if api_key_env:
+        key = os.environ.get(api_key_env, "").strip()
+        if not key:
+            raise ProxyConfigError(f"the environment variable {api_key_env} is not set")
+        kept = {name: value for name, value in kept.items() if name not in _KEYS}
+        kept["authorization"] = f"Bearer {key}"
+    kept["content-type"] = "application/json"
+    return kept
+
+
+def is_foreign(headers: Headers, hosts: tuple[str, ...]) -> bool:
+    """Whether a request is addressed to another name, or comes from a page of another site.
+
+    A page in a browser can send requests to this machine, also under a name of its own that leads here.
+    """
+    if not hosts:
+        return False
+    listed = [*headers]
+    origin = header(listed, "origin")
+    named = [_host(header(listed, "host")), *([_host(origin.partition("://")[2])] if origin else [])]
+    return any(name not in hosts for name in named)
+
+
+def _host(authority: str) -> str:
+    """A host without its port."""
+    if authority.startswith("["):
+        return authority.partition("]")[0].removeprefix("[").lower()
+    return authority.partition(":")[0].lower()
+
+
+def _without_bearer(value: str) -> str:
+    return value[len(_BEARER) :].strip() if value.lower().startswith(_BEARER) else value.strip()

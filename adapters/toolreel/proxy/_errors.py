@@ -1,0 +1,97 @@
+"""Errors in OpenAI's own form, so that every client can read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, assert_never
+
+from toolreel_core._jsontext.canonical import Json, Tree, finite, read
+from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._protocol.events import RequestFailed
+from toolreel_core._proxy.reply import words_of
+from toolreel_core._replies.provider_errors import Problem
+
+OURS: Final = "toolreel_error"
+"""The type of errors that the proxy makes itself."""
+UPSTREAM: Final = "upstream_error"
+"""The type of those that it makes of what the upstream does."""
+
+_NEVER_AGAIN: Final = {"x-should-retry": "false"}
+"""The openai SDKs obey it: the same request fails the same way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error as the client gets it."""
+
+    status: int
+    message: str
+    code: str
+    type: str = OURS
+    param: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    further: Mapping[str, Json] = field(default_factory=dict)
+    """What else the upstream says of it."""
+
+    @property
+    def body(self) -> Tree:
+        """The error object."""
+        own: Tree = {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
+        return {"error": {**self.further, **own}}
+
+
+def refused(status: int, message: str, code: str, param: str | None = None) -> Trouble:
+    """An error of the client, which repeating the request does not mend."""
+    return Trouble(status, message, code, "invalid_request_error", param, _NEVER_AGAIN)
+
+
+def mismatch(message: str) -> Trouble:
+    """The error of a request that is in no recording."""
+    return Trouble(422, message, "replay_mismatch", OURS, None, _NEVER_AGAIN)
+
+
+def failure(event: RequestFailed) -> Trouble:
+    """The error for a request that failed at the upstream."""
+    after = {} if event.retry_after_ms is None else {"retry-after": f"{event.retry_after_ms / 1000:g}"}
+    match event.failure:
+        case "status":
+            return _said(event, after)
+        case "connect":
+            return Trouble(
+                502, f"The upstream cannot be reached. {event.message}", "upstream_unreachable", UPSTREAM
+            )
+        case "timeout":
+            return Trouble(504, f"The upstream took too long. {event.message}", "upstream_timeout", UPSTREAM)
+        case "too_large":
+            return Trouble(
+                502, f"The upstream's answer is too large. {event.message}", "upstream_too_large", UPSTREAM
+            )
+        case "broken":
+            return Trouble(
+                502, f"The upstream's answer broke off. {event.message}", "upstream_broken", UPSTREAM
+            )
+        case _:
+            assert_never(event.failure)
+
+
+def _said(event: RequestFailed, headers: Mapping[str, str]) -> Trouble:
+    """The upstream's own error, in the documented form."""
+    tree = as_tree(read(event.body).value_or(""))
+    error = as_tree(tree.get("error")) or tree
+    code, kind, param = (error.get(key) for key in ("code", "type", "param"))
+    return Trouble(
+        event.status if event.status and 400 <= event.status < 600 else 502,
+        event.message,
+        str(code) if isinstance(code, str | int) and not isinstance(code, bool) else "upstream_status",
+        kind if isinstance(kind, str) else UPSTREAM,
+        param if isinstance(param, str) else None,
+        headers,
+        {key: value for key, value in as_tree(finite(error)).items() if key != "failed_generation"},
+    )
+
+
+def no_reply(problem: Problem) -> Trouble:
+    """The error for an answer of status 200 that is no completion."""
+    status = 429 if problem.code == "RATE_LIMITED" else 502
+    return Trouble(status, words_of(problem), problem.code.lower(), UPSTREAM)

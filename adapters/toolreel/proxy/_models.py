@@ -1,0 +1,66 @@
+"""The list of models: of all routes together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Final
+
+from toolreel.proxy._errors import Trouble, failure
+from toolreel.proxy._recorder import Recorder
+from toolreel.proxy._settings import Route
+from toolreel.proxy._upstream import Sent, Upstream
+from toolreel_core._jsontext.canonical import Json, Tree, read
+from toolreel_core._jsontext.tree_access import as_tree, items_of
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+_PATTERN: Final = frozenset("*?[")
+_CHAT: Final = "/chat/completions"
+
+
+async def models_of(
+    routes: Sequence[Route], recorder: Recorder, asking: Callable[[Route], tuple[Upstream, Sent]]
+) -> Tree | Trouble:
+    """The models that can be asked for, or why there is no list.
+
+    A route for one model lists it without asking; recordings list those that were recorded.
+    """
+    found: dict[str, Json] = {}
+    trouble: Trouble | None = None
+    for route in routes:
+        if not _PATTERN.intersection(route.model):
+            found.setdefault(route.model, _entry(route.model))
+        elif recorder.replays_only:
+            found = {**{name: _entry(name) for name in recorder.models if route.takes(name)}, **found}
+        else:
+            listed = await _listed(*asking(route))
+            if isinstance(listed, Trouble):
+                trouble = listed
+            else:
+                found = {**{name: each for name, each in listed.items() if route.takes(name)}, **found}
+    if trouble and not found:
+        return trouble
+    return {"object": "list", "data": [*found.values()]}
+
+
+async def _listed(upstream: Upstream, sent: Sent) -> dict[str, Json] | Trouble:
+    base, _, query = sent.url.partition("?")
+    url = f"{base.removesuffix(_CHAT)}/models{f'?{query}' if query else ''}"
+    async with aclosing(upstream.pieces(replace(sent, url=url, method="GET"))) as pieces:
+        async for piece in pieces:
+            match piece:
+                case ReplyReceived():
+                    entries = [
+                        as_tree(each) for each in items_of(as_tree(read(piece.body).value_or("")), "data")
+                    ]
+                    return {name: each for each in entries if isinstance(name := each.get("id"), str)}
+                case RequestFailed():
+                    return failure(piece)
+                case _:
+                    continue
+    return {}
+
+
+def _entry(name: str) -> Tree:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"}

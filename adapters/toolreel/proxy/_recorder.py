@@ -1,0 +1,187 @@
+"""Where exchanges with an upstream go: to the network, onto a cassette, or from one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+from typing import Any, Final
+
+from toolreel._internal.errors import AdapterError, CassetteError, MissingExtra, SecretFound
+from toolreel._journal.seal import sealed
+from toolreel._replay.from_cassette.journals import recover_runs
+from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.scan import leaks
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._response_body_streams import replayed
+from toolreel.cassette._transports import AsyncRecordTransport
+from toolreel.proxy._conversations import Conversation, Conversations
+from toolreel.proxy._settings import ProxySettings
+from toolreel.proxy._shelf import Shelf
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._plan.presets.preset import Preset, exact_config
+from toolreel_core._proxy.client_request import ClientRequest
+from toolreel_core._proxy.corrections import Extras
+from toolreel_core._proxy.profile import Profile
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("proxy", "httpx") from None
+
+Tell = Callable[[Mapping[str, Json]], None]
+"""Takes one entry of the log."""
+
+
+class Recorder:
+    """The recordings of a proxy.
+
+    :raises CassetteError: if the folder has a cassette that cannot be read
+    """
+
+    def __init__(self, settings: ProxySettings, tell: Tell) -> None:
+        self._settings: Final = settings
+        self._tell: Final = tell
+        self._salt: Final = os.urandom(16)
+        self._writer: Final = ThreadPoolExecutor(1, thread_name_prefix="toolreel-recordings")
+        folder = settings.folder
+        self._conversations: Final = None if folder is None or settings.replays else Conversations(folder)
+        self._shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
+        if folder is not None and not settings.replays:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def recorded(self) -> int:
+        """Number of exchanges that can be replayed."""
+        return 0 if self._shelf is None else len(self._shelf)
+
+    @property
+    def replays_only(self) -> bool:
+        """Whether nothing reaches an upstream."""
+        return self._settings.replays
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were recorded."""
+        return () if self._shelf is None else self._shelf.models
+
+    def caller(self, key: str) -> str:
+        """A name for whoever has this key, which means nothing elsewhere; the key itself is not kept."""
+        return blake2b(key.encode("utf-8", "replace"), key=self._salt).hexdigest()
+
+    def begin(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation | None:
+        """The conversation of a request, if conversations are recorded."""
+        if self._conversations is None:
+            return None
+        return self._conversations.take(request, profile, caller)
+
+    def transport(
+        self, inner: httpx.AsyncBaseTransport, conversation: Conversation | None
+    ) -> httpx.AsyncBaseTransport:
+        """What performs the exchanges of a request."""
+        if conversation is not None:
+            inner = AsyncRecordTransport(
+                conversation.recording, inner, limit=self._settings.limits.response_bytes
+            )
+        return (
+            inner
+            if self._shelf is None
+            else _FromShelf(self._shelf, None if self._settings.replays else inner)
+        )
+
+    def put_back(self, conversation: Conversation, entries: Sequence[Json], caller: str) -> None:
+        """Let a conversation wait for its next request.
+
+        Before the client has the end of the reply, since its next request may follow at once.
+
+        :param entries: the request's messages, and the reply if there was one
+        """
+        if self._conversations is None:
+            return
+        for each in self._conversations.put_back(conversation, entries, caller):
+            self._writer.submit(self._finish, each)
+        exchanges = conversation.recording.exchanges
+        if self._shelf is not None:
+            for exchange in exchanges[conversation.shelved :]:
+                self._shelf.add(conversation.path, exchange)
+        conversation.shelved = len(exchanges)
+
+    def write(self, conversation: Conversation) -> None:
+        """Write a conversation to disk soon: one at a time, and once for all that has come until then."""
+        if conversation.recording.grown and not conversation.due:
+            conversation.due = True
+            self._writer.submit(self._save, conversation)
+
+    def close(self) -> None:
+        """Write what is left, and the journals of all conversations; call it when no request is under way."""
+        if self._conversations is not None:
+            for each in self._conversations.take_all():
+                self._writer.submit(self._finish, each)
+        self._writer.shutdown()
+
+    def _save(self, conversation: Conversation) -> None:
+        conversation.due = False
+        if conversation.withheld:
+            return
+        try:
+            conversation.recording.save()
+        except (SecretFound, CassetteError, OSError) as error:
+            conversation.withheld = str(error)
+            self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
+
+    def _finish(self, conversation: Conversation) -> None:
+        """Write the journals of a conversation that rests."""
+        if not conversation.withheld and conversation.recording.total:
+            self._journal(conversation)
+
+    def _journal(self, conversation: Conversation) -> None:
+        """Write the journals next to the cassette: one a run, as ``toolreel cassettes journal`` does."""
+        try:
+            runs = recover_runs(
+                Recording.load(conversation.path),
+                preset=_preset_of(conversation.profile),
+                settings=_settings_of(self._settings.extras),
+            )
+            secrets = known_secrets(os.environ)
+            for number, one in enumerate(runs, 1):
+                if leaks(one.recorded.text, secrets):
+                    return
+                plus = "" if number == 1 else f"+{number}"
+                path = conversation.path.with_name(f"{conversation.name}{plus}.journal.jsonl")
+                path.write_bytes(sealed(one.recorded.text))
+        except (ToolreelError, AdapterError, OSError) as error:
+            self._tell({"conversation": conversation.name, "is": "without a journal", "why": str(error)})
+
+
+def _preset_of(profile: Profile) -> Preset:
+    """The same settings as a preset that gives exactly them."""
+    return Preset(
+        ("proxy",), config=exact_config(profile.config), provider=canonical(profile.provider.changes())
+    )
+
+
+def _settings_of(extras: Extras) -> dict[str, Any]:
+    if extras.none:
+        return {}
+    return {key: value for key, value in extras.settings.items() if key != "max_turns"}
+
+
+class _FromShelf(httpx.AsyncBaseTransport):
+    """Answers from recordings; what is in none goes on, if there is a transport for it."""
+
+    def __init__(self, shelf: Shelf, inner: httpx.AsyncBaseTransport | None) -> None:
+        self._shelf = shelf
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        body = await request.aread()
+        url = str(request.url)
+        found = self._shelf.find(url, body)
+        if found is not None:
+            path, answer = found
+            return replayed(answer, path)
+        if self._inner is None:
+            raise self._shelf.mismatch(url, body)
+        return await self._inner.handle_async_request(request)

@@ -1,0 +1,131 @@
+"""Settings of a proxy: where requests go, what is repaired, what is recorded, and the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from toolreel._internal.errors import ProxyConfigError
+from toolreel.http._request import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._proxy.corrections import Extras
+from toolreel_core._proxy.profile import Profile
+
+RecordMode: TypeAlias = Literal["record", "replay", "auto"]
+"""``record``: everything goes to the upstream, and is recorded; ``replay``: nothing does; ``auto``: what is
+recorded is replayed, and what is not is recorded."""
+
+_NO_PRESET: Final = Preset()
+_PROFILES: Final = 256
+"""Profiles that are kept: names of models come from clients."""
+
+
+def _no_preset(_model: str) -> Preset:
+    return _NO_PRESET
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where requests for some models go.
+
+    :raises EndpointConfigError: if the URL cannot be used
+    """
+
+    upstream: str
+    """Base URL of the server, with or without ``/v1``."""
+    model: str = "*"
+    """Name of a model, or a pattern such as ``qwen*``."""
+    preset: Callable[[str], Preset] = field(default=_no_preset, repr=False)
+    """The preset for a model by its name; it says what is repaired."""
+    upstream_model: str = ""
+    """The upstream's name for the model; empty: the client's."""
+    api_key_env: str = ""
+    """Variable with the key for the upstream; empty: the client's own key goes on."""
+    api_prefix: str = "/v1"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the loop that decide how replies are read; they take precedence over the preset's."""
+
+    def __post_init__(self) -> None:
+        checked_chat_url(self.upstream, self.api_prefix)
+
+    @property
+    def chat_url(self) -> str:
+        """The URL of chat completions."""
+        return checked_chat_url(self.upstream, self.api_prefix)
+
+    def takes(self, model: str) -> bool:
+        """Whether requests for this model go here."""
+        return fnmatchcase(model, self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may take."""
+
+    request_bytes: int = MAX_RESPONSE_BYTES
+    response_bytes: int = MAX_RESPONSE_BYTES
+    stall_seconds: float = STALL_TIMEOUT
+    """Silence of the upstream, or of the model in a stream, after which the client gets an error."""
+    deadline_seconds: float = DEADLINE
+    """Time for one exchange with the upstream as a whole."""
+    connections: int = 1_000
+    """Requests to one upstream at once; further ones wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """All settings of a proxy.
+
+    :raises ProxyConfigError: if they contradict each other
+    """
+
+    routes: tuple[Route, ...]
+    """The first that takes a model is used."""
+    folder: Path | None = None
+    """Where recordings are written and read."""
+    mode: RecordMode = "record"
+    extras: Extras = field(default_factory=Extras)
+    limits: Limits = field(default_factory=Limits)
+    token: str = field(default="", repr=False)
+    """What clients have to show; empty: nothing."""
+    hosts: tuple[str, ...] = ()
+    """Names under which the proxy may be addressed; empty: any. Without a token, a page in a browser must not
+    reach it under a name of its own."""
+
+    def __post_init__(self) -> None:
+        if not self.routes:
+            raise ProxyConfigError("routes: expected at least one; write --upstream URL")
+        if self.mode != "record" and self.folder is None:
+            raise ProxyConfigError(f"mode {self.mode!r}: it needs the folder of the recordings")
+
+    @property
+    def replays(self) -> bool:
+        """Whether no request may reach an upstream."""
+        return self.mode == "replay"
+
+
+class Routes:
+    """Finds the route of a request, and what its preset says of the model."""
+
+    def __init__(self, routes: tuple[Route, ...]) -> None:
+        self._routes: Final = routes
+        self._profiles: Final[dict[tuple[int, str], Profile]] = {}
+
+    def of(self, model: str) -> Route | None:
+        """The route of a model."""
+        return next((route for route in self._routes if route.takes(model)), None)
+
+    def profile(self, route: Route, model: str) -> Profile:
+        """What is repaired for a model.
+
+        :raises ConfigError: if its preset cannot be used
+        """
+        key = (self._routes.index(route), model)
+        if key not in self._profiles:
+            if len(self._profiles) >= _PROFILES:
+                self._profiles.clear()
+            self._profiles[key] = Profile.of(route.preset(route.upstream_model or model), route.settings)
+        return self._profiles[key]

@@ -1,0 +1,138 @@
+"""A request of any client: read as far as the proxy understands it, and kept as it came.
+
+What the proxy does not understand is no error: another server may. So an unknown option, a message of an
+unknown shape or a tool of an unknown type goes out as it came, and only the repairs that would have needed it
+are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, cast
+
+from toolreel_core._conversation.chat_form import message_in
+from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
+
+_NO_TOOLS: Final = ToolSurface()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a body is no request that could be sent on."""
+
+    message: str
+    param: str | None = None
+    """The key that is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """A request for a chat completion."""
+
+    tree: Tree
+    """The body as the client sent it."""
+    model: str
+    messages: tuple[Message, ...] | None
+    """What its messages mean; ``None`` if one of them means nothing to us."""
+    tools: ToolSurface = field(default=_NO_TOOLS, repr=False)
+    """The functions that the model may call, as far as they could be read."""
+
+    @property
+    def entries(self) -> Sequence[Json]:
+        """The messages as they came."""
+        return items_of(self.tree, "messages")
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the reply is wanted in pieces."""
+        return self.tree.get("stream") is True
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a streamed reply is to end with the usage."""
+        return tree_at(self.tree, "stream_options").get("include_usage") is True
+
+    @property
+    def choices(self) -> int:
+        """How many replies it asks for at once."""
+        wanted = self.tree.get("n")
+        return wanted if isinstance(wanted, int) and not isinstance(wanted, bool) else 1
+
+    @property
+    def turn(self) -> int:
+        """The number of the reply in its conversation, counted from 1."""
+        return 1 + sum(as_tree(entry).get("role") == "assistant" for entry in self.entries)
+
+    @property
+    def call_ids(self) -> frozenset[str]:
+        """The ids of the calls so far."""
+        said = (message for message in self.messages or () if isinstance(message, AssistantMessage))
+        return frozenset(call.id for message in said for call in message.calls)
+
+    @property
+    def quotable(self) -> tuple[str, ...]:
+        """Texts of users and tools: a call in text that stands there word by word is a quotation."""
+        heard = (each for each in self.messages or () if isinstance(each, UserMessage | ToolMessage))
+        return tuple(message.content for message in heard)
+
+
+def client_request(body: bytes | str) -> ClientRequest | Refusal:
+    """The request in a body of chat completions, or why it is none.
+
+    >>> client_request('{"model":"m","messages":[{"role":"user","content":"Hi."}]}').messages
+    (UserMessage(content='Hi.'),)
+    >>> client_request("[]").message
+    'The body is no JSON object.'
+    """
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+    tree = read(text).value_or(None)
+    if not isinstance(tree, Mapping):
+        return Refusal("The body is no JSON object.")
+    entries = tree.get("messages")
+    if not isinstance(entries, list) or not entries:
+        return Refusal("messages: expected a list with at least one message.", "messages")
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, Mapping):
+            return Refusal(f"messages[{number}]: expected an object with role and content.", "messages")
+    model = tree.get("model")
+    if model is not None and not isinstance(model, str):
+        return Refusal("model: expected the name of a model.", "model")
+    return ClientRequest(tree, model or "", _messages(entries), _surface(canonical(tree.get("tools"))))
+
+
+def _messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:
+    try:
+        return tuple([message_in(entry, f"messages[{n}]") for n, entry in enumerate(entries)])
+    except ConfigError:
+        return None
+
+
+# A conversation sends the same tools with every request, and reading schemas takes longest.
+@lru_cache(maxsize=256)
+def _surface(tools: JsonText) -> ToolSurface:
+    definitions: dict[str, ToolDefinition] = {}
+    for definition in _definitions(parse(tools)):
+        definitions.setdefault(definition.outward, definition)
+    return ToolSurface(tuple(definitions.values()))
+
+
+def _definitions(tools: Json) -> Iterator[ToolDefinition]:
+    for entry in tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ():
+        match as_tree(entry).get("function"):
+            case {"name": str() as name, **further}:
+                parameters = further.get("parameters")
+                try:
+                    yield ToolDefinition.of(
+                        name, "", cast("Tree", parameters) if isinstance(parameters, Mapping) else None
+                    )
+                except ConfigError:  # a name or a schema that only this server knows
+                    continue
+            case _:
+                continue

@@ -1,0 +1,159 @@
+"""Requests that the proxy adds: where the loop would ask again, it asks before the client sees anything.
+
+The loop itself decides. It runs on the client's request, and each reply or failure is given to it; where it
+would send another request, so does the proxy; where it would run a tool or end, the client gets the reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.tree_access import as_tree, items_of
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import Effect, SendRequest, Wait
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed, WaitElapsed
+from toolreel_core._protocol.state import State
+from toolreel_core._proxy.client_request import ClientRequest
+from toolreel_core._proxy.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """Which requests may be added; each costs what a request costs."""
+
+    retries: int = 0
+    """How often a request is repeated after a failure that may pass, such as a 503 or a rate limit."""
+    recover_empty: bool = False
+    """Ask again if the model has said nothing; the loop's ``fix_empty_final``."""
+    correct_arguments: int = 0
+    """How often the model is told that the arguments of its calls are not valid, and asked again."""
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing is ever added."""
+        return not (self.retries or self.recover_empty or self.correct_arguments)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The same in the words of the loop."""
+        return {
+            "max_tries": 1 + self.retries,
+            "fix_empty_final": self.recover_empty,
+            "accept_suspected_calls": True,
+            "max_turns": 2 + self.correct_arguments,
+            "repetition_warn": None,
+            "repetition_stop": None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Another request to the upstream."""
+
+    body: JsonText
+    wait_ms: int
+    reason: str
+    """``retry``, ``recover_empty`` or ``correct_arguments``."""
+
+
+_SENT: Final = ("messages", "tools", "tool_choice")
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """The loop on one request of a client: an immutable value."""
+
+    state: State
+    ref: int
+    """Of the request that is under way."""
+    first: JsonText
+    """The body of the first request, which later ones differ from in messages and tools only."""
+    added: Mapping[str, int]
+    """How many requests were added, by reason."""
+    extras: Extras
+
+    @classmethod
+    def of(
+        cls, request: ClientRequest, profile: Profile, extras: Extras, body: JsonText
+    ) -> Corrections | None:
+        """The loop on this request; ``None`` if nothing may be added, or no run can begin with it.
+
+        :param body: of the first request to the upstream
+        """
+        if extras.none or request.messages is None or not request.messages or request.choices > 1:
+            return None
+        sent = as_tree(parse(body))
+        options = {
+            key: value for key, value in sent.items() if key not in {"model", "messages", "tools", "stream"}
+        }
+        config = {**profile.config.changes(), **extras.settings}
+        try:
+            plan = Plan.of(
+                model=str(sent.get("model") or "unknown"),
+                messages=request.messages,
+                options=options,
+                tools=request.tools,
+                config=type(profile.config).of(config),
+                provider=profile.provider,
+            )
+        except ToolreelError:
+            return None
+        begun = start(plan)
+        asked = _asked(begun.effects)
+        return None if asked is None else cls(begun.state, asked.ref, body, {}, extras)
+
+    def after(self, event: ReplyReceived | RequestFailed) -> tuple[Corrections, Again | None]:
+        """The state after a reply or failure, and the request that follows, if one does."""
+        done = step(self.state, replace(event, ref=self.ref))
+        wait_ms = 0
+        for effect in done.effects:
+            if isinstance(effect, Wait):
+                wait_ms = effect.ms
+                done = step(done.state, WaitElapsed(effect.ref))
+                break
+        asked = _asked(done.effects)
+        if asked is None:
+            return self, None
+        before, now = as_tree(parse(self.first)), as_tree(parse(JsonText(asked.request.body)))
+        reason = _reason(now, wait_ms, len(items_of(before, "messages")))
+        if not self._may(reason):
+            return self, None
+        body: Tree = {
+            **{key: value for key, value in before.items() if key in now or key not in _SENT},
+            "messages": now.get("messages"),
+        }
+        added = {**self.added, reason: self.added.get(reason, 0) + 1}
+        return replace(self, state=done.state, ref=asked.ref, added=added), Again(
+            canonical(body), wait_ms, reason
+        )
+
+    def _may(self, reason: str) -> bool:
+        allowed = {
+            "retry": self.extras.retries,
+            "recover_empty": 2 if self.extras.recover_empty else 0,
+            "correct_arguments": self.extras.correct_arguments,
+        }
+        return self.added.get(reason, 0) < allowed[reason]
+
+
+def _asked(effects: tuple[Effect, ...]) -> SendRequest | None:
+    """The request that the loop asks for next, if it is all that it asks for."""
+    match effects:
+        case (SendRequest() as only,):
+            return only
+        case _:
+            return None
+
+
+def _reason(now: Tree, wait_ms: int, before: int) -> str:
+    """Why the loop asks again: messages of its own say what it wants."""
+    added: list[Json] = [*items_of(now, "messages")][before:]
+    if wait_ms or not added:
+        return "retry"
+    told = any(as_tree(entry).get("role") == "tool" for entry in added)
+    return "correct_arguments" if told else "recover_empty"

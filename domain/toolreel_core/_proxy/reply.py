@@ -1,0 +1,252 @@
+"""The reply that a strict client gets: a chat completion as documented, whatever the upstream sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pyrsistent import PMap, pmap
+
+from toolreel_core._conversation.valid_history import free_id
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse, read_tolerant
+from toolreel_core._jsontext.tree_access import as_tree, items_of, merged, tree_at
+from toolreel_core._loop.admission import coerced_arguments
+from toolreel_core._loop.reply_parsing import transformed
+from toolreel_core._proxy.client_request import ClientRequest
+from toolreel_core._proxy.profile import Profile
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.provider_errors import PROBLEM_WORDS, Problem, ProblemCode, failed_generation
+from toolreel_core._replies.reply import Reply, Usage
+from toolreel_core._replies.warning_codes import UNREPAIRED
+from toolreel_core._replies.wire_forms.as_chat import as_chat
+
+_SAID: Final[frozenset[ProblemCode]] = frozenset(
+    {
+        "CONTENT_FILTER",
+        "CONTEXT_OVERFLOW",
+        "EMPTY_RESPONSE",
+        "REFUSAL",
+        "TRUNCATED",
+        "UNSUPPORTED_CALL_TYPE",
+    }
+)
+"""Problems that a completion has a word for, or that are no problem of a client that asked for it."""
+_OWN: Final = frozenset({"choices", "created", "error", "id", "model", "object", "usage"})
+_OF_MESSAGE: Final = frozenset({"content", "function_call", "refusal", "role", "tool_calls"})
+_NO_USAGE: Final = Usage()
+_NO_IDS: Final[PMap[str, int]] = pmap()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a completion has besides its choices, where the upstream leaves it out."""
+
+    id: str
+    created: int
+    """Seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A reply as the client gets it."""
+
+    body: Tree
+    """A chat completion; without choices if there is a :attr:`problem`."""
+    repairs: tuple[str, ...] = ()
+    """Names of what was repaired: codes of replies, and names of transforms."""
+    noticed: tuple[str, ...] = ()
+    """Codes of what was seen and left as it was."""
+    problem: Problem | None = None
+    """Why there is no completion."""
+    usage: Usage = _NO_USAGE
+
+
+def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired:
+    """The completion that a response body holds, in OpenAI's documented form.
+
+    >>> said = '{"choices":[{"message":{"content":"Hi."},"finish_reason":"eos"}]}'
+    >>> asked = ClientRequest({"messages": []}, "m", ())
+    >>> repaired(said, asked, Profile(), Head("a", 0)).body["choices"][0]["finish_reason"]
+    'stop'
+
+    :param body: of a success, streamed or not, in the form of the profile's provider
+    """
+    whole = as_chat(body, profile.provider.wire_form)
+    changed, names = transformed(whole.body, profile.config)
+    tree = _tree(changed)
+    read = [
+        _Reading.of(each, request, profile, place)
+        for place, each in enumerate(_replies(changed, tree, request))
+    ]
+    first = read[0].reply
+    codes = dict.fromkeys((*whole.codes, *(code for each in read for code in each.codes)))
+    repairs = (*names, *(code for code in codes if code not in UNREPAIRED))
+    noticed = tuple(code for code in codes if code in UNREPAIRED)
+    problem = first.problem if first.problem and first.problem.code not in _SAID else None
+    choices: list[Json] = [] if problem else [each.choice() for each in read]
+    completion = _completion(tree, first, choices, request, head)
+    return Repaired(completion, repairs, noticed, problem, first.usage)
+
+
+def words_of(problem: Problem) -> str:
+    """What a problem is called for people: the upstream's words, if it has said any."""
+    return f"{PROBLEM_WORDS[problem.code]} {problem.detail}".strip()[:_LONGEST]
+
+
+_LONGEST: Final = 2_000
+"""Characters of an error that are passed on."""
+
+
+def _tree(body: Json) -> Tree:
+    return as_tree(read_tolerant(body).value_or("") if isinstance(body, str) else body)
+
+
+def _replies(body: Json, tree: Tree, request: ClientRequest) -> list[Json]:
+    """The body once for each choice that the client asked for."""
+    choices = items_of(tree, "choices")
+    if request.choices < 2 or len(choices) < 2:
+        return [body]
+    return [{**tree, "choices": [choice]} for choice in choices]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One reply as it was read."""
+
+    place: int
+    reply: Reply
+    original: Tree
+    """The choice that it was read from, if there was one."""
+    codes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, body: Json, request: ClientRequest, profile: Profile, place: int) -> _Reading:
+        offered = bool(request.tools.names) and request.tree.get("tool_choice") != "none"
+        config = profile.config
+        dialects = config.dialects(offered=offered)
+        config = config if dialects == config.text_dialects else replace(config, text_dialects=dialects)
+        reply = normalize_reply(
+            body,
+            tools=request.tools,
+            config=config,
+            turn=request.turn,
+            earlier=request.quotable if dialects else (),
+        )
+        calls, codes = _fitting(reply.calls, request, profile)
+        choices = items_of(_tree(body), "choices")
+        original = as_tree(choices[0]) if choices else {}
+        return cls(place, replace(reply, calls=calls), original, (*reply.warnings, *codes))
+
+    def choice(self) -> Tree:
+        """The choice in OpenAI's form."""
+        kept = {
+            key: value for key, value in self.original.items() if key in {"logprobs", "native_finish_reason"}
+        }
+        return {
+            "index": self.place,
+            "message": self._message(),
+            "logprobs": None,
+            **as_tree(finite(kept)),
+            "finish_reason": _finish(self.reply),
+        }
+
+    def _message(self) -> Tree:
+        reply, said = self.reply, tree_at(self.original, "message")
+        problem = reply.problem
+        if problem and problem.code == "UNSUPPORTED_CALL_TYPE":  # the client asked for it, and knows it
+            return as_tree(finite(said))
+        further = as_tree(finite({key: value for key, value in said.items() if key not in _OF_MESSAGE}))
+        carried = {key: value for key, value in as_tree(parse(reply.carry)).items() if key != "content"}
+        refusal = problem.detail if problem and problem.code == "REFUSAL" else None
+        reasoning: Tree = {"reasoning_content": reply.reasoning} if reply.reasoning else {}
+        calls: Tree = {"tool_calls": [entry_of(call) for call in reply.calls]} if reply.calls else {}
+        content = reply.content if reply.content or not reply.calls else None
+        return {
+            "role": "assistant",
+            "content": None if refusal is not None else content,
+            "refusal": refusal,
+            **further,
+            **reasoning,
+            **carried,
+            **calls,
+        }
+
+
+def entry_of(call: ToolCall) -> Tree:
+    """A call as an entry of ``tool_calls``."""
+    # What could not be read goes to the client as the model wrote it: it has its own way to say so.
+    arguments = call.arguments if isinstance(call.arguments, JsonText) else call.original
+    function: Tree = {"name": call.name, "arguments": arguments}
+    return merged({"id": call.id, "type": "function", "function": function}, as_tree(parse(call.carry)))
+
+
+def _fitting(
+    calls: tuple[ToolCall, ...], request: ClientRequest, profile: Profile
+) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
+    """The calls with ids that are new in the conversation, and arguments that fit their schemas."""
+    # An id that came before would pair the call with an old result; the same history gives the same new id.
+    used = _NO_IDS.update(dict.fromkeys(request.call_ids, 0))
+    fitted: list[ToolCall] = []
+    codes: list[str] = []
+    for call in calls:
+        fresh = free_id(call.id, call.name, len(used), used, "keep")
+        codes += ["CALL_ID_REPEATED"] if fresh != call.id else []
+        used = used.set(fresh, 0)
+        tool = request.tools.by_name.get(call.name)
+        known = replace(call, id=fresh, name=request.tools.inner(call.name))
+        if tool is not None and isinstance(call.arguments, JsonText):
+            meant = coerced_arguments(tool, call.arguments, profile.config)
+            codes += meant.codes
+            known = replace(known, arguments=meant.arguments)
+        fitted.append(known)
+    return tuple(fitted), tuple(codes)
+
+
+def _finish(reply: Reply) -> str:
+    if reply.finish in {"length", "content_filter"}:
+        return reply.finish
+    return "tool_calls" if reply.calls or reply.finish == "tool_calls" else "stop"
+
+
+def _completion(tree: Tree, reply: Reply, choices: list[Json], request: ClientRequest, head: Head) -> Tree:
+    further = {key: value for key, value in tree.items() if key not in _OWN} if "choices" in tree else {}
+    created = tree.get("created")
+    usage = usage_of(tree, reply.usage)
+    return {
+        "id": reply.served.request_id or head.id,
+        "object": "chat.completion",
+        "created": created if isinstance(created, int) and not isinstance(created, bool) else head.created,
+        "model": reply.served.model or request.model,
+        "choices": choices,
+        **({"usage": usage} if usage else {}),
+        **as_tree(finite(further)),
+    }
+
+
+def usage_of(tree: Tree, counted: Usage) -> Tree:
+    """The usage in OpenAI's words, with what else the upstream says; empty if it says nothing."""
+    said = tree.get("usage")
+    own = as_tree(finite(said)) if isinstance(said, Mapping) else {}
+    prompt, completion = counted.prompt_tokens, counted.completion_tokens
+    if not own and not prompt and not completion:
+        return {}
+    total = own.get("total_tokens")
+    whole = total if isinstance(total, int) and not isinstance(total, bool) else prompt + completion
+    return {**own, "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": whole}
+
+
+def salvaged(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired | None:
+    """The model's turn in the body of an error, if a call is in it that the server could not read."""
+    text = failed_generation(body)
+    if text is None:
+        return None
+    message: Tree = {"role": "assistant", "content": text}
+    reply = repaired(
+        canonical({"choices": [{"message": message, "finish_reason": "stop"}]}), request, profile, head
+    )
+    first = as_tree(next(iter(items_of(reply.body, "choices")), None))
+    if not items_of(tree_at(first, "message"), "tool_calls"):
+        return None
+    return replace(reply, repairs=(*reply.repairs, "FAILED_GENERATION_READ"))

@@ -1,0 +1,200 @@
+"""Conversations are recognised, recorded one by one, and replayed; sessions that run at once never mix."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from tests.adapters.proxy.test_chat import ASKED, TOOLS, calling, saying
+from tests.patience import HANG
+from tests.servers.chat_server import replying, serving
+from tests.servers.proxy_server import proxying, served
+from tests.servers.session_server import TOOL, session_app
+from toolreel._internal.errors import ProxyConfigError
+from toolreel._replay.replay import replay
+from toolreel.cassette._open_cassette import Recording
+from toolreel.proxy import ProxySettings, Route
+
+SESSIONS, TURNS = 50, 4
+
+
+async def session(client: httpx.AsyncClient, url: str, word: str, *, stream: bool) -> list[str]:
+    """Play one session as a client that keeps its history; returns the texts of the model."""
+    said: list[str] = []
+    messages: list[Any] = [{"role": "user", "content": word}]
+    while True:
+        body = {"model": "m", "messages": messages, "tools": [TOOL], "stream": stream}
+        response = await client.post(f"{url}/chat/completions", json=body)
+        assert response.status_code == 200, response.text
+        message = joined(response.text) if stream else response.json()["choices"][0]["message"]
+        said.append(message.get("content") or "")
+        calls = message.get("tool_calls")
+        if not calls:
+            return said
+        # Clients change what they send back: here the text beside calls is dropped.
+        messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+        for call in calls:
+            result = f"{word} {call['function']['arguments']}"
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+
+
+def joined(text: str) -> dict[str, Any]:
+    events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    deltas = [event["choices"][0]["delta"] for event in events]
+    calls = [call for delta in deltas for call in delta.get("tool_calls", [])]
+    return {
+        "role": "assistant",
+        "content": "".join(delta.get("content") or "" for delta in deltas),
+        "tool_calls": calls,
+    }
+
+
+async def at_once(url: str, count: int) -> list[list[str]]:
+    async with httpx.AsyncClient(timeout=HANG, limits=httpx.Limits(max_connections=count)) as client:
+        sessions = (session(client, url, f"w{n}", stream=n % 2 == 0) for n in range(count))
+        return await asyncio.gather(*sessions)
+
+
+def check(folder: Path, count: int, turns: int) -> None:
+    """Each session has a cassette of its own, with its own words only."""
+    cassettes = sorted(folder.glob("*.yaml"))
+    assert len(cassettes) == count
+    words = set[str]()
+    for path in cassettes:
+        exchanges = Recording.load(path).exchanges
+        first = [json.loads(one.body)["messages"][0]["content"] for one in exchanges]
+        assert len(exchanges) == turns + 1
+        assert len(set(first)) == 1
+        words |= set(first)
+    assert words == {f"w{n}" for n in range(count)}
+
+
+def test_sessions_at_once_are_recorded_apart_and_replayed(tmp_path: Path) -> None:
+    with served(session_app(TURNS)) as upstream:
+        settings = ProxySettings((Route(upstream),), folder=tmp_path)
+        with proxying(settings) as proxy:
+            recorded = asyncio.run(at_once(proxy.url, SESSIONS))
+    check(tmp_path, SESSIONS, TURNS)
+    assert [texts[-1] for texts in recorded] == [f"It was w{n}." for n in range(SESSIONS)]
+    replayed = ProxySettings((Route("http://nowhere.invalid"),), folder=tmp_path, mode="replay")
+    with proxying(replayed) as proxy:
+        assert asyncio.run(at_once(proxy.url, SESSIONS)) == recorded
+    journals = [*tmp_path.glob("*.journal.jsonl")]
+    assert len(journals) == SESSIONS
+    assert replay(journals[0]).run.outcome
+
+
+@pytest.mark.slow
+def test_many_long_sessions_at_once(tmp_path: Path) -> None:
+    with (
+        served(session_app(9)) as upstream,
+        proxying(ProxySettings((Route(upstream),), folder=tmp_path)) as proxy,
+    ):
+        asyncio.run(at_once(proxy.url, 200))
+    check(tmp_path, 200, 9)
+
+
+def ask(url: str, messages: Any = ASKED, **further: Any) -> Any:  # noqa: ANN401 - what the SDK takes and gives
+    with openai.OpenAI(base_url=url, api_key="sk-client-0123456789", max_retries=0) as sdk:
+        done: Any = sdk.chat.completions.create(model="m", messages=messages, tools=TOOLS, **further)
+        return done
+
+
+def test_sessions_with_the_same_words_get_a_cassette_each(tmp_path: Path) -> None:
+    with (
+        serving(*[calling('{"part": "pin"}')] * 3, *[saying("Four.")] * 3) as server,
+        proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
+    ):
+        first = [ask(proxy.url).choices[0].message.to_dict() for _ in range(3)]
+        for message in first:
+            ask(proxy.url, [*ASKED, message, {"role": "tool", "tool_call_id": "c1", "content": "4"}])
+    assert [Recording.load(path).total for path in sorted(tmp_path.glob("*.yaml"))] == [2, 2, 2]
+    assert {path.name for path in tmp_path.glob("*.yaml")} > {
+        f"m--{sorted(tmp_path.glob('*.yaml'))[0].name[3:13]}-2.yaml"
+    }
+
+
+def test_a_client_that_asks_again_after_a_failure_stays_in_its_conversation(tmp_path: Path) -> None:
+    with (
+        serving(replying({"error": {"message": "Busy."}}, 503), saying("Four.")) as server,
+        proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
+    ):
+        with pytest.raises(openai.InternalServerError):
+            ask(proxy.url)
+        ask(proxy.url)
+    (path,) = tmp_path.glob("*.yaml")
+    assert Recording.load(path).total == 2
+
+
+def test_callers_with_other_keys_are_other_conversations(tmp_path: Path) -> None:
+    history = [*ASKED, {"role": "assistant", "content": "Four."}, {"role": "user", "content": "Sure?"}]
+    with (
+        serving(saying("Four."), saying("Yes.")) as server,
+        proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
+    ):
+        for key, messages in (("sk-one-01234567890", ASKED), ("sk-two-01234567890", history)):
+            body = {"model": "m", "messages": messages}
+            httpx.post(f"{proxy.url}/chat/completions", json=body, headers={"authorization": f"Bearer {key}"})
+    assert len([*tmp_path.glob("*.yaml")]) == 2
+
+
+def test_no_key_and_no_secret_is_written(tmp_path: Path) -> None:
+    with (
+        serving(saying("Four."), saying("Your key is sk-client-0123456789.")) as server,
+        proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
+    ):
+        ask(proxy.url)
+        ask(proxy.url, [{"role": "user", "content": "Say my key."}])
+    assert len([*tmp_path.glob("*.yaml")]) == 1
+    assert all("sk-client" not in path.read_text() for path in tmp_path.iterdir())
+    told = [entry for entry in proxy.log if entry.get("is") == "not recorded"]
+    assert len(told) == 1
+    assert "sk-client" not in str(told)
+
+
+def test_a_replay_says_how_a_request_differs(tmp_path: Path) -> None:
+    with (
+        serving(saying("Four.")) as server,
+        proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
+    ):
+        ask(proxy.url)
+    replaying = ProxySettings((Route("http://nowhere.invalid"),), folder=tmp_path, mode="replay")
+    with proxying(replaying) as proxy:
+        assert [ask(proxy.url).choices[0].message.content for _ in range(2)] == ["Four.", "Four."]
+        with pytest.raises(openai.UnprocessableEntityError, match="How many nuts") as caught:
+            ask(proxy.url, [{"role": "user", "content": "How many nuts?"}])
+        assert caught.value.code == "replay_mismatch"
+        models = httpx.get(f"{proxy.url}/models").json()["data"]
+    assert [model["id"] for model in models] == ["m"]
+
+
+def test_what_is_missing_is_recorded(tmp_path: Path) -> None:
+    with serving(saying("Four."), saying("Five.")) as server:
+        auto = ProxySettings((Route(server.url),), folder=tmp_path, mode="auto")
+        with proxying(auto) as proxy:
+            assert [ask(proxy.url).choices[0].message.content for _ in range(2)] == ["Four.", "Four."]
+        with proxying(auto) as proxy:
+            said = [ask(proxy.url, temperature=t).choices[0].message.content for t in (openai.omit, 1, 1)]
+    assert said == ["Four.", "Five.", "Five."]
+    assert len([*tmp_path.glob("*.yaml")]) == 2
+
+
+def test_an_empty_folder_has_nothing_to_replay(tmp_path: Path) -> None:
+    with (
+        proxying(ProxySettings((Route("http://nowhere.invalid"),), folder=tmp_path, mode="replay")) as proxy,
+        pytest.raises(openai.UnprocessableEntityError, match="has none of that kind"),
+    ):
+        ask(proxy.url)
+
+
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ProxyConfigError, match="needs the folder"):
+        ProxySettings((Route("http://a.invalid"),), mode="replay")
+    with pytest.raises(ProxyConfigError, match="expected at least one"):
+        ProxySettings(())

@@ -1,0 +1,63 @@
+"""A request of any client is read as far as it is understood."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.domain.proxy.asked import PING, asked
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._proxy.client_request import ClientRequest, Refusal, client_request
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "param"),
+    [
+        (b"\xff{", "no JSON object", None),
+        ("[]", "no JSON object", None),
+        ("{}", "messages: expected a list", "messages"),
+        ('{"messages":[]}', "at least one message", "messages"),
+        ('{"messages":["Hi."]}', "messages[0]: expected an object", "messages"),
+        ('{"messages":[{"role":"user","content":"Hi."}],"model":4}', "name of a model", "model"),
+    ],
+)
+def test_says_what_is_wrong_with_a_body(body: bytes | str, words: str, param: str | None) -> None:
+    refusal = client_request(body)
+    assert isinstance(refusal, Refusal)
+    assert words in refusal.message
+    assert refusal.param == param
+
+
+def test_keeps_what_it_does_not_understand() -> None:
+    request = asked({"role": "user", "content": [{"type": "hologram"}]}, temperature=0, top_secret={"a": 1})
+    assert request.messages is None
+    assert request.tree["top_secret"] == {"a": 1}
+    assert request.call_ids == frozenset()
+    assert request.quotable == ()
+
+
+def test_reads_the_tools_that_it_can() -> None:
+    strange = {"type": "function", "function": {"name": "s p a c e"}}
+    twice = {"type": "function", "function": {"name": "ping", "parameters": "none"}}
+    request = asked(tools=(PING, strange, twice, {"type": "web_search"}, {"function": {"name": "bare"}}))
+    assert request.tools.names == ("ping", "bare")
+    assert client_request('{"messages":[{}],"tools":"all"}') == ClientRequest(
+        {"messages": [{}], "tools": "all"}, "", None
+    )
+
+
+def test_knows_what_the_reply_depends_on() -> None:
+    history = (
+        {"role": "user", "content": "Hi."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "pong"},
+    )
+    request = asked(*history, stream=True, stream_options={"include_usage": True}, n=2)
+    assert (request.turn, request.call_ids, request.quotable) == (2, frozenset({"a"}), ("Hi.", "pong"))
+    assert (request.streamed, request.wants_usage, request.choices) == (True, True, 2)
+    plain = asked({"role": "user", "content": "Hi."}, n=True)
+    assert (plain.streamed, plain.wants_usage, plain.choices) == (False, False, 1)
+    assert plain.messages == (UserMessage("Hi."),)
