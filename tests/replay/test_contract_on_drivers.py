@@ -13,8 +13,8 @@ import pytest
 
 from tests.domain.loop import test_contract
 from tests.domain.loop.checks import test_conversations_with_checks as checks
-from tests.domain.loop.output import test_final_output as output
 from tests.domain.loop.context import test_conversations_with_summaries as summaries
+from tests.domain.loop.output import test_final_output as output
 from tests.domain.loop.test_contract_in_other_forms import IN_WORDS_OF_CHAT, NOT_ABOUT_FORMS
 from tests.wire_forms import OTHER_FORMS, Conversation, ReducerIn
 from toolreel._journal.format import MemoryJournal
