@@ -1,8 +1,8 @@
 """What the proxy adds to a request: ``python -m benchmarks.proxy [--requests N] [--memory N]``.
 
-The same client asks the same upstream three ways in one run, in turn: directly, through a bare pass-through on
-the same ASGI server (httpx, no repairs, nothing read), and through the proxy. Each server is a process of its
-own, so that its CPU time is its own.
+The same client asks the same upstream three ways in one run, in turn: directly, through a bare pass-through
+on the same ASGI server (httpx, no repairs, nothing read), and through the proxy. Each server is a process of
+its own, so that its CPU time is its own.
 """
 
 from __future__ import annotations
@@ -157,9 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 times[server.name] += _ask(client, server, 50)
         asked = len(times["directly"])
         direct = statistics.median(times["directly"])
-        print(
-            f"{asked} requests each, with a history of {len(_HISTORY)} messages, {len(json.dumps(_BODY))} bytes"
-        )
+        print(f"{asked} requests each, of {len(json.dumps(_BODY))} bytes, {len(_HISTORY)} messages")
         print("| | median ms | added ms | CPU ms a request |")
         print("|---|---:|---:|---:|")
         for server in servers:

@@ -51,19 +51,21 @@ def refusal(*options: str) -> str:
 
 
 def test_requests_under_way_are_answered_after_a_signal(tmp_path: Path) -> None:
-    with serving(FOUR, Answer(FOUR.body, delay=1.0)) as server:
-        with proxy("--upstream", server.url, "--record", str(tmp_path / "new")) as (url, process, lines):
-            assert httpx.post(f"{url}/chat/completions", json=ASKED, timeout=HANG).status_code == 200
-            answers: list[httpx.Response] = []
-            late = {**ASKED, "temperature": 1}
-            asking = Thread(
-                target=lambda: answers.append(httpx.post(f"{url}/chat/completions", json=late, timeout=HANG))
-            )
-            asking.start()
-            eventually(lambda: len(server.seen) == 2, "the second request is under way")
-            process.send_signal(signal.SIGTERM)
-            asking.join()
-            assert process.wait(HANG) == 0
+    with (
+        serving(FOUR, Answer(FOUR.body, delay=1.0)) as server,
+        proxy("--upstream", server.url, "--record", str(tmp_path / "new")) as (url, process, lines),
+    ):
+        assert httpx.post(f"{url}/chat/completions", json=ASKED, timeout=HANG).status_code == 200
+        answers: list[httpx.Response] = []
+        late = {**ASKED, "temperature": 1}
+        asking = Thread(
+            target=lambda: answers.append(httpx.post(f"{url}/chat/completions", json=late, timeout=HANG))
+        )
+        asking.start()
+        eventually(lambda: len(server.seen) == 2, "the second request is under way")
+        process.send_signal(signal.SIGTERM)
+        asking.join()
+        assert process.wait(HANG) == 0
     assert answers[0].json()["choices"][0]["message"]["content"] == "Four."
     assert len([*(tmp_path / "new").glob("*.yaml")]) == 2
     assert len([*(tmp_path / "new").glob("*.journal.jsonl")]) == 2
@@ -84,11 +86,13 @@ def test_what_supervisors_ask_and_what_browsers_may_not() -> None:
 
 def test_a_token_is_shown_and_never_goes_on() -> None:
     variables = {"TOOLREEL_PROXY_TOKEN": "proxy-secret", "UPSTREAM_KEY": "upstream-secret"}
-    with serving(FOUR, FOUR) as server:
-        with proxy("--upstream", server.url, "--api-key-env", "UPSTREAM_KEY", **variables) as (url, _, _):
-            assert httpx.post(f"{url}/chat/completions", json=ASKED).status_code == 401
-            for headers in ({"authorization": "Bearer proxy-secret"}, {"x-toolreel-token": "proxy-secret"}):
-                assert httpx.post(f"{url}/chat/completions", json=ASKED, headers=headers).status_code == 200
+    with (
+        serving(FOUR, FOUR) as server,
+        proxy("--upstream", server.url, "--api-key-env", "UPSTREAM_KEY", **variables) as (url, _, _),
+    ):
+        assert httpx.post(f"{url}/chat/completions", json=ASKED).status_code == 401
+        for headers in ({"authorization": "Bearer proxy-secret"}, {"x-toolreel-token": "proxy-secret"}):
+            assert httpx.post(f"{url}/chat/completions", json=ASKED, headers=headers).status_code == 200
     for seen in server.seen:
         assert seen.headers["authorization"] == "Bearer upstream-secret"
         assert "proxy-secret" not in str(seen.headers)
@@ -98,7 +102,8 @@ def test_routes_choose_the_upstream(tmp_path: Path) -> None:
     file = tmp_path / "routes.toml"
     with serving(FOUR) as big, serving(FOUR) as small:
         file.write_text(
-            f'[route.large]\nupstream = "{big.url}"\nmodel = "large-2"\n[route."s*"]\nupstream = "{small.url}"\n'
+            f'[route.large]\nupstream = "{big.url}"\nmodel = "large-2"\n'
+            f'[route."s*"]\nupstream = "{small.url}"\n'
         )
         with proxy("--routes", str(file), "--quiet") as (url, _, _):
             for model in ("large", "small"):
