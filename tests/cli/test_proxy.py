@@ -16,6 +16,7 @@ from threading import Thread
 import httpx
 import pytest
 
+from tests.cli.commands import assert_mistake, toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, replying, serving
 
@@ -44,10 +45,9 @@ def proxy(*options: str, **variables: str) -> Generator[tuple[str, subprocess.Po
 
 
 def refusal(*options: str) -> str:
-    command = [sys.executable, "-m", "toolreel", "proxy", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG)
-    assert done.returncode == 2
-    return " ".join(done.stderr.split())
+    said = toolreel("proxy", *options, cwd=Path.cwd())
+    assert_mistake(said)
+    return " ".join(said.stderr.split())
 
 
 def test_requests_under_way_are_answered_after_a_signal(tmp_path: Path) -> None:

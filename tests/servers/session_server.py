@@ -52,7 +52,7 @@ def _message(word: str, turn: int, turns: int) -> dict[str, Any]:
 
 
 def _events(message: dict[str, Any], finish: str) -> str:
-    deltas = [{"content": piece} for piece in message["content"].split(" ")]
+    deltas: list[dict[str, Any]] = [{"content": piece} for piece in message["content"].split(" ")]
     deltas = [{"content": f"{' ' if at else ''}{each['content']}"} for at, each in enumerate(deltas)]
     if calls := message.get("tool_calls"):
         deltas.append({"tool_calls": [{"index": 0, **calls[0]}]})
