@@ -57,14 +57,14 @@ _REPLY = json.dumps(
     }
 ).encode()
 _TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-_HISTORY: list[Any] = [{"role": "system", "content": "Be brief. " * 50}, {"role": "user", "content": "Look."}]
+_history: list[Any] = [{"role": "system", "content": "Be brief. " * 50}, {"role": "user", "content": "Look."}]
 for _turn in range(6):
     _call = {"id": f"call_{_turn}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    _HISTORY += [
+    _history += [
         {"role": "assistant", "content": None, "tool_calls": [_call]},
         {"role": "tool", "tool_call_id": f"call_{_turn}", "content": "nothing here " * 20},
     ]
-_BODY = {"model": "m", "messages": _HISTORY, "tools": [_TOOL]}
+_BODY = {"model": "m", "messages": _history, "tools": [_TOOL]}
 
 
 async def _model(request: Request) -> Response:
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 times[server.name] += _ask(client, server, 50)
         asked = len(times["directly"])
         direct = statistics.median(times["directly"])
-        print(f"{asked} requests each, of {len(json.dumps(_BODY))} bytes, {len(_HISTORY)} messages")
+        print(f"{asked} requests each, of {len(json.dumps(_BODY))} bytes, {len(_history)} messages")
         print("| | median ms | added ms | CPU ms a request |")
         print("|---|---:|---:|---:|")
         for server in servers:

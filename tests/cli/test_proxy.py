@@ -31,8 +31,9 @@ def proxy(*options: str, **variables: str) -> Generator[tuple[str, subprocess.Po
     environ = {**os.environ, "NO_PROXY": "*", **variables}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ) as process:
         lines: list[str] = []
-        assert process.stderr is not None
-        reader = Thread(target=lambda: lines.extend(iter(process.stderr.readline, "")))  # type: ignore[union-attr]
+        printed = process.stderr
+        assert printed is not None
+        reader = Thread(target=lambda: lines.extend(iter(printed.readline, "")))
         reader.start()
         eventually(lambda: lines or process.poll() is not None, "the proxy says something")
         try:
