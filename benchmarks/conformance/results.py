@@ -27,14 +27,14 @@ class Result:
     seconds: float
 
 
-def results_path(peer: Peer) -> Path:
+def results_path(peer: Peer, *, behind_proxy: bool = False) -> Path:
     """Where the results of a peer are kept."""
-    return CACHE / f"{peer.id}.jsonl"
+    return CACHE / f"{peer.id}{'-behind-proxy' if behind_proxy else ''}.jsonl"
 
 
-def results_of(peer: Peer) -> dict[str, Result]:
+def results_of(peer: Peer, *, behind_proxy: bool = False) -> dict[str, Result]:
     """The results that are kept for a peer, by shape; the last of each counts."""
-    path = results_path(peer)
+    path = results_path(peer, behind_proxy=behind_proxy)
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     results = [Result(**json.loads(line)) for line in lines]
     return {result.shape: result for result in results}

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
 from typing import Final
 
@@ -31,18 +32,25 @@ PATIENCE: Final = 12.0
 """Seconds that one run may take."""
 
 
-def put_through(peer: Peer, shapes: Sequence[Shape], provider: Provider, patience: float) -> None:
-    """Make the runs of one peer that are missing, and keep each as soon as it is judged."""
-    kept, driver = results_of(peer), Driver(peer)
+def put_through(
+    peer: Peer, shapes: Sequence[Shape], provider: Provider, patience: float, proxy: str = ""
+) -> None:
+    """Make the runs of one peer that are missing, and keep each as soon as it is judged.
+
+    :param proxy: URL of a proxy in front of the provider, if the peer is to be put behind one
+    """
+    behind = bool(proxy)
+    kept, driver = results_of(peer, behind_proxy=behind), Driver(peer)
     try:
-        with results_path(peer).open("a", encoding="utf-8") as file:
+        with results_path(peer, behind_proxy=behind).open("a", encoding="utf-8") as file:
             for shape in shapes:
-                key = _key(peer, shape)
+                key = f"{time.time_ns()}" if behind else _key(peer, shape)
                 if shape.id in kept and kept[shape.id].key == key:
                     continue
                 begun = time.monotonic()
                 run = f"{peer.id}-{shape.id}-{time.time_ns()}"
-                came = driver.run(shape, provider.base_url(shape.id, run), patience)
+                base_url = provider.base_url(shape.id, run).replace(provider.url, proxy or provider.url)
+                came = driver.run(shape, base_url, patience)
                 verdict, why = judged(shape, Run(came.ran, came.text, came.raised, provider.seen(run)))
                 seconds = round(time.monotonic() - begun, 2)
                 refused = bool(provider.seen(run).refused)
@@ -67,6 +75,12 @@ def _key(peer: Peer, shape: Shape) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def _proxying(upstream: str) -> AbstractContextManager[str]:
+    from benchmarks.conformance.behind_proxy import proxying  # noqa: PLC0415 - it needs the extra `proxy`
+
+    return proxying(upstream)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Install, run, judge, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -80,6 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="peers at the same time")
     parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds that a run may take")
     parser.add_argument("--fresh", action="store_true", help="forget the results that are kept")
+    parser.add_argument(
+        "--behind-proxy",
+        action="store_true",
+        help="put toolreel's proxy in front of the provider; the table is printed, and not written",
+    )
     given = parser.parse_args(arguments)
     wanted = [peer.id for peer in PEERS if peer.ours] if given.ours else given.peer
     peers = [peer for peer in PEERS if not wanted or peer.id in wanted]
@@ -92,21 +111,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def one(peer: Peer) -> None:
         if given.fresh:
-            results_path(peer).unlink(missing_ok=True)
+            results_path(peer, behind_proxy=given.behind_proxy).unlink(missing_ok=True)
         try:
             peer.environment.install()
         except NotInstalled as error:
             reasons[peer.id] = str(error)
             return
-        put_through(peer, chosen, provider, given.patience)
+        put_through(peer, chosen, provider, given.patience, proxy)
 
-    with serving(shapes) as provider, ThreadPoolExecutor(given.jobs) as pool:
+    with ExitStack() as stack:
+        provider = stack.enter_context(serving(shapes))
+        proxy = stack.enter_context(_proxying(provider.url)) if given.behind_proxy else ""
+        pool = stack.enter_context(ThreadPoolExecutor(given.jobs))
         list(pool.map(one, peers))
     for identity, reason in reasons.items():
         print(f"{identity}: not installed: {reason}", file=sys.stderr)
-    results = {peer.id: results_of(peer) for peer in peers if peer.id not in reasons}
+    results = {
+        peer.id: results_of(peer, behind_proxy=given.behind_proxy) for peer in peers if peer.id not in reasons
+    }
     rows = rows_of(shapes, results)
-    if given.peer or given.shape:
+    if given.peer or given.shape or given.behind_proxy:
         print(table(rows, len(shapes), reasons))
     else:
         theirs = [row for row in published() if not row.peer.ours] if given.ours else []

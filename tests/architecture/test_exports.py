@@ -22,6 +22,7 @@ PUBLIC = [
     "toolreel.http",
     "toolreel.http.fast",
     "toolreel.presets",
+    "toolreel.proxy",
     "toolreel.testing",
     "toolreel.tools",
     "toolreel.tools.mcp",

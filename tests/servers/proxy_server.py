@@ -31,8 +31,14 @@ class ProxyServer:
 def served(app: ASGIApp) -> Generator[str]:
     """The URL of an ASGI application that is served in a thread."""
     with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listening:
+        # By default, connections that rest for 5 s are closed, and on a busy machine meet the next request.
         config = uvicorn.Config(
-            app, log_level="error", lifespan="on", ws="none", timeout_graceful_shutdown=60
+            app,
+            log_level="error",
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=60,
+            timeout_keep_alive=600,
         )
         server = uvicorn.Server(config)
         thread = Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -52,11 +52,11 @@ def _message(word: str, turn: int, turns: int) -> dict[str, Any]:
 
 
 def _events(message: dict[str, Any], finish: str) -> str:
-    deltas = [{"content": piece} for piece in message["content"].split(" ")]
+    deltas: list[dict[str, Any]] = [{"content": piece} for piece in message["content"].split(" ")]
     deltas = [{"content": f"{' ' if at else ''}{each['content']}"} for at, each in enumerate(deltas)]
     if calls := message.get("tool_calls"):
         deltas.append({"tool_calls": [{"index": 0, **calls[0]}]})
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     frames = [f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in choices]
     return "".join([*frames, "data: [DONE]\n\n"])

@@ -151,8 +151,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
     \b
     toolreel proxy --upstream http://127.0.0.1:8080
-    curl http://127.0.0.1:8787/v1/chat/completions -H 'content-type: application/json' \\
-      -d '{"model": "m", "messages": [{"role": "user", "content": "Hello."}]}'
+    export OPENAI_BASE_URL=http://127.0.0.1:8787/v1
 
     Record the sessions of a test suite in any language once, then run it without a network:
 

@@ -1,4 +1,4 @@
-"""A proxy between any client and any OpenAI-compatible server: repairs, records and replays what passes."""
+"""A proxy for any client: repairs, records and replays what passes."""
 
 from typing import TYPE_CHECKING
 

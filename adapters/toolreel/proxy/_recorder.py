@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal.errors import AdapterError, CassetteError, MissingExtra, SecretFound
@@ -46,7 +47,7 @@ class Recorder:
         self._tell: Final = tell
         self._salt: Final = os.urandom(16)
         self._writer: Final = ThreadPoolExecutor(1, thread_name_prefix="toolreel-recordings")
-        folder = settings.folder
+        folder = None if settings.folder is None else Path(settings.folder)
         self._conversations: Final = None if folder is None or settings.replays else Conversations(folder)
         self._shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
         if folder is not None and not settings.replays:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal.errors import ProxyConfigError
@@ -84,7 +84,7 @@ class ProxySettings:
 
     routes: tuple[Route, ...]
     """The first that takes a model is used."""
-    folder: Path | None = None
+    folder: str | os.PathLike[str] | None = None
     """Where recordings are written and read."""
     mode: RecordMode = "record"
     extras: Extras = field(default_factory=Extras)

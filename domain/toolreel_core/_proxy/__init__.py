@@ -1,1 +1,1 @@
-"""The pure part of the proxy: requests and replies, repaired on their way."""
+"""The pure part of the proxy: requests and replies, repaired."""

@@ -104,7 +104,9 @@ def client_request(body: bytes | str) -> ClientRequest | Refusal:
     model = tree.get("model")
     if model is not None and not isinstance(model, str):
         return Refusal("model: expected the name of a model.", "model")
-    return ClientRequest(tree, model or "", _messages(entries), _surface(canonical(tree.get("tools"))))
+    return ClientRequest(
+        tree, model or "", _messages([*map(as_tree, entries)]), _surface(canonical(tree.get("tools")))
+    )
 
 
 def _messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:

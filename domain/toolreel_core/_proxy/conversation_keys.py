@@ -1,8 +1,8 @@
 """Keys by which a request is recognised as going on with a conversation, without help of the client.
 
 A request goes on where another ended if its messages begin with those and the reply to them. Clients
-change how messages are written: text beside calls is dropped, arguments are encoded again, ``null`` becomes an
-empty text, reasoning is left out. None of that is part of a key.
+change how messages are written: text beside calls is dropped, arguments are encoded again, ``null`` becomes
+an empty text, reasoning is left out. None of that is part of a key.
 """
 
 from __future__ import annotations

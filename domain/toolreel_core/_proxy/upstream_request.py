@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._conversation.provider_quirks import written
@@ -46,9 +46,11 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
     tools, transformed = _tools(request, profile)
     parts: Tree = {"model": model or request.model, "messages": messages, "tools": tools}
     # In the client's order, since servers that cache prompts compare bodies from their beginning.
-    kept = [key for key in request.tree if key in options or (key in _PARTS and parts[key] is not None)]
-    ordered = dict.fromkeys([*kept, *(["model"] if parts["model"] else []), *options])
-    body = {key: parts[key] if key in _PARTS else options[key] for key in ordered}
+    kept: list[str] = [
+        key for key in request.tree if key in options or (key in _PARTS and parts[key] is not None)
+    ]
+    order = [*kept, *(["model"] if parts["model"] else []), *options]
+    body: Tree = {key: parts[key] if key in _PARTS else options[key] for key in order}
     return Outbound(canonical(finite(body)), tuple(dict.fromkeys((*mended, *transformed, *dropped))))
 
 
@@ -121,7 +123,7 @@ def _tools(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str, .
     entries, changed = list[Json](), dict[str, None]()
     for entry in tools:
         if not isinstance(entry, dict):
-            entries.append(cast("Json", entry))
+            entries.append(entry)
             continue
         applied = apply_all("tool", names, entry)
         entries.append(applied.tree)

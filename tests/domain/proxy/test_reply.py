@@ -12,7 +12,7 @@ from tests.domain.proxy.asked import HEAD, PING, STOCK, asked, call, choices_of,
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._proxy.client_request import ClientRequest, client_request
 from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.reply import repaired, words_of
+from toolreel_core._proxy.reply import repaired, salvaged, words_of
 from toolreel_core._proxy.upstream_request import outbound
 from toolreel_core._replies.provider_errors import Problem
 
@@ -198,3 +198,14 @@ def test_no_input_raises(request: Json, reply: Json) -> None:
     if isinstance(read, ClientRequest):
         outbound(read, Profile())
         canonical(repaired(canonical(reply), read, Profile(), HEAD).body)
+
+
+def test_a_call_that_the_server_rejected_is_read_from_its_error() -> None:
+    text = '<tool_call>{"name":"ping","arguments":{}}</tool_call>'
+    failed: Any = {"error": {"code": "tool_use_failed", "failed_generation": text}}
+    reply = salvaged(canonical(failed), asked(), Profile(), HEAD)
+    assert reply is not None
+    assert reply.repairs == ("TEXT_CALL_READ", "FAILED_GENERATION_READ")
+    failed["error"]["failed_generation"] = "Four."
+    assert salvaged(canonical(failed), asked(), Profile(), HEAD) is None
+    assert salvaged("{}", asked(), Profile(), HEAD) is None

@@ -1,0 +1,154 @@
+"""``toolreel proxy``: what it says, where it listens, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+
+from tests.cli.commands import assert_mistake, toolreel
+from tests.patience import HANG, eventually
+from tests.servers.chat_server import Answer, replying, serving
+
+ASKED = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
+FOUR = replying({"choices": [{"message": {"content": "Four."}, "finish_reason": "stop"}]})
+
+
+@contextmanager
+def proxy(*options: str, **variables: str) -> Generator[tuple[str, subprocess.Popen[str], list[str]]]:
+    """A proxy in a process of its own: its base URL, and what it prints."""
+    command = [sys.executable, "-m", "toolreel", "proxy", "--listen", "127.0.0.1:0", *options]
+    environ = {**os.environ, "NO_PROXY": "*", **variables}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ) as process:
+        lines: list[str] = []
+        printed = process.stderr
+        assert printed is not None
+        reader = Thread(target=lambda: lines.extend(iter(printed.readline, "")))
+        reader.start()
+        eventually(lambda: lines or process.poll() is not None, "the proxy says something")
+        try:
+            found = re.search(r"http://\S+", lines[0])
+            assert found is not None, lines
+            yield found[0], process, lines
+        finally:
+            process.kill()
+            reader.join()
+
+
+def refusal(*options: str) -> str:
+    said = toolreel("proxy", *options, cwd=Path.cwd())
+    assert_mistake(said)
+    return " ".join(said.stderr.split())
+
+
+def test_requests_under_way_are_answered_after_a_signal(tmp_path: Path) -> None:
+    with (
+        serving(FOUR, Answer(FOUR.body, delay=1.0)) as server,
+        proxy("--upstream", server.url, "--record", str(tmp_path / "new")) as (url, process, lines),
+    ):
+        assert httpx.post(f"{url}/chat/completions", json=ASKED, timeout=HANG).status_code == 200
+        answers: list[httpx.Response] = []
+        late = {**ASKED, "temperature": 1}
+        asking = Thread(
+            target=lambda: answers.append(httpx.post(f"{url}/chat/completions", json=late, timeout=HANG))
+        )
+        asking.start()
+        eventually(lambda: len(server.seen) == 2, "the second request is under way")
+        process.send_signal(signal.SIGTERM)
+        asking.join()
+        assert process.wait(HANG) == 0
+    assert answers[0].json()["choices"][0]["message"]["content"] == "Four."
+    assert len([*(tmp_path / "new").glob("*.yaml")]) == 2
+    assert len([*(tmp_path / "new").glob("*.journal.jsonl")]) == 2
+    logged = [json.loads(line) for line in lines if line.startswith("{")]
+    assert [entry["status"] for entry in logged] == [200, 200]
+
+
+def test_what_supervisors_ask_and_what_browsers_may_not() -> None:
+    with serving() as server, proxy("--upstream", server.url, "--quiet") as (url, _, _):
+        base = url.removesuffix("/v1")
+        assert httpx.get(f"{base}/health").json() == {"status": "ok"}
+        assert httpx.get(f"{base}/ready").status_code == 200
+        assert "toolreel_proxy_under_way 0" in httpx.get(f"{base}/metrics").text
+        for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
+            response = httpx.post(f"{url}/chat/completions", json=ASKED, headers=headers)
+            assert (response.status_code, response.json()["error"]["code"]) == (403, "foreign_host")
+
+
+def test_a_token_is_shown_and_never_goes_on() -> None:
+    variables = {"TOOLREEL_PROXY_TOKEN": "proxy-secret", "UPSTREAM_KEY": "upstream-secret"}
+    with (
+        serving(FOUR, FOUR) as server,
+        proxy("--upstream", server.url, "--api-key-env", "UPSTREAM_KEY", **variables) as (url, _, _),
+    ):
+        assert httpx.post(f"{url}/chat/completions", json=ASKED).status_code == 401
+        for headers in ({"authorization": "Bearer proxy-secret"}, {"x-toolreel-token": "proxy-secret"}):
+            assert httpx.post(f"{url}/chat/completions", json=ASKED, headers=headers).status_code == 200
+    for seen in server.seen:
+        assert seen.headers["authorization"] == "Bearer upstream-secret"
+        assert "proxy-secret" not in str(seen.headers)
+
+
+def test_routes_choose_the_upstream(tmp_path: Path) -> None:
+    file = tmp_path / "routes.toml"
+    with serving(FOUR) as big, serving(FOUR) as small:
+        file.write_text(
+            f'[route.large]\nupstream = "{big.url}"\nmodel = "large-2"\n'
+            f'[route."s*"]\nupstream = "{small.url}"\n'
+        )
+        with proxy("--routes", str(file), "--quiet") as (url, _, _):
+            for model in ("large", "small"):
+                httpx.post(f"{url}/chat/completions", json={**ASKED, "model": model})
+            unknown = httpx.post(f"{url}/chat/completions", json={**ASKED, "model": "other"})
+    assert json.loads(big.seen[0].body)["model"] == "large-2"
+    assert json.loads(small.seen[0].body)["model"] == "small"
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "model_not_found")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "--upstream: expected the base URL"),
+        (("--upstream", "http://a.invalid", "--listen", "0.0.0.0:8787"), "set TOOLREEL_PROXY_TOKEN"),
+        (("--upstream", "http://a.invalid", "--listen", "here"), "expected HOST:PORT"),
+        (("--upstream", "http://a.invalid", "--mode", "auto"), "write --record DIR"),
+        (("--upstream", "http://a.invalid", "--record", ".", "--replay", "."), "give one of them"),
+        (("--upstream", "http://a.invalid", "--routes", "r.toml"), "give one of them"),
+        (("--upstream", "http://a.invalid", "--set", "temperature=1"), "an option is the client's"),
+        (("--upstream", "http://a.invalid", "--preset", "nobody"), "there is no preset 'nobody'"),
+        (("--routes", "none.toml"), "there is no such file"),
+    ],
+)
+def test_a_mistake_is_told_with_what_to_write(options: tuple[str, ...], words: str) -> None:
+    assert words in refusal(*options)
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with serving() as server:
+        assert "name another with --listen" in refusal(
+            "--upstream", "http://a.invalid", "--listen", server.url.removeprefix("http://")
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[route.m]\n", "expected the base URL of a server"),
+        ('[route.m]\nupstream = "http://a.invalid"\nmodle = "x"\n', "modle"),
+        ("", "expected at least one"),
+    ],
+)
+def test_a_file_of_routes_is_checked(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "routes.toml"
+    file.write_text(text)
+    assert words in refusal("--routes", str(file))

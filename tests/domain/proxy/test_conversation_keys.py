@@ -1,0 +1,63 @@
+"""A request is recognised as going on with a conversation, however its client writes what was said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolreel_core._proxy.conversation_keys import key_of, openings
+
+ASKED: dict[str, Any] = {"role": "user", "content": "Hi."}
+
+
+def calling(id_: str = "a", arguments: Any = '{"x": 1, "y": 2}', **further: Any) -> dict[str, Any]:  # noqa: ANN401
+    call = {"id": id_, "type": "function", "function": {"name": "f", "arguments": arguments}}
+    return {"role": "assistant", "tool_calls": [call], **further}
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        ({"role": "developer", "content": "Be brief."}, {"role": "system", "content": "Be brief.\n"}),
+        (ASKED, {"role": "user", "content": [{"type": "text", "text": "Hi."}], "name": None}),
+        (calling(content="Looking."), calling(content=None)),
+        (calling(), calling(arguments='{"y":2,"x":1}')),
+        (calling(), calling(arguments={"x": 1, "y": 2})),
+        (
+            {"role": "assistant", "content": ""},
+            {"role": "assistant", "content": None, "reasoning_content": "Hm."},
+        ),
+    ],
+)
+def test_the_same_words_have_the_same_key(said: dict[str, Any], heard: dict[str, Any]) -> None:
+    assert key_of([said]) == key_of([heard])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"role": "user", "content": "Ho."},
+        {"role": "assistant", "content": "Hi."},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a"}}]},
+    ],
+)
+def test_other_words_have_another_key(other: dict[str, Any]) -> None:
+    assert key_of([other]).alike != key_of([ASKED]).alike
+
+
+def test_ids_tell_two_conversations_apart() -> None:
+    one, other = key_of([calling("a")]), key_of([calling("b")])
+    assert one.exact != other.exact
+    assert one.alike == other.alike
+
+
+def test_callers_are_always_apart() -> None:
+    assert key_of([ASKED], caller="a").alike != key_of([ASKED], caller="b").alike
+
+
+def test_a_request_goes_on_with_its_longest_opening() -> None:
+    reply = {"role": "assistant", "content": "Ho."}
+    whole = [ASKED, reply, ASKED, reply, ASKED]
+    assert openings(whole) == (key_of(whole), key_of(whole[:4]), key_of(whole[:2]))
+    assert openings([ASKED]) == (key_of([ASKED]),)
