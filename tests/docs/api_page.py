@@ -25,6 +25,7 @@ PATHS: Final = {
     "toolreel.tools.skills": "Agent Skills. Extra `skills`.",
     "toolreel.testing": "Assertions, scripted ports, the fixture's type. Extra `pytest` for the plugin.",
     "toolreel.presets": "Shipped presets, and your own.",
+    "toolreel.probe": "Quirks of an endpoint, and the preset that fits. Extra `record`.",
     "toolreel.durable": "Runs that survive crashes, and limits that processes share. Extra `durable`.",
     "toolreel.evals": "Evaluations. Extra `evals`.",
     "toolreel.demo": "Two tools on a small workspace, for trying things out.",
