@@ -163,7 +163,7 @@ def _known(given: Mapping[str, str] | None) -> Mapping[str, str]:
 def _model_in(tape: Recording) -> str:
     """The model that a recorded probe asks for."""
     for exchange in tape.exchanges:
-        model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or(None)).get("model")
+        model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or("")).get("model")
         if isinstance(model, str):
             return model
     raise CassetteError(f"{tape.path}: is no recording of a probe: none of its requests names a model")
