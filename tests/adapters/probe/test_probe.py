@@ -135,15 +135,25 @@ def test_a_recording_that_asks_what_this_version_does_not_is_refused(tmp_path: P
     path = tmp_path / "probe.yaml"
     with provider(PROFILES["vllm"]) as server:
         probe(server.url, "scripted", record=path, repeat=1)
-    path.write_text(
-        path.read_text().replace("Write the numbers from 1 to 60", "Write the numbers from 1 to 70")
-    )
-    with pytest.raises(ReplayMismatch, match="2 of its requests are not made by this version"):
-        replay_probe(path)
-    with provider(PROFILES["vllm"]) as server:
+        sent = len(server.asked)
+        path.write_text(path.read_text().replace("the numbers from 1 to 60", "the numbers from 1 to 70"))
+        with pytest.raises(ReplayMismatch, match="2 of its requests are not made by this version"):
+            replay_probe(path)
         probed = probe(server.url, "scripted", record=path, repeat=1)
-        assert len(server.asked) == 2
+        assert len(server.asked) == sent + 2
     assert replay_probe(path).findings == probed.findings
+
+
+def test_the_recording_of_another_server_or_model_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "probe.yaml"
+    with provider(Profile()) as server, provider(Profile()) as other:
+        probe(server.url, "scripted", record=path, only=["plain", "unknown_model"])
+        text = path.read_text()
+        with pytest.raises(CassetteError, match=f"is of the server {server.url}; write to another name"):
+            probe(other.url, "scripted", record=path)
+        with pytest.raises(CassetteError, match="is of the model 'scripted'"):
+            probe(server.url, "another", record=path)
+        assert (len(other.asked), path.read_text()) == (0, text)
 
 
 def test_a_recording_without_a_model_is_no_probe(tmp_path: Path) -> None:
