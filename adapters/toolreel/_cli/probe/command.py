@@ -125,7 +125,8 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
     \b
     toolreel probe --base-url http://127.0.0.1:8080 --model qwen2.5 --yes
-    toolreel run "Hello." --base-url http://127.0.0.1:8080 --model qwen2.5 --preset probe--qwen2.5.toml
+    toolreel run "Hello." --base-url http://127.0.0.1:8080 --model qwen2.5 \\
+        --preset probe--qwen2.5.toml
     toolreel probe --replay probe--qwen2.5.yaml --compare llama_cpp
 
     It ends with 1 if the endpoint is not stable, or if the probe stopped early.
