@@ -23,6 +23,7 @@ PUBLIC = [
     "toolreel.http.fast",
     "toolreel.presets",
     "toolreel.proxy",
+    "toolreel.probe",
     "toolreel.testing",
     "toolreel.tools",
     "toolreel.tools.mcp",
@@ -104,7 +105,7 @@ def test_no_default_is_the_environment(package: Module) -> None:
     assert found == []
 
 
-RESULTS = {"Exported", "Imported", "Promoted", "Replayed", "Results", "Skill"}
+RESULTS = {"Exported", "Imported", "Probed", "Promoted", "Replayed", "Results", "Skill"}
 """Values that hold a path, which only functions of ours make."""
 
 

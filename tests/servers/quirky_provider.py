@@ -320,7 +320,7 @@ def _cap(profile: Profile, body: Asked) -> int | None:
 
 def _tokens(profile: Profile, body: Asked) -> int:
     """A token for a word, six for what only looks like a control token, one for a real one."""
-    words = _WORD.findall(json.dumps(body["messages"]))
+    words: list[str] = _WORD.findall(json.dumps(body["messages"]))
     real = [word for word in words if profile.reads_control_tokens and word == "<|im_end|>"]
     return len(words) + 5 * (sum(word.startswith("<") for word in words) - len(real))
 
@@ -338,7 +338,7 @@ def _constrained(profile: Profile, body: Asked) -> str:
 def _message(profile: Profile, body: Asked) -> tuple[Tree, str]:
     if held := _constrained(profile, body):
         return {"role": "assistant", "content": held}, "stop"
-    thought = {profile.thinks: "Let me see."} if profile.thinks else {}
+    thought: Tree = {profile.thinks: "Let me see."} if profile.thinks else {}
     details = [{"type": "reasoning.encrypted", "format": "google-gemini-v1", "data": "c2ln"}]
     if profile.signatures == "reasoning_details":
         thought |= {"reasoning_details": details}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from toolreel._internal.errors import CassetteError, MissingExtra, VaryError
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
@@ -116,7 +116,7 @@ class Recording:
     @classmethod
     def blank(
         cls, path: str | os.PathLike[str], vary: Sequence[Vary] = (), shared: Sequence[Vary] = ()
-    ) -> Recording:
+    ) -> Self:
         """An empty recording; the file is not touched before :meth:`save`, and its rules are kept."""
         file = CassetteFile()
         file.header = Header(vary=_rules_in(path))

@@ -1,4 +1,4 @@
-"""Probe an endpoint: its quirks, with evidence, and the preset that fits."""
+"""Probe an endpoint for its quirks."""
 
 from typing import TYPE_CHECKING
 

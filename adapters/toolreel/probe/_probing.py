@@ -19,10 +19,15 @@ from toolreel.http._request import checked_chat_url
 from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS
 from toolreel.http._transport_pool import CONNECTIONS, sync_transport
 from toolreel.probe._probed import Probed, day_of
-from toolreel.probe._tape import Answers, AnswersTransport, ProbeTape, ProbeTransport, earlier_answers
+from toolreel.probe._tape import (
+    Answers,
+    AnswersTransport,
+    ProbeTape,
+    ProbeTransport,
+    earlier_answers,
+    model_of,
+)
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._jsontext.canonical import read
-from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._probe.probing import REPEAT, Ask, Probing
 from toolreel_core._probe.questions.catalogue import selected
 from toolreel_core._probe.written_request import WrittenRequest
@@ -79,16 +84,15 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     :param transport: an httpx transport to the server, instead of the default one
     :raises EndpointConfigError: if the URL or a header is not usable, or the key's variable is not set
     :raises toolreel.ConfigError: if there is no such question
-    :raises CassetteError: if the recording cannot be read or written
+    :raises CassetteError: if the recording cannot be read or written, or is of another server or model
     """
     questions = selected(tuple(only))
     _check_repeat(repeat)
     path = Path(record) if record is not None else None
-    answers = earlier_answers(path) if path else Answers()
+    url = checked_chat_url(base_url, api_prefix)
+    answers = earlier_answers(path, url, model) if path else Answers()
     tape = ProbeTape.blank(path or Path("probe.yaml"))
-    inner = transport or sync_transport(
-        checked_chat_url(base_url, api_prefix), proxy=None, http2=False, connections=CONNECTIONS
-    )
+    inner = transport or sync_transport(url, proxy=None, http2=False, connections=CONNECTIONS)
     with HttpEndpoint(
         base_url,
         api_key=api_key,
@@ -118,7 +122,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
             if path:
                 # What no question of a whole probe asked for, an older version did.
                 if only or probing.ask or probing.stopped:
-                    answers.keep_in(tape, endpoint.address.url)
+                    answers.keep_in(tape, url)
                 if tape.grown:
                     tape.save(tape.known)
     return Probed(probing, path, day_of(probing) or datetime.now(UTC).date().isoformat())
@@ -162,8 +166,6 @@ def _known(given: Mapping[str, str] | None) -> Mapping[str, str]:
 
 def _model_in(tape: Recording) -> str:
     """The model that a recorded probe asks for."""
-    for exchange in tape.exchanges:
-        model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or(None)).get("model")
-        if isinstance(model, str):
-            return model
+    if found := next(filter(None, map(model_of, tape.exchanges)), ""):
+        return found
     raise CassetteError(f"{tape.path}: is no recording of a probe: none of its requests names a model")

@@ -12,14 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import spellings
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._response_body_streams import replayed
 from toolreel.cassette._stored_exchange import Exchange, StoredResponse
 from toolreel.cassette._transports import RecordTransport
-from toolreel_core._settings.wire_form import WireForm, form_of
+from toolreel_core._jsontext.canonical import read
+from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._probe.questions.others import NO_MODEL
+from toolreel_core._settings.wire_form import PATHS, WireForm, form_of
 
 try:
     import httpx
@@ -74,26 +78,41 @@ class Answers:
 
     def keep_in(self, tape: ProbeTape, url: str) -> None:
         """Add what was not given to a recording, so that another probe finds it."""
-        base = url.removesuffix("/chat/completions")
-        paths: dict[WireForm, str] = {
-            "chat_completions": "/chat/completions",
-            "responses": "/responses",
-            "messages": "/messages",
-        }
+        base, question, query = _base(url).partition("?")
         for (form, body), answers in self._left.items():
             for answer in answers:
                 if isinstance(answer, StoredResponse):
-                    tape.append("POST", base + paths[form], _KEPT_HEADERS, body, answer)
+                    there = f"{base}{PATHS[form]}{question}{query}"
+                    tape.append("POST", there, _KEPT_HEADERS, body, answer)
 
 
-def earlier_answers(path: Path) -> Answers:
+def earlier_answers(path: Path, url: str, model: str) -> Answers:
     """The answers in a file that say something; none if there is no file.
 
-    :raises CassetteError: if the file is no recording
+    :param url: of chat completions at the server that is probed
+    :raises CassetteError: if the file is no recording, or one of another server or model
     """
     if not path.exists():
         return Answers()
-    return Answers(tuple(each for each in Recording.load(path).exchanges if _says_something(each)))
+    exchanges = Recording.load(path).exchanges
+    base = _base(scrubbed_url(url))
+    others = [_base(each.url) for each in exchanges if _base(each.url) != base]
+    models = {model_of(each) for each in exchanges} - {model, NO_MODEL}
+    if others or models:
+        whose = f"the server {others[0]}" if others else f"the model {sorted(models)[0]!r}"
+        raise CassetteError(f"{path}: is of {whose}; write to another name, or replace it with --overwrite")
+    return Answers(tuple(each for each in exchanges if _says_something(each)))
+
+
+def model_of(exchange: Exchange) -> str:
+    """The model that a request names; empty if it names none."""
+    model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or("")).get("model")
+    return model if isinstance(model, str) else ""
+
+
+def _base(url: str) -> str:
+    path, question, query = url.partition("?")
+    return f"{path.removesuffix(PATHS[form_of(url)])}{question}{query}"
 
 
 def _says_something(exchange: Exchange) -> bool:

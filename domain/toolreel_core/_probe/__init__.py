@@ -1,1 +1,1 @@
-"""Probing an endpoint: questions, findings, and the preset that fits."""
+"""Probing an endpoint: questions, findings, presets."""

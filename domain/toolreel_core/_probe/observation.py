@@ -153,7 +153,7 @@ def _status(event: RequestFailed, message: str) -> Observation:
 def _received(body: str, form: WireForm) -> Observation:
     chat = as_chat(body, form)
     reply = normalize_reply(chat.body, tools=SURFACE, config=_READING)
-    tree = as_tree(read(chat.body).value_or(None) if isinstance(chat.body, str) else chat.body)
+    tree = as_tree(read(chat.body).value_or("") if isinstance(chat.body, str) else chat.body)
     problem = reply.problem
     code = problem.code if problem else ""
     detail = _line(problem.detail) if problem else ""

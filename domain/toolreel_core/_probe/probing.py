@@ -122,7 +122,7 @@ class Probing:
         """What the answers so far have settled."""
         words: dict[str, Word] = {}
         for question in dict.fromkeys(each.question for each in self.tries):
-            given = Counter(each.verdict.word for each in self.of(question))
+            given: Counter[Word] = Counter(each.verdict.word for each in self.of(question))
             words[question] = given.most_common(1)[0][0]
         answers = [each.observation for each in self.tries if isinstance(each.observation, Answered)]
         return Known(words, _reasoning_field(answers), _own_call(self.of("tools")))

@@ -12,8 +12,8 @@ from toolreel.presets import shipped
 from toolreel.probe import replay_probe
 
 CASSETTES = Path(__file__).resolve().parents[3] / "cassettes"
-PROBE = CASSETTES / "probes" / "llama-cpp" / "qwen2.5-coder-1.5b.yaml"
-RUN = CASSETTES / "workspace-probed" / "local--qwen2.5-coder-1.5b.yaml"
+PROBE = CASSETTES / "probes/llama-cpp/qwen2.5-coder-1.5b.yaml"
+RUN = CASSETTES / "probes/llama-cpp/workspace.yaml"
 
 
 def test_the_recorded_probe_still_yields_the_same_preset() -> None:

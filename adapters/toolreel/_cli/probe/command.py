@@ -125,9 +125,9 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
     \b
     toolreel probe --base-url http://127.0.0.1:8080 --model qwen2.5 --yes
-    toolreel run "Hello." --base-url http://127.0.0.1:8080 --model qwen2.5 --preset probe--qwen2.5.toml
-    toolreel probe --base-url http://127.0.0.1:8080 --model qwen2.5 --compare llama_cpp
-    toolreel probe --replay probe--qwen2.5.yaml
+    toolreel run "Hello." --base-url http://127.0.0.1:8080 --model qwen2.5 \\
+        --preset probe--qwen2.5.toml
+    toolreel probe --replay probe--qwen2.5.yaml --compare llama_cpp
 
     It ends with 1 if the endpoint is not stable, or if the probe stopped early.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
@@ -190,10 +190,9 @@ class _Asked:
     def show_plan(self, presets: Presets, *, as_machine: bool) -> int:
         """Show what would be sent, and what it costs."""
         from toolreel._cli.probe.plan import Planned
-        from toolreel._secrets.urls import shown_url
         from toolreel.http._request import checked_chat_url
 
-        url = shown_url(checked_chat_url(self.base_url, self.server.api_prefix))
+        url = checked_chat_url(self.base_url, self.server.api_prefix)
         planned = Planned.of(url, self.model, self.only, self.repeat, self.record, presets)
         if as_machine:
             return say(planned.tree())

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from toolreel._cli.output.console import counted, labelled, out
+from toolreel._secrets.urls import shown_url
 from toolreel.probe._tape import earlier_answers
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.presets.collection import Presets
@@ -37,7 +38,7 @@ class Planned:
         probing = Probing(model, selected(only), repeat)
         prices = (presets.price(provider, model) for provider in ("", *presets.providers))
         price = next((each for each in prices if each), None)
-        return cls(url, probing, estimate(probing), price, earlier_answers(record).left, record)
+        return cls(url, probing, estimate(probing), price, earlier_answers(record, url, model).left, record)
 
     def show(self) -> None:
         """Print it."""
@@ -48,7 +49,7 @@ class Planned:
                 if_needed = " (if needed)" if each.when else ""
                 labelled(out, group if number == 0 else "", f"{each.name:<26}{each.about}{often}{if_needed}")
         out.print()
-        labelled(out, "server", self.url)
+        labelled(out, "server", shown_url(self.url))
         labelled(out, "requests", f"about {self.cost.requests}, one after another")
         tokens = f"{self.cost.prompt_tokens:,} of prompts, at most {self.cost.completion_tokens:,} of replies"
         labelled(out, "tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
@@ -73,7 +74,7 @@ class Planned:
             {"cost": self.cost.money(self.price), "currency": self.price.currency} if self.price else {}
         )
         return {
-            "url": self.url,
+            "url": shown_url(self.url),
             "model": self.probing.model,
             "questions": [*self._questions()],
             "requests": self.cost.requests,

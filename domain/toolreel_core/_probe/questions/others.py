@@ -24,8 +24,9 @@ from toolreel_core._probe.questions.calls import LOOK_UP, LOOKUP_ENTRY
 from toolreel_core._probe.questions.history import HISTORY
 from toolreel_core._probe.tools import CONTROL_TOKENS, LIKE_THEM
 
+NO_MODEL: Final = "toolreel-probe-no-such-model"
+
 _USAGE: Final[Tree] = {"include_usage": True}
-_NO_MODEL: Final = "toolreel-probe-no-such-model"
 _TOO_MUCH: Final = 10_000_000
 _REPEATED: Final = 4
 """How often each control token stands in a text: enough to tell one token from several."""
@@ -129,7 +130,7 @@ QUESTIONS: Final = (
     _limits(
         "unknown_model",
         about="What does it say to a model that does not exist?",
-        build=lambda known: {**asking(user(OK))(known), "model": _NO_MODEL},
+        build=lambda known: {**asking(user(OK))(known), "model": NO_MODEL},
         decides=False,
         judges_refusals=verdict.error,
     ),
