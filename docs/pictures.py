@@ -1,15 +1,20 @@
-"""Draws the README's pictures from real runs: ``python docs/pictures.py``."""
+"""Draws the pictures of README and docs from recordings: ``python docs/pictures.py``; it needs Chromium."""
 
 from __future__ import annotations
 
 import io
+import os
 import re
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from playwright.sync_api import ViewportSize, sync_playwright
 from rich.console import Console
 
 from toolreel import replay
 from toolreel._cli.output.whole_run import show_outcome, show_plan, show_turns
+from toolreel._run_page.view import page_of
 from toolreel.demo._recorded_session import demo_cassette, demo_drivers
 from toolreel.demo._workspace import workspace
 
@@ -17,7 +22,42 @@ HERE = Path(__file__).parent
 OUTSIDE = re.compile(r"@font-face \{.*?\}\s*|<!-- Generated.*?-->", re.DOTALL)
 
 
+CASSETTES = HERE.parent / "cassettes"
+SIZE: ViewportSize = {"width": 1200, "height": 780}
+
+
 def main() -> None:
+    """Write all pictures."""
+    draw_demo()
+    draw_pages()
+
+
+def session(name: str) -> Path:
+    """A recorded session of the local model."""
+    return CASSETTES / name / "local--qwen2.5-coder-1.5b.yaml"
+
+
+def draw_pages() -> None:
+    """Write ``run-page.png`` and ``two-runs.png``: pages as a browser shows them."""
+    pages = {
+        "run-page": page_of(session("nudged")),
+        "two-runs": page_of(session("recovered"), session("empty-final")),
+    }
+    path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+    with sync_playwright() as playwright, TemporaryDirectory() as folder:
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=path, args=flags)
+        for name, text in pages.items():
+            file = Path(folder) / f"{name}.html"
+            file.write_text(text, "utf-8")
+            page = browser.new_page(viewport=SIZE)
+            page.goto(file.as_uri())
+            page.locator(".flow .step").first.wait_for()
+            page.screenshot(path=HERE / f"{name}.png")
+        browser.close()
+
+
+def draw_demo() -> None:
     """Write ``demo.svg``, which refers to nothing outside of itself."""
     console = Console(
         record=True, width=112, file=io.StringIO(), force_terminal=True, highlight=False, markup=False

@@ -27,7 +27,8 @@ def browser() -> Generator[Browser]:
             pytest.fail(missing)
         pytest.skip(missing)
     # Chromium's sandbox refuses to run as root, as which containers of CI run.
-    flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # Without a graphics card, drawing is the most of the work, and no test looks at what is drawn.
+    flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE)
         browser = playwright.chromium.launch(executable_path=path, args=flags)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -16,6 +17,17 @@ __all__ = ["PATIENCE", "opened", "serious_findings", "widest"]
 Mode = Literal["light", "dark"]
 PATIENCE: Final = 60_000
 """Milliseconds; only a machine under load comes near."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A window that tests use one after the other: to make one costs more than most tests."""
+
+    page: Page
+    complaints: list[str]
+
+
+_windows: Final[dict[tuple[object, ...], _Window]] = {}
 
 
 @contextmanager
@@ -34,6 +46,20 @@ def opened(
 
     :param complaint: part of the one complaint that there has to be, if any
     """
+    settings = (browser, width, mode, scripts, bypass_csp)
+    # A test that fails leaves its window out, so that the next one begins with another.
+    window = _windows.pop(settings, None) or _window(*settings)
+    page, complaints = window.page, window.complaints
+    page.emulate_media(color_scheme=mode, media="screen")
+    page.goto("about:blank")  # else another anchor of the same page would not load it again
+    complaints.clear()
+    page.goto(path.as_uri() + anchor)
+    yield page
+    assert [complaint in each for each in complaints] == ([True] if complaint else []), complaints
+    _windows[settings] = window
+
+
+def _window(browser: Browser, width: int, mode: Mode, scripts: bool, bypass_csp: bool) -> _Window:
     context = browser.new_context(
         viewport={"width": width, "height": 900},
         color_scheme=mode,
@@ -44,10 +70,7 @@ def opened(
     complaints = _watched(context)
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
-    page.goto(path.as_uri() + anchor)
-    yield page
-    context.close()
-    assert [complaint in each for each in complaints] == ([True] if complaint else []), complaints
+    return _Window(page, complaints)
 
 
 def _watched(context: BrowserContext) -> list[str]:

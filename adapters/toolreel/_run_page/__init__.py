@@ -1,1 +1,1 @@
-"""The page of a run: one HTML file that shows a recorded run turn by turn, or two of them side by side."""
+"""The page of a run, or of two side by side: one HTML file."""

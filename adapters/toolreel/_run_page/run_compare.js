@@ -28,8 +28,12 @@ const comparison = (() => {
       el("h1", {}, "Two runs, side by side"),
       firstView(compared, parts),
       el("div", { class: "two" }, runs.slice(0, 2).map((run, at) =>
-        el("div", {}, parts.card(run, `${"AB"[at]}: ${run.head.name}`), parts.figures(run.head)))),
-      compared.plan.length ? el("section", { "aria-label": "Plans" }, el("h2", {}, "What differs in the plans"), values.diff(changesOf(compared.plan).slice(0, 40))) : null,
+        el("div", {}, parts.card(run, `${"AB"[at]}: ${run.head.name}`), parts.figures({ figures: run.head.figures.filter(([, value]) => !/^(unknown|not measured|none)$/.test(value)) })))),
+      compared.plan.length ? el("section", { "aria-label": "Plans" }, el("h2", {}, "What differs in the plans"),
+        el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Settings" }, el("table", {},
+          el("thead", {}, el("tr", {}, ["setting", "A", "B"].map((name) => el("th", { scope: "col" }, name)))),
+          el("tbody", {}, compared.plan.slice(0, 60).map(({ place, old, new: now }) => el("tr", {},
+            el("th", { scope: "row" }, el("code", {}, values.whole(place))), [old, now].map((value) => el("td", {}, values.code(value, place))))))))) : null,
       compared.other_bytes.length ? el("p", { class: "quiet" }, `Ids, times or token counts differ in ${values.counted(compared.other_bytes.length, "earlier event")}, which changes nothing.`) : null,
     ];
   };

@@ -149,7 +149,7 @@ _WORST: Final = ("bad", "warn", "info")
 def _line(number: int, steps: Steps, begins: bool) -> Json:
     """A turn as a line of the list: number, label, level, times, whether an exchange begins, retries."""
     trees = [step for step in steps if isinstance(step, dict)]
-    levels = {note[0] for step in trees for note in _notes(step)}
+    levels = {str(note[0]) for step in trees for note in _notes(step)}
     level = next((each for each in _WORST if each in levels), "")
     return [
         number,

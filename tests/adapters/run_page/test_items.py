@@ -28,7 +28,7 @@ from toolreel_core._settings.wire_form import WireForm
 
 def requests_of(tree: RunTree) -> list[Any]:
     """The requests of a page."""
-    steps = cast("list[Any]", [step for _, steps in tree.steps for step in steps])
+    steps: list[Any] = [step for _, steps in tree.steps for step in steps]
     return [step for step in steps if step["kind"] == "request"]
 
 
@@ -94,7 +94,7 @@ def test_other_forms_are_compared_in_their_own_form(form: WireForm) -> None:
 
 
 def test_a_shortened_history_and_a_reminder_are_told() -> None:
-    shortened = {"context_window_tokens": 800, "history_policies": ("drop_old_tool_turns",)}
+    shortened: dict[str, Any] = {"context_window_tokens": 800, "history_policies": ("drop_old_tool_turns",)}
     trace = retrace(recorded(**shortened, restate_task=True))
     assert_whole(trace)
     told = {how for shown in requests_of(traced_tree(trace, "x")) for how, *_ in shown["sent"]}

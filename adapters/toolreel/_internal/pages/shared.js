@@ -52,7 +52,8 @@ const toolreel = (() => {
     });
     return button;
   };
-  const command = (text) => el("p", { class: "command" }, el("code", {}, text), " ", copyButton(text, "the command"));
+  const command = (text, what = "the command") =>
+    el("p", { class: "command" }, el("code", {}, text), " ", copyButton(text, what));
   for (const place of document.querySelectorAll("[data-copy]")) {
     place.after(" ", copyButton(place.textContent, place.dataset.copy));
   }

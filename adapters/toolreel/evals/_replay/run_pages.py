@@ -1,4 +1,4 @@
-"""The pages of single runs of an evaluation: each is replayed from its cassette, as a recorded run is shown."""
+"""The pages of single runs of an evaluation: each is replayed from its cassette."""
 
 from __future__ import annotations
 

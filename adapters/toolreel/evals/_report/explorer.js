@@ -116,7 +116,7 @@ const explorer = (() => {
     run.hint ? el("p", { class: "quiet" }, run.hint) : null,
     index.pages[run.name]
       ? el("p", {}, el("a", { href: index.pages[run.name] }, "the whole run on a page of its own"))
-      : run.recorded ? command(`toolreel eval view ${index.folder} ${run.name}`) : null,
+      : run.recorded ? command(`toolreel eval view ${index.folder} ${run.name}`, "what shows its page") : null,
     run.recorded
       ? command(`toolreel eval replay ${index.folder} ${run.name}`)
       : el("p", { class: "quiet" }, "not recorded"),

@@ -76,8 +76,8 @@ def test_inspect_reads_it(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for trace, line in zip(traces, done.stdout.splitlines(), strict=True):
         roles, completion, calls, problem = json.loads(line)
-        wires = trace.run.messages_as_dicts()
+        wires: list[dict[str, Any]] = [*trace.run.messages_as_dicts()]
         assert roles == [each["role"] for each in wires]
         assert completion == trace.run.text
-        assert calls == sum(len(list(each.get("tool_calls", ()))) for each in wires)  # type: ignore[arg-type]
+        assert calls == sum(len(each.get("tool_calls", ())) for each in wires)
         assert (problem is None) is trace.run.completed
