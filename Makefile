@@ -135,6 +135,7 @@ nightly: setup ## the long tests: random histories, what is slow, the cost of a 
 	TOOLREEL_HYPOTHESIS=nightly $(PYTEST)
 	$(BIN)/python -m benchmarks.core_calls --callgrind
 	$(BIN)/python -m benchmarks.endpoints --check
+	$(BIN)/python -m benchmarks.wire_forms --check
 	$(MAKE) bfcl ONLY="--shape all --strategy all --way all"
 	$(MAKE) fuzz
 

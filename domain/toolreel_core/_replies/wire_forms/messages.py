@@ -19,6 +19,14 @@ _PIECES: Final = "partial_json"
 """Where the assembled stream has the text of an ``input``."""
 _INPUTS: Final = (_PIECES, "input", "arguments", "parameters")
 _PAUSED: Final = "pause_turn"
+_FINISHES: Final[Mapping[str, str]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "refusal": "stop",
+    _PAUSED: "stop",
+}
+"""The words of chat completions for these reasons; an ordinary reply is read faster in its own."""
 _REFUSED: Final = "The model refuses to answer."
 
 
@@ -46,7 +54,7 @@ def chat_of(body: Json) -> Translated:
     head = {key: body[key] for key in _HEAD if body.get(key)}
     usage = {"usage": _usage(as_tree(body["usage"]))} if isinstance(body.get("usage"), Mapping) else {}
     reason = body.get("stop_reason")
-    finish = "stop" if reason in ("refusal", _PAUSED) else reason
+    finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
     choice: Tree = {"index": 0, "message": message, "finish_reason": finish}
     return Translated({**head, **usage, "choices": [choice]}, _carry(blocks), paused=reason == _PAUSED)
 
