@@ -11,7 +11,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, finite, read
 from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._replies.wire_forms.translated import Translated
+from toolreel_core._replies.wire_forms.translated import Translated, type_of
 from toolreel_core._settings.wire_form import MESSAGES_BLOCKS
 
 _HEAD: Final = ("id", "model", "provider", "error")
@@ -69,13 +69,13 @@ def _blocks(content: Json) -> list[Tree]:
     ]
 
 
-def _kind(block: Tree) -> Json:
+def _kind(block: Tree) -> str:
     """The type of a block; where it has none, what it holds tells."""
-    if kind := block.get("type"):
+    if kind := type_of(block):
         return kind
     if "name" in block and not {*_INPUTS}.isdisjoint(block):
         return "tool_use"
-    return next((key for key in ("text", "thinking") if key in block), None)
+    return next((key for key in ("text", "thinking") if key in block), "")
 
 
 def _text(block: Tree) -> str:
