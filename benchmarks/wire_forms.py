@@ -114,7 +114,7 @@ def over_httpx(form: WireForm) -> Callable[[], None]:
 
 def costs(making: Callable[[WireForm], Callable[[], None]]) -> dict[WireForm, float]:
     """Milliseconds of CPU a turn in each form, the least of some rounds."""
-    plays = {form: making(form) for form in PATHS}
+    plays: dict[WireForm, Callable[[], None]] = {form: making(form) for form in PATHS}
     least: dict[WireForm, float] = {form: float("inf") for form in plays}
     for _ in range(ROUNDS):
         for form, play in plays.items():

@@ -120,7 +120,7 @@ def test_a_body_may_say_its_form(body: str, form: WireForm | None) -> None:
     assert form_in(body) == form
 
 
-ODD: Final = ([], {}, 3, None, "")
+ODD: Final[tuple[Json, ...]] = ([], {}, 3, None, "")
 
 
 @pytest.mark.parametrize("odd", ODD)
