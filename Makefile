@@ -137,6 +137,7 @@ nightly: setup ## the long tests: random histories, what is slow, the cost of a 
 	$(BIN)/python tests/exhaustive.py
 	$(BIN)/python -m benchmarks.core_calls --callgrind
 	$(BIN)/python -m benchmarks.endpoints --check
+	$(BIN)/python -m benchmarks.wire_forms --check
 	$(MAKE) bfcl ONLY="--shape all --strategy all --way all"
 	$(MAKE) fuzz
 

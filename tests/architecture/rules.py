@@ -88,6 +88,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "the request for a summary has no tools and no form of an answer, and always fits the window": (
         "test_a_summary_is_asked_for_without_tools_and_without_the_form_of_an_answer",
+        "test_nor_with_the_form_of_an_answer_in_the_words_of_another_form",
         "test_a_limit_of_the_reply_that_is_wide_enough_stays",
         "test_of_many_short_messages_the_oldest_are_left_out_of_the_request",
         "test_long_messages_are_cut_in_the_request",

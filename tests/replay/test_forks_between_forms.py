@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -16,7 +16,7 @@ from toolreel import Changes, FileJournal, Plan, Ports, Provider, PythonTools, f
 from toolreel.http import HttpEndpoint
 from toolreel.testing import calling, saying
 from toolreel_core import Completed
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._settings.wire_form import PATHS, WireForm
 
 FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", *OTHER_FORMS)
@@ -29,7 +29,7 @@ def stock(part: str) -> int:
     return len(part)
 
 
-def answer(form: WireForm, body: dict[str, Any], *, streamed: bool = False) -> Answer:
+def answer(form: WireForm, body: Tree, *, streamed: bool = False) -> Answer:
     said = said_in(form, canonical(body))
     if streamed and form != "chat_completions":
         said = "".join(events_of(form, json.loads(said)))

@@ -115,6 +115,12 @@ _TOOL_OPTIONS: Final = ("tool_choice", "parallel_tool_calls")
 """Options that providers refuse in a request without tools."""
 _RESERVED: Final = frozenset({"model", "messages", "tools", "tool_choice", "response_format", "stream"})
 """Keys of a body that the plan or the loop decides, so overrides may not set them."""
+_RESERVED_IN: Final[Mapping[WireForm, frozenset[str]]] = {
+    "chat_completions": _RESERVED,
+    "responses": _RESERVED | {"input"},
+    "messages": _RESERVED | {"system"},
+}
+"""The same in each form; a key that stands twice in a body would mean the later one."""
 _CAPS: Final = ("max_completion_tokens", "max_tokens")
 _STREAMED: Final[Tree] = {"stream": True, "stream_options": {"include_usage": True}}
 
@@ -176,7 +182,7 @@ def bodies_of(
 
     :param tools: the entries of the ``tools`` array as they go out
     """
-    reserved = reserved_keys(overrides)
+    reserved = reserved_keys(overrides, provider.wire_form)
     requested = merged(options, {key: value for key, value in overrides.items() if key not in reserved})
     accepted, quirks = accepted_options(requested, provider)
     native: Tree = {"response_format": output.response_format} if output.response_format else {}
@@ -237,13 +243,13 @@ def _options_of(tree: Tree, provider: Provider) -> RequestOptions:
     return RequestOptions(canonical(options_in(provider.wire_form, tree)))
 
 
-def reserved_keys(overrides: Tree) -> tuple[str, ...]:
+def reserved_keys(overrides: Tree, form: WireForm = "chat_completions") -> tuple[str, ...]:
     """The keys that overrides may not set, in their order.
 
     >>> reserved_keys({"top_k": 40, "tools": [], "stream": True})
     ('tools', 'stream')
     """
-    return tuple(key for key in overrides if key in _RESERVED)
+    return tuple(key for key in overrides if key in _RESERVED_IN[form])
 
 
 def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:

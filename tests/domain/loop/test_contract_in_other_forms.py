@@ -67,7 +67,7 @@ NOT_ABOUT_FORMS: Final = {
 """Conversations that are in other forms anyway, or in which no reply is read, and which take time."""
 
 
-def in_each_form(conversation: Callable[..., None]) -> Callable[..., None]:
+def in_each_form(conversation: Callable[..., object]) -> Callable[..., None]:
     """A test that plays a conversation once a form; each would cost pytest as much as its run."""
 
     @wraps(conversation)

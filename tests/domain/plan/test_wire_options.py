@@ -1,9 +1,18 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._loop.reducer import start
+from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.wire_options import MAX_TOKENS, is_unsaid, options_in
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.notes import OptionIgnored
+from toolreel_core._protocol.state import Step
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.wire_form import WireForm
 
 PING: dict[str, Json] = {
     "type": "function",
@@ -128,3 +137,35 @@ def test_options_in_words_of_responses(said: dict[str, Json], in_responses: Json
 def test_the_server_keeps_nothing_unless_it_is_told_to() -> None:
     assert options_in("responses", {})["store"] is False
     assert options_in("responses", {"store": True})["store"] is True
+
+
+def begun(form: WireForm, **overrides: Json) -> Step:
+    return start(Plan.of(model="m", messages="hi", provider=Provider(wire_form=form), overrides=overrides))
+
+
+def body_of(at: Step) -> str:
+    (effect,) = at.effects
+    assert isinstance(effect, SendRequest)
+    return effect.request.body
+
+
+@pytest.mark.parametrize(("form", "key"), [("responses", "input"), ("messages", "system")])
+def test_overrides_of_what_a_form_says_itself_are_ignored_and_noted(form: WireForm, key: str) -> None:
+    at = begun(form, **{key: "x"})
+    assert body_of(at) == body_of(begun(form))
+    assert OptionIgnored(key, "reserved") in at.notes
+
+
+@pytest.mark.parametrize(
+    ("form", "overrides"),
+    [
+        ("messages", {"cache_control": {"type": "ephemeral"}}),
+        ("messages", {"thinking": {"type": "enabled", "budget_tokens": 1_024}}),
+        ("responses", {"previous_response_id": "resp_1", "store": True}),
+        ("responses", {"include": ["reasoning.encrypted_content"]}),
+    ],
+)
+def test_overrides_that_only_one_form_has_go_out_with_every_request(
+    form: WireForm, overrides: dict[str, Json]
+) -> None:
+    assert overrides.items() <= json.loads(body_of(begun(form, **overrides))).items()

@@ -55,7 +55,7 @@ def form_in(body: str) -> WireForm | None:
         frames, found = Frames().feed(body)
         tree = next((frame for frame in (*found, *frames.close()) if isinstance(frame, Mapping)), {})
     else:
-        tree = as_tree(read(body).value_or(None))
+        tree = as_tree(read(body).value_or(""))
     kind = tree.get("type")
     if "choices" in tree:
         return "chat_completions"

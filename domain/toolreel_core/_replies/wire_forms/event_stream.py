@@ -10,7 +10,6 @@ from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._replies.provider_errors import STREAM_CUT
 from toolreel_core._replies.streaming.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.streaming.stream import BLANK, Delta, Stream
-from toolreel_core._replies.wire_forms.joined_events import JoinedEvents
 from toolreel_core._replies.wire_forms.messages_events import MessageEvents
 from toolreel_core._replies.wire_forms.responses_events import ResponseEvents
 from toolreel_core._settings.wire_form import WireForm
@@ -30,7 +29,7 @@ class EventStream:
     (Delta(kind='content', text='Hi', index=0, call_id='', name=''),)
     """
 
-    events: JoinedEvents
+    events: MessageEvents | ResponseEvents
     streamed: bool | None = None
     """Whether the body is a stream at all; ``None`` until its first characters decide."""
     done: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -15,7 +14,7 @@ _Events = TypeVar("_Events", bound="JoinedEvents")
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedEvents(ABC):
+class JoinedEvents:
     """Events that were joined."""
 
     head: Mapping[str, Json] = field(default_factory=dict)
@@ -28,18 +27,6 @@ class JoinedEvents(ABC):
     """Whether the reply has ended."""
     over: bool = False
     """Whether the rest can be ignored."""
-
-    @abstractmethod
-    def heard(self: _Events, event: Tree) -> tuple[_Events, tuple[Delta, ...]]:
-        """After one more event, and what to display of it."""
-
-    @abstractmethod
-    def calls(self) -> bool:
-        """Whether there is a call in it."""
-
-    @abstractmethod
-    def body(self) -> Tree:
-        """The body as if it had not been streamed."""
 
     def failed(self: _Events, event: Tree) -> _Events:
         """After an event that reports an error."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, finite, read
 from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._replies.wire_forms.translated import Translated
+from toolreel_core._replies.wire_forms.translated import Translated, type_of
 from toolreel_core._settings.wire_form import MESSAGES_BLOCKS
 
 _HEAD: Final = ("id", "model", "provider", "error")
@@ -19,6 +19,14 @@ _PIECES: Final = "partial_json"
 """Where the assembled stream has the text of an ``input``."""
 _INPUTS: Final = (_PIECES, "input", "arguments", "parameters")
 _PAUSED: Final = "pause_turn"
+_FINISHES: Final[Mapping[str, str]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "refusal": "stop",
+    _PAUSED: "stop",
+}
+"""The words of chat completions for these reasons; an ordinary reply is read faster in its own."""
 _REFUSED: Final = "The model refuses to answer."
 
 
@@ -46,7 +54,7 @@ def chat_of(body: Json) -> Translated:
     head = {key: body[key] for key in _HEAD if body.get(key)}
     usage = {"usage": _usage(as_tree(body["usage"]))} if isinstance(body.get("usage"), Mapping) else {}
     reason = body.get("stop_reason")
-    finish = "stop" if reason in ("refusal", _PAUSED) else reason
+    finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
     choice: Tree = {"index": 0, "message": message, "finish_reason": finish}
     return Translated({**head, **usage, "choices": [choice]}, _carry(blocks), paused=reason == _PAUSED)
 
@@ -61,13 +69,13 @@ def _blocks(content: Json) -> list[Tree]:
     ]
 
 
-def _kind(block: Tree) -> Json:
+def _kind(block: Tree) -> str:
     """The type of a block; where it has none, what it holds tells."""
-    if kind := block.get("type"):
+    if kind := type_of(block):
         return kind
     if "name" in block and not {*_INPUTS}.isdisjoint(block):
         return "tool_use"
-    return next((key for key in ("text", "thinking") if key in block), None)
+    return next((key for key in ("text", "thinking") if key in block), "")
 
 
 def _text(block: Tree) -> str:

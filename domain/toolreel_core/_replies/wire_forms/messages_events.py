@@ -15,8 +15,9 @@ from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._replies.wire_forms.assembly import Assembly, number_in
 from toolreel_core._replies.wire_forms.joined_events import JoinedEvents
+from toolreel_core._replies.wire_forms.translated import type_of
 
-_PIECES: Final[Mapping[Json, tuple[str, str]]] = {
+_PIECES: Final[Mapping[str, tuple[str, str]]] = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
     "signature_delta": ("thinking", "signature"),
@@ -32,7 +33,7 @@ class MessageEvents(JoinedEvents):
 
     def heard(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
-        match event.get("type"):
+        match type_of(event):
             case "message_start":
                 return self._begun(tree_at(event, "message")), ()
             case "content_block_start":
@@ -81,7 +82,7 @@ class MessageEvents(JoinedEvents):
 
     def _piece(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         delta = tree_at(event, "delta")
-        kind, key = _PIECES.get(delta.get("type"), ("", ""))
+        kind, key = _PIECES.get(type_of(delta), ("", ""))
         given = delta.get(key)
         # Some gateways send the input as the object that it is.
         text = canonical(given) if isinstance(given, Mapping) and key == "partial_json" else given
@@ -98,7 +99,7 @@ class MessageEvents(JoinedEvents):
                 return at, (Delta("content", sound(text)),)
             case "thinking":
                 return at, (Delta("reasoning", sound(text)),)
-            case "partial_json" if blocks.begun[blocks.latest].get("type") in {"tool_use", None}:
+            case "partial_json" if type_of(blocks.begun[blocks.latest]) in {"tool_use", ""}:
                 return at, at.arguments("tool_use", text)
             case _:
                 return at, ()
@@ -125,9 +126,9 @@ def _opened(blocks: Assembly, index: int | None, kind: str) -> Assembly:
 
 
 def _takes(block: Tree, kind: str) -> bool:
-    given = block.get("type")
+    given = type_of(block)
     # Tools of the server have a type of their own, and an input as well.
-    return given in {kind, None} or (kind == "tool_use" and str(given).endswith(kind))
+    return given in {kind, ""} or (kind == "tool_use" and given.endswith(kind))
 
 
 def _cited(blocks: Assembly, citation: Json) -> Assembly:

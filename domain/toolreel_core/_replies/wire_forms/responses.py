@@ -11,7 +11,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, finite
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
-from toolreel_core._replies.wire_forms.translated import Translated
+from toolreel_core._replies.wire_forms.translated import Translated, type_of
 from toolreel_core._settings.wire_form import RESPONSES_ITEMS
 
 _HEAD: Final = ("id", "model", "provider", "error", "usage")
@@ -61,13 +61,13 @@ def _items(output: Json) -> Iterator[Tree]:
             yield {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": item}]}
 
 
-def _kind(item: Tree) -> Json:
+def _kind(item: Tree) -> str:
     """The type of an item; where it has none, what it holds tells."""
-    if kind := item.get("type"):
+    if kind := type_of(item):
         return kind
     if "name" in item and "arguments" in item:
         return "function_call"
-    return "message" if "content" in item else None
+    return "message" if "content" in item else ""
 
 
 def _run_by_server(items: Sequence[Tree]) -> list[Json]:

@@ -15,6 +15,7 @@ from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._replies.wire_forms.assembly import number_in
 from toolreel_core._replies.wire_forms.joined_events import JoinedEvents
+from toolreel_core._replies.wire_forms.translated import type_of
 
 _PIECES: Final[Mapping[str, tuple[str, str]]] = {
     "response.output_text": ("message", "text"),
@@ -27,7 +28,7 @@ _PIECES: Final[Mapping[str, tuple[str, str]]] = {
 _HOMES: Final = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
 """Where the texts of these keys stand in a whole item."""
 _PARTS: Final = ("content_index", "summary_index")
-_ENDS: Final[Mapping[Json, str]] = {
+_ENDS: Final[Mapping[str, str]] = {
     "response.completed": "completed",
     "response.done": "completed",
     "response.incomplete": "incomplete",
@@ -43,7 +44,7 @@ class ResponseEvents(JoinedEvents):
 
     def heard(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
-        kind = event.get("type")
+        kind = type_of(event)
         if kind in _BEGINS:
             return replace(self, head={**self.head, **tree_at(event, "response")}), ()
         if kind in _ENDS:
@@ -70,7 +71,7 @@ class ResponseEvents(JoinedEvents):
         return {**self.head, "output": output or streamed, **failure}
 
     def _ended(self, event: Tree) -> ResponseEvents:
-        status: Tree = {"status": _ENDS[event.get("type")]}
+        status: Tree = {"status": _ENDS[type_of(event)]}
         head = {**self.head, **status, **tree_at(event, "response")}
         return replace(self, head=head, complete=True, over=True)
 
@@ -86,12 +87,12 @@ class ResponseEvents(JoinedEvents):
     def _done(self, event: Tree) -> ResponseEvents:
         item = tree_at(event, "item")
         place = self.assembly.place(_index(event), _names(item))
-        if place is None or self.assembly.begun[place].get("type") not in {item.get("type"), None}:
+        if place is None or type_of(self.assembly.begun[place]) not in {type_of(item), ""}:
             return replace(self, assembly=self.assembly.open(item, _index(event), _names(item)))
         return replace(self, assembly=self.assembly.merged(place, item, _HOMES))
 
     def _piece(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
-        name, _, ending = str(event.get("type")).rpartition(".")
+        name, _, ending = type_of(event).rpartition(".")
         kind, key = _PIECES.get(name, ("", ""))
         text = event.get("delta") if ending == "delta" else event.get(key.removeprefix("summary_"))
         if not key or not isinstance(text, str) or not text or ending not in {"delta", "done"}:
@@ -121,7 +122,7 @@ class ResponseEvents(JoinedEvents):
         if place is not None:
             return place
         newest = self.assembly.begun.get(self.assembly.latest)
-        if newest is not None and index is None and newest.get("type") in {kind, None}:
+        if newest is not None and index is None and type_of(newest) in {kind, ""}:
             return self.assembly.latest
         return self.assembly.free() if index is None or index in self.assembly.begun else index
 

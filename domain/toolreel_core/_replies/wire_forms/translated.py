@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree
+
+
+def type_of(value: Tree) -> str:
+    """The type of an event, an item or a block; empty where it says none, or no text."""
+    given = value.get("type")
+    return given if isinstance(given, str) else ""
 
 
 class Translated(NamedTuple):

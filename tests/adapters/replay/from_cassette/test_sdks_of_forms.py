@@ -49,7 +49,7 @@ WHOLE: Final[dict[WireForm, dict[str, Any]]] = {
 
 def answers(form: WireForm, *, streamed: bool) -> list[Answer]:
     """A text with a call, and what it found."""
-    call = calling(("weather", {"city": "Oslo"}))
+    call: dict[str, Any] = json.loads(canonical(calling(("weather", {"city": "Oslo"}))))
     call["choices"][0]["message"]["content"] = "Let me look."
     bodies = [
         {**json.loads(said_in(form, canonical(body))), **WHOLE[form]} for body in (call, saying("Yes."))

@@ -308,3 +308,14 @@ def test_tokens_of_all_items_are_counted() -> None:
     one = Transcript.of([AssistantMessage("Wait.")], form).tokens
     assert Transcript.of([AssistantMessage("Wait.", (PING, PONG))], form).tokens > 2 * one
     assert replace(form, estimator="") != form
+
+
+def test_the_work_of_a_server_goes_back_without_a_text_and_to_nobody_else() -> None:
+    search: Json = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    paused = kept("messages_blocks", search)
+    assert sent("messages", UserMessage("Hi."), paused) == [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": [search]},
+    ]
+    assert sent("responses", UserMessage("Hi."), paused) == [{"role": "user", "content": "Hi."}]
+    assert sent("chat_completions", UserMessage("Hi."), paused) == [{"role": "user", "content": "Hi."}]

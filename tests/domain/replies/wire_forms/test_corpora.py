@@ -14,12 +14,14 @@ from typing import Any, Final
 import pytest
 
 from tests.wire_forms import OTHER_FORMS
+from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.reply_parsing import received
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._replies.wire_forms.as_chat import as_chat, form_in
 from toolreel_core._replies.wire_forms.event_stream import stream_in
 from toolreel_core._settings.provider_support import Provider
@@ -86,7 +88,8 @@ def test_worked_case(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", STREAMS, ids=[case["id"] for case in STREAMS])
 def test_a_stream_reads_alike_in_any_pieces(case: dict[str, Any]) -> None:
     whole, shown = stream_in(case["form"]).feed(body(case))
-    pieces, deltas = stream_in(case["form"]), []
+    pieces = stream_in(case["form"])
+    deltas: list[Delta] = []
     for at in range(0, len(body(case)), 7):
         pieces, news = pieces.feed(body(case)[at : at + 7])
         deltas += news
@@ -115,6 +118,32 @@ def test_a_stream_reads_alike_in_any_pieces(case: dict[str, Any]) -> None:
 )
 def test_a_body_may_say_its_form(body: str, form: WireForm | None) -> None:
     assert form_in(body) == form
+
+
+ODD: Final[tuple[Json, ...]] = ([], {}, 3, None, "")
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("form", OTHER_FORMS)
+def test_no_type_is_too_odd(form: WireForm, odd: Json) -> None:
+    """Whatever stands where a type belongs, nothing raises."""
+    blocks: Json = [{"type": odd}, {"type": odd, "text": "Hi."}, {"type": odd, "name": "ping", "input": {}}]
+    for key in ("content", "output"):
+        as_chat(canonical({key: blocks, "stop_reason": odd, "status": odd}), form)
+    events: list[dict[str, Json]] = [{"type": odd}]
+    for kind in (
+        "content_block_start",
+        "content_block_delta",
+        "response.output_item.added",
+        "response.output_item.done",
+    ):
+        events += [
+            {"type": kind, "index": 0, "output_index": 0, key: {"type": odd}}
+            for key in ("content_block", "delta", "item")
+        ]
+        events.append({"type": kind, "index": 0, "delta": {"type": "text_delta", "text": "Hi."}})
+    events += [{"type": "response.output_text.delta", "output_index": 0, "delta": "Hi."}]
+    as_chat("".join(f"data: {canonical(event)}\n\n" for event in events), form)
 
 
 def test_every_case_has_a_source() -> None:
