@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from typing import Any
 
 from toolreel_core import (
     Plan,
@@ -24,7 +25,7 @@ from toolreel_core import (
     step,
 )
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"amount": {"type": "integer", "minimum": 1}},
     "required": ["amount"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -110,7 +110,7 @@ def test_a_call_that_has_run_does_not_run_again_and_costs_add_up() -> None:
 
 
 def test_each_endpoint_has_a_row_of_what_it_cost() -> None:
-    def counted(reply: dict[str, Any], prompt: int) -> dict[str, Any]:
+    def counted(reply: Mapping[str, Any], prompt: int) -> dict[str, Any]:
         return {**reply, "usage": {"prompt_tokens": prompt, "completion_tokens": 1}}
 
     def pin() -> str:
