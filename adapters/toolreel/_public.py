@@ -5,6 +5,7 @@ from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._agent.fallbacks import Fallback
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.endpoint_costs import EndpointCost
 from toolreel._driver.endpoints import AsyncEndpoints, Endpoints
 from toolreel._driver.inbox import Inbox
 from toolreel._driver.one_effect import aperform, perform
@@ -172,6 +173,7 @@ __all__ = [
     "Effect",
     "Endpoint",
     "EndpointConfigError",
+    "EndpointCost",
     "Endpoints",
     "EvalPlanError",
     "Event",

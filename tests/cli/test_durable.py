@@ -141,6 +141,7 @@ def test_a_worker_drains_on_sigterm(desk: Path) -> None:
         command = [*COMMAND, "serve", "--base-url", server.url, "--poll", "0.05", *probes, *MINE]
         with subprocess.Popen(command, cwd=desk, env=environment(None), stderr=subprocess.PIPE) as worker:
             assert worker.stderr is not None
+            port = 0
             for line in worker.stderr:
                 told = json.loads(line)
                 if told.get("is") == "ready":

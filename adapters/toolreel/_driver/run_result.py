@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
+from toolreel._driver.endpoint_costs import EndpointCost, endpoint_costs
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap, Timing, Took
 from toolreel._internal.errors import AdapterError
@@ -140,6 +141,11 @@ class Run:
         runs of inner agents count.
         """
         return self.state.tally.known_cost
+
+    @property
+    def costs(self) -> tuple[EndpointCost, ...]:
+        """A row for each endpoint that had a turn, in order; one if the run never went on at a fallback."""
+        return endpoint_costs(self.state, self.notes)
 
     @property
     def spent(self) -> Spent | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
@@ -19,6 +19,7 @@ from toolreel import (
     AsyncEndpoints,
     AsyncPorts,
     ConfigError,
+    EndpointCost,
     Endpoints,
     Fallback,
     FileJournal,
@@ -34,6 +35,7 @@ from toolreel import (
     run,
     stream,
 )
+from toolreel._cli.output.whole_run import as_json
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel.durable import Limits, limited
 from toolreel.http import HttpEndpoint
@@ -105,6 +107,42 @@ def test_a_call_that_has_run_does_not_run_again_and_costs_add_up() -> None:
     ended = agent.run("Order a pin.")
     assert (ended.text, ran) == ("Ordered.", ["pin"])
     assert ended.state.endpoint_name == "spare"
+
+
+def test_each_endpoint_has_a_row_of_what_it_cost() -> None:
+    def counted(reply: Mapping[str, Any], prompt: int) -> dict[str, Any]:
+        return {**reply, "usage": {"prompt_tokens": prompt, "completion_tokens": 1}}
+
+    def pin() -> str:
+        """A pin."""
+        return "pin"
+
+    first = ScriptedEndpoint([counted(calling(("pin", {})), 2_000_000), Lost("status", "gone", 404)])
+    middle = ScriptedEndpoint([Lost("status", "gone", 404)])
+    last = ScriptedEndpoint([counted(saying("Here."), 3_000_000)])
+    agent = Agent(
+        "a",
+        tools=[pin],
+        endpoint=first,
+        price=Price(1, 0),
+        fallbacks=[
+            Fallback("b", endpoint=middle, price=Price(1, 0)),
+            Fallback("c", endpoint=last, price=Price(10, 0)),
+        ],
+    )
+    done = agent.run("Go.")
+    assert done.costs == (
+        EndpointCost("", "a", 2_000_000, 1, 2.0),
+        EndpointCost("b", "b", 0, 0, 0.0),
+        EndpointCost("c", "c", 3_000_000, 1, 30.0),
+    )
+    assert sum(row.cost or 0 for row in done.costs) == done.cost
+    shown = as_json(done, {})
+    assert [row["cost"] for row in cast("Any", shown["costs"])] == [2.0, 0.0, 30.0]
+    unpriced = ScriptedEndpoint([counted(saying("Here."), 3)])
+    alone = Agent("a", endpoint=unpriced).run("Go.")
+    assert alone.costs == (EndpointCost("", "a", 3, 1, None),)
+    assert "costs" not in as_json(alone, {})
 
 
 def test_a_conversation_goes_on_where_it_was_answered() -> None:

@@ -85,6 +85,16 @@ def show_outcome(console: Console, run: Run) -> None:
         str(run.timing),
     )
     labelled(console, "", ", ".join(filter(None, counts)), "dim")
+    for row in run.costs if len(run.costs) > 1 else ():
+        cost = "unknown" if row.cost is None else f"{row.cost:.6g}"
+        tokens = f"{row.prompt_tokens} + {row.completion_tokens} tokens"
+        where = f"{row.endpoint or 'first'} ({row.model})"
+        labelled(console, "", f"{where}: {tokens}{'' if _is_free(run) else f', cost {cost}'}", "dim")
+
+
+def _is_free(run: Run) -> bool:
+    """Whether nothing is known of costs, and nobody has asked for them."""
+    return run.cost is None and all(row.cost in {None, 0.0} for row in run.costs)
 
 
 def _by_tools(tally: Tally) -> str:
@@ -128,6 +138,7 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
         "model": run.state.plan.model,
         "plan": run.state.plan.digest,
         "tally": {**asdict(run.state.tally), "cost": run.cost},
+        **({"costs": [asdict(row) for row in run.costs]} if len(run.costs) > 1 else {}),
         "timing": {
             "total_ms": run.timing.total_ms,
             "model_ms": run.timing.model_ms,
