@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.pages.watched import opened
 from tests.replay.sessions import FOLDER, cassette
-from toolreel._run_page.view import page_of
+from toolreel._replay.run_page.view import page_of
 from toolreel.evals import Results
 from toolreel.evals._replay.run_pages import page_of_run
 

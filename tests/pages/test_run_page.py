@@ -14,7 +14,7 @@ from tests.pages.watched import opened, serious_findings, widest
 from tests.replay.sessions import cassette
 from toolreel import Agent
 from toolreel._replay.retrace import opened as read
-from toolreel._run_page.view import page_of
+from toolreel._replay.run_page.view import page_of
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core._loop.reducer import start
 from toolreel_core._protocol.effects import SendRequest

@@ -263,7 +263,7 @@ class Run:
 
 
 def _pages() -> Any:  # noqa: ANN401 - a module that stands above the drivers, so it is named as text
-    return import_module("toolreel._run_page.view")
+    return import_module("toolreel._replay.run_page.view")
 
 
 def outcome_of(run: Run) -> Outcome | None:

@@ -8,7 +8,7 @@ import click
 
 from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._run_page.view import name_of, page_of, write_page
+from toolreel._replay.run_page.view import name_of, page_of, write_page
 
 
 @click.command("view", epilog=EPILOG, short_help="Show a recorded run as a page, or two side by side.")

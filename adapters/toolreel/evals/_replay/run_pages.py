@@ -11,8 +11,8 @@ from typing import Final
 from toolreel._internal.errors import ResultsError
 from toolreel._journal.format import parse_journal
 from toolreel._replay.retrace import retrace
-from toolreel._run_page.page import PageRun, run_page
-from toolreel._run_page.run_tree import traced_tree
+from toolreel._replay.run_page.page import PageRun, run_page
+from toolreel._replay.run_page.run_tree import traced_tree
 from toolreel.evals._replay.replay import rerun
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results

@@ -8,7 +8,7 @@ import click
 
 from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._run_page.view import write_page
+from toolreel._replay.run_page.view import write_page
 
 
 @click.command("view", epilog=EPILOG, short_help="Show one run as a page, turn by turn.")

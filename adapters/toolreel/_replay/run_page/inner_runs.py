@@ -8,8 +8,8 @@ from pathlib import Path
 
 from toolreel._internal.errors import AdapterError
 from toolreel._replay.retrace import Trace, opened, retrace
-from toolreel._run_page.page import PageRun
-from toolreel._run_page.run_tree import traced_tree
+from toolreel._replay.run_page.page import PageRun
+from toolreel._replay.run_page.run_tree import traced_tree
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.effects import RunTool
 

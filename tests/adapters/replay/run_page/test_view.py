@@ -14,10 +14,10 @@ from tests.replay.sessions import ADOPTED, CASSETTES, cassette
 from toolreel import Agent
 from toolreel._internal.errors import AdapterError
 from toolreel._replay.retrace import opened, retrace
-from toolreel._run_page.page import PageRun, run_page
-from toolreel._run_page.remarks import warnings_of
-from toolreel._run_page.run_tree import traced_tree
-from toolreel._run_page.view import page_of, write_page
+from toolreel._replay.run_page.page import PageRun, run_page
+from toolreel._replay.run_page.remarks import warnings_of
+from toolreel._replay.run_page.run_tree import traced_tree
+from toolreel._replay.run_page.view import page_of, write_page
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 
 

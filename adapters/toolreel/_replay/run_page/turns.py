@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TypeAlias, assert_never
 
 from toolreel._replay.retrace import Trace, Traced
-from toolreel._run_page.items import Items
-from toolreel._run_page.remarks import told_notes
+from toolreel._replay.run_page.items import Items
+from toolreel._replay.run_page.remarks import told_notes
 from toolreel_core._conversation.content.wire import wire_part
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, read

@@ -17,7 +17,7 @@ from toolreel._driver.sync import run
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.explain.sent_history import sent_history
 from toolreel._replay.retrace import Trace, opened, retrace
-from toolreel._run_page.run_tree import RunTree, traced_tree
+from toolreel._replay.run_page.run_tree import RunTree, traced_tree
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._plan.plan import Plan

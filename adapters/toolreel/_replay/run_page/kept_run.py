@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from toolreel._driver.run_result import Run
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-from toolreel._run_page.items import Items
-from toolreel._run_page.remarks import told_notes
-from toolreel._run_page.run_tree import RunTree, run_head, run_tree
-from toolreel._run_page.turns import Steps
+from toolreel._replay.run_page.items import Items
+from toolreel._replay.run_page.remarks import told_notes
+from toolreel._replay.run_page.run_tree import RunTree, run_head, run_tree
+from toolreel._replay.run_page.turns import Steps
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json, Tree
 

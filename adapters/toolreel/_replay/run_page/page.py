@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, TypeVar
 
-from toolreel import _run_page
+from toolreel._replay import run_page
 from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
 from toolreel._internal.pages.page_frame import asset, framed
 from toolreel._internal.pages.shortened_texts import shortened
 from toolreel._internal.visible_text import printable
-from toolreel._run_page.run_tree import RunTree
+from toolreel._replay.run_page.run_tree import RunTree
 from toolreel_core._jsontext.canonical import Json
 
 _T = TypeVar("_T")

@@ -14,10 +14,10 @@ from toolreel._internal.errors import AdapterError
 from toolreel._replay.explain.run_diff import diff
 from toolreel._replay.replay import companion
 from toolreel._replay.retrace import Source, Trace, opened, retrace
-from toolreel._run_page.inner_runs import with_inner_runs
-from toolreel._run_page.kept_run import cleaned, kept_tree
-from toolreel._run_page.page import PageRun, run_page
-from toolreel._run_page.run_tree import traced_tree
+from toolreel._replay.run_page.inner_runs import with_inner_runs
+from toolreel._replay.run_page.kept_run import cleaned, kept_tree
+from toolreel._replay.run_page.page import PageRun, run_page
+from toolreel._replay.run_page.run_tree import traced_tree
 from toolreel_core._errors import ReplayMismatch
 
 _EMBEDDED: Final = 500_000

@@ -11,9 +11,9 @@ from toolreel._driver.timing import duration
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.why import note_words, rule_of, why
 from toolreel._replay.retrace import Trace, cut
-from toolreel._run_page.items import Items
-from toolreel._run_page.remarks import warnings_of
-from toolreel._run_page.turns import RunTurns, Steps
+from toolreel._replay.run_page.items import Items
+from toolreel._replay.run_page.remarks import warnings_of
+from toolreel._replay.run_page.turns import RunTurns, Steps
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._protocol import notes
