@@ -19,6 +19,7 @@ from toolreel.evals._replay.replay import replays
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Budget
 
@@ -317,7 +318,7 @@ def test_a_price_of_tokens_that_nobody_counts_is_no_known_cost(tmp_path: Path) -
 
 
 def test_scripts_cost_nothing_so_a_cap_lets_them_run(tmp_path: Path) -> None:
-    caps = {"max_cost": 0.01, "max_tokens": 1, "run": {"max_cost": 0.01}}
+    caps: dict[str, Json] = {"max_cost": 0.01, "max_tokens": 1, "run": {"max_cost": 0.01}}
     outcome = evaluated(plan_of(budget=caps), tmp_path)
     assert (outcome.complete, outcome.stopped) == (True, "")
     assert "void" not in {tree["result"] for tree in records(tmp_path).values()}

@@ -80,17 +80,8 @@ def diverged_table(pairs: Iterable[DivergedPair], most: int | None = None) -> Te
     rows = tuple(map(_diverged, listed[:most]))
     rest = len(listed) - len(rows)
     notes = (f"and {rest} more pairs; --json lists all",) if rest else ()
-    head = (
-        "model",
-        "endpoint",
-        "strategy",
-        "scenario",
-        "trial",
-        "now",
-        "first difference",
-        "first",
-        "second",
-    )
+    task = ("model", "endpoint", "strategy", "scenario", "trial")
+    head: tuple[str, ...] = (*task, "now", "first difference", "first", "second")
     if not any(pair.match.second.cell.endpoint for pair in listed):
         head, rows = (head[0], *head[2:]), tuple((row[0], *row[2:]) for row in rows)
     return TextTable("pairs that ended differently", head, rows, notes)

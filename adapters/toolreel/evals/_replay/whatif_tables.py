@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -23,6 +24,8 @@ def whatif_lines(recorded: str, tallies: Mapping[str, WhatIfTally], *, every: bo
         yield f"  {_test(compare_paired(tally.pairs))}"
         for (turn, kind), runs in tally.divergences.items():
             yield f"  diverged at turn {turn}: {runs} by {kind}"
+        for why, runs in Counter(run.reason for run in tally.of("undecided")).most_common():
+            yield f"  undecided: {runs} because {why}"
         for run in tally.runs:
             if every or run.fate in {"recovery", "loss"}:
                 yield f"  {_line(run)}"

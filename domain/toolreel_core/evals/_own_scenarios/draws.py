@@ -51,10 +51,10 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A number made of numbers that were drawn before."""
+    """A number made of numbers that were drawn before, and of fixed ones."""
 
     operation: Operation
-    of: tuple[str, ...]
+    of: tuple[str | int, ...]
 
 
 Draw: TypeAlias = Choice | Whole | Pattern | Computed
@@ -96,7 +96,7 @@ def _unlike(draw: Whole, name: str, seeded: Draws, before: Mapping[str, Json]) -
 
 
 def _computed(draw: Computed, before: Mapping[str, Json]) -> int:
-    first, *others = (cast("int", before[name]) for name in draw.of)
+    first, *others = (each if isinstance(each, int) else cast("int", before[each]) for each in draw.of)
     match draw.operation:
         case "sum":
             return first + sum(others)
@@ -178,13 +178,22 @@ def _range(inner: Table, before: Mapping[str, Draw]) -> Whole:
 
 
 def _computation(inner: Table, operation: Operation, before: Mapping[str, Draw]) -> Computed:
-    names = _earlier(inner, operation, before)
-    if not names:
+    given = inner.values[operation]
+    parts = given if isinstance(given, list | tuple) else [given]
+    names = [each for each in parts if type(each) is not int]
+    known = _earlier(Table(inner.place, {operation: names}), operation, before)
+    if not known:
         raise inner.complaint("name the numbers that were drawn before", operation)
-    for name in names:
-        if not isinstance(before[name], Whole | Computed):
+    for name in known:
+        if not _is_number(before[name]):
             raise inner.complaint(f"{name!r} is not drawn as a number; draw it with from and to", operation)
-    return Computed(operation, names)
+    return Computed(operation, tuple(parts))
+
+
+def _is_number(draw: Draw) -> bool:
+    if isinstance(draw, Choice):
+        return all(type(value) is int for value in draw.values)
+    return isinstance(draw, Whole | Computed)
 
 
 def _earlier(inner: Table, key: str, before: Mapping[str, Draw]) -> tuple[str, ...]:

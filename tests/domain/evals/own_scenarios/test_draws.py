@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import complaint
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core.evals._own_scenarios.draws import drawn, draws_of
 
@@ -74,3 +75,14 @@ def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
 def test_a_draw_that_is_none_is_refused_with_its_place(tree: dict[str, Any], told: str) -> None:
     with pytest.raises(PlaceError, match=told):
         draws_of(Table.of(tree, "draw"))
+
+
+def test_fixed_numbers_and_lists_of_numbers_count_in_computed_ones() -> None:
+    tree = {"size": [6, 12], "dozens": {"product": ["size", 12]}, "left": {"difference": [100, "size"]}}
+    values = drawn(draws_of(Table.of(tree, "draw")), "1")
+    size = values["size"]
+    assert size in {6, 12}
+    assert isinstance(size, int)
+    assert (values["dozens"], values["left"]) == (12 * size, 100 - size)
+    said = complaint(PlaceError, lambda: draws_of(Table.of({"a": {"sum": [1, 2]}}, "draw")))
+    assert said == "draw.a.sum: name the numbers that were drawn before"

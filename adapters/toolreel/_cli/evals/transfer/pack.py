@@ -40,5 +40,6 @@ def _told(done: PackingOutcome, as_machine: bool) -> int:
         say({"recordings": done.recordings, "files": done.files, "digest": done.digest})
     else:
         out.print(f"{counted(done.recordings, 'recording')} in {counted(done.files, 'file')}")
-        out.print(f"sha256 of all: {done.digest}")
+        if done.recordings:
+            out.print(f"sha256 of all: {done.digest}")
     return 0
