@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, TypeVar
 
-from toolreel._replay import run_page
 from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
 from toolreel._internal.pages.page_frame import asset, framed
 from toolreel._internal.pages.shortened_texts import shortened
 from toolreel._internal.visible_text import printable
+from toolreel._replay import run_page as package
 from toolreel._replay.run_page.run_tree import RunTree
 from toolreel_core._jsontext.canonical import Json
 
@@ -59,8 +59,8 @@ def run_page(runs: Sequence[PageRun], comparison: Json = None, limit: int = LIMI
     return framed(
         f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
         _body(runs[: 1 if comparison is None else 2]),
-        styles=(asset(_run_page, "run_page.css"),),
-        scripts=tuple(asset(_run_page, name) for name in SCRIPTS),
+        styles=(asset(package, "run_page.css"),),
+        scripts=tuple(asset(package, name) for name in SCRIPTS),
         data=(json_element("page", page), *elements),
         pictures=True,
     )
