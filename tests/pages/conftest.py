@@ -16,8 +16,8 @@ __all__ = ["browser"]
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
-# Of this folder and no larger: while it is open, no other test of the process could run an event loop.
-@pytest.fixture(scope="package")
+# Of a module and no larger: while it is open, no other test of the process could run an event loop.
+@pytest.fixture(scope="module")
 def browser() -> Generator[Browser]:
     """A browser; without one the test is skipped, but not in CI."""
     path = next(filter(None, map(shutil.which, _NAMES)), None)

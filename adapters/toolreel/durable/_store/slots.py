@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -24,6 +25,8 @@ from toolreel.durable._store.database import lasting
 
 _MOST: Final = 1_000
 _CHECK_SECONDS: Final = 2.0
+_DEAD_WITHIN_SECONDS: Final = 3.0
+"""How long PostgreSQL may take to notice that a killed worker, whose slot its successor wants, is gone."""
 
 
 class Slot(Protocol):
@@ -56,13 +59,21 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
 
     :raises DurableError: if another process holds the named one
     """
-    names: Iterable[str] = _numbered() if name is None else (name,)
-    for one in names:
-        is_file = url.get_backend_name() == "sqlite"
-        slot: Slot | None = _FileSlot.of(url, queue, one) if is_file else _SessionSlot.of(url, queue, one)
-        if slot is not None:
-            return slot
-    raise DurableError(f"slot {name}: a worker that is alive has it; stop that one, or take another --slot")
+    if name is None:
+        return next(slot for one in _numbered() if (slot := _free(url, queue, one)))
+    until = time.monotonic() + _DEAD_WITHIN_SECONDS
+    while (slot := _free(url, queue, name)) is None:
+        if time.monotonic() > until:
+            said = "a worker that is alive has it; stop that one, or take another --slot"
+            raise DurableError(f"slot {name}: {said}")
+        time.sleep(0.1)
+    return slot
+
+
+def _free(url: sa.URL, queue: str, name: str) -> Slot | None:
+    if url.get_backend_name() == "sqlite":
+        return _FileSlot.of(url, queue, name)
+    return _SessionSlot.of(url, queue, name)
 
 
 def _numbered() -> Iterator[str]:
