@@ -14,6 +14,7 @@ from tests.patience import HANG
 
 __all__ = ["NOTEBOOK", "executed", "outputs", "read"]
 
+_PAGE: Final = re.compile(r"<details>.*?</details>", re.DOTALL)
 _TIME: Final = re.compile(r"(<th[^>]*>time</th><td[^>]*>)[^<]+")
 NOTEBOOK: Final = ROOT / "examples" / "notebook.ipynb"
 
@@ -42,7 +43,7 @@ def executed(path: Path) -> Any:  # noqa: ANN401 - see above
 
 
 def outputs(notebook: Any) -> list[Any]:  # noqa: ANN401 - see above
-    """What each cell with code shows, without how long a run took, which is never the same."""
+    """What each cell with code shows, without what is never the same: how long a run took, and its page."""
     return [
         [_untimed(dict(shown)) for shown in cell.outputs]
         for cell in notebook.cells
@@ -51,13 +52,17 @@ def outputs(notebook: Any) -> list[Any]:  # noqa: ANN401 - see above
 
 
 def _untimed(shown: dict[str, Any]) -> dict[str, Any]:
-    data = {kind: _TIME.sub(r"\1", text) for kind, text in shown.get("data", {}).items()}
+    data = {kind: _TIME.sub(r"\1", _PAGE.sub("", text)) for kind, text in shown.get("data", {}).items()}
     return {**shown, "data": data} if data else shown
 
 
 def main() -> None:
-    """Write the outputs into the notebook."""
+    """Write the outputs into the notebook, without the pages of runs, which are large."""
     notebook = executed(NOTEBOOK)
+    for cell in notebook.cells:
+        for shown in cell.get("outputs", []):
+            if "text/html" in shown.get("data", {}):
+                shown.data["text/html"] = _PAGE.sub("", shown.data["text/html"])
     notebook.metadata = read(NOTEBOOK).metadata  # not which release of Python ran it
     nbformat.write(notebook, NOTEBOOK)  # type: ignore[no-untyped-call]
 

@@ -10,7 +10,9 @@ from tests.examples.notebook import NOTEBOOK, executed, outputs, read
 def test_the_notebook_runs_and_shows_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    shown = outputs(executed(NOTEBOOK))
+    ran = executed(NOTEBOOK)
+    assert "<summary>turn by turn</summary><iframe" in str(ran.cells)
+    shown = outputs(ran)
     assert shown == outputs(read(NOTEBOOK))
     tables = [
         output["data"]["text/html"]
@@ -19,4 +21,4 @@ def test_the_notebook_runs_and_shows_what_is_stored(tmp_path: Path, monkeypatch:
         if "text/html" in output.get("data", {})
     ]
     assert len(tables) == 3
-    assert all(table.startswith("<table>") for table in tables)
+    assert all(table.startswith("<div><table>") for table in tables)

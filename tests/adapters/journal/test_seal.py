@@ -27,7 +27,7 @@ CASSETTES: Final = Path(__file__).parents[3] / "cassettes"
 RECORDED: Final = [
     text
     for path in sorted(CASSETTES.rglob("*.journal.jsonl"))
-    if len(text := path.read_text("utf-8")) < 40_000
+    if len(text := path.read_text("utf-8")) < 40_000 and '"digest"' not in text.splitlines()[-1]
 ]
 """Journals of real runs, from before there were seals."""
 
