@@ -6,12 +6,19 @@ import time
 from pathlib import Path
 
 from tests.adapters.durable.shop import Shop
+from toolreel import DurableError
 from toolreel.durable import Worker
 
 __all__ = ["work"]
 
 
 def work(database: str, log: Path, slot: str) -> None:
-    with Worker(Shop(log).ports, database, slot=slot, poll_seconds=0.05, concurrency=4) as worker:
-        while not worker.is_lost:
-            time.sleep(0.05)
+    """Work until the slot is lost; begun again, as by a supervisor, after a restart of the database."""
+    while True:
+        try:
+            with Worker(Shop(log).ports, database, slot=slot, poll_seconds=0.05, concurrency=4) as worker:
+                while not worker.is_lost:
+                    time.sleep(0.05)
+            return
+        except DurableError:
+            time.sleep(0.1)
