@@ -33,8 +33,8 @@ class Profile:
     def of(cls, preset: Preset = _NO_PRESET, settings: Mapping[str, Any] | None = None) -> Profile:
         """The profile of a preset.
 
-        >>> Profile.of(Preset.of("mine", {"provider": {"id_style": "kimi"}})).provider
-        Provider(id_style='kimi')
+        >>> Profile.of(Preset.of("mine", {"provider": {"id_style": "kimi"}})).provider.id_style
+        'kimi'
 
         :param settings: of the loop and of the provider, which take precedence over the preset's
         :raises ConfigError: if one does not exist, or has no such value
