@@ -70,6 +70,19 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
     return engine
 
 
+def close_database(engine: sa.Engine) -> None:
+    """Close the connections of an engine.
+
+    ``dispose`` leaves those alone that a thread is still using, and they would stay open when it is done.
+    """
+
+    def closed(_: object, record: sa.pool.ConnectionPoolEntry) -> None:
+        record.invalidate()
+
+    sa.event.listen(engine, "checkin", closed)
+    engine.dispose()
+
+
 def lasting(attempt: Callable[[], _Result], patience: float = 60.0) -> _Result:
     """Do something with the database, again if it went away: it restarts, or SQLite is busy.
 

@@ -11,7 +11,7 @@ from dbos import DBOSClient, DBOSPortableJSONSerializer, WorkflowStatus
 
 from toolreel.durable._store import adoption, claims, inbox, pruning, steps
 from toolreel.durable._store.claims import Claimed, Resting, Segment
-from toolreel.durable._store.database import lasting, open_database
+from toolreel.durable._store.database import close_database, lasting, open_database
 from toolreel.durable._store.inbox import Said
 from toolreel.durable._store.steps import Written
 from toolreel_core._protocol.events import Event
@@ -104,7 +104,7 @@ class Store:
     def close(self) -> None:
         """Close the connections."""
         self.client.destroy()
-        self.engine.dispose()
+        close_database(self.engine)
 
     def _lasting(self, attempt: Callable[[], _Result]) -> _Result:
         return lasting(attempt, self._patience)

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from toolreel.durable._store.database import close_database, database_url, open_database
+
+
+def test_a_connection_that_is_in_use_is_closed_once_it_is_not(database: str) -> None:
+    engine = open_database(database_url(database))
+    with engine.connect() as connection:
+        held = connection.connection.dbapi_connection
+        close_database(engine)
+        assert connection.execute(sa.text("SELECT 1")).scalar() == 1
+    assert held is not None
+    assert is_closed(held)
+
+
+def is_closed(held: object) -> bool:
+    """Whether a connection of psycopg or of SQLite takes nothing any more."""
+    try:
+        held.cursor().execute("SELECT 1")  # type: ignore[attr-defined]
+    except Exception:  # noqa: BLE001 - each driver has an error of its own
+        return True
+    return False
