@@ -6,9 +6,9 @@ STAMP := $(VENV)/.installed
 CLI   := $(VENV)/.cli-installed
 BFCL  := .bfcl/.installed
 UV    ?= $(BIN)/uv
-# One process more than cores, since some tests wait for others that they have started; a process that is done
+# Two processes more than cores, since some tests wait for others that they have started; a process that is done
 # takes tests from the others. PYTEST=.venv/bin/pytest runs the tests in one.
-PYTEST ?= $(BIN)/pytest -q --dist worksteal -n $$((1 + $$(getconf _NPROCESSORS_ONLN)))
+PYTEST ?= $(BIN)/pytest -q --dist worksteal -n $$((2 + $$(getconf _NPROCESSORS_ONLN)))
 
 # The first interpreter that is new enough and can make a virtual environment.
 FITS   := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))

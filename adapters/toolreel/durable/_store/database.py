@@ -79,7 +79,7 @@ def close_database(engine: sa.Engine) -> None:
     def closed(_: object, record: sa.pool.ConnectionPoolEntry) -> None:
         record.invalidate()
 
-    sa.event.listen(engine, "checkin", closed)
+    event.listen(engine, "checkin", closed)
     engine.dispose()
 
 
