@@ -122,10 +122,17 @@ class Routes:
         """What is repaired for a model.
 
         :raises ConfigError: if its preset cannot be used
+        :raises ProxyConfigError: if it is for another wire form
         """
         key = (self._routes.index(route), model)
         if key not in self._profiles:
             if len(self._profiles) >= _PROFILES:
                 self._profiles.clear()
-            self._profiles[key] = Profile.of(route.preset(route.upstream_model or model), route.settings)
+            profile = Profile.of(route.preset(route.upstream_model or model), route.settings)
+            if profile.provider.wire_form != "chat_completions":
+                raise ProxyConfigError(
+                    f"wire_form: the proxy speaks chat_completions, but the preset says "
+                    f"{profile.provider.wire_form}; name another preset, or none"
+                )
+            self._profiles[key] = profile
         return self._profiles[key]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from toolreel_core._conversation.provider_quirks import Form
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import NOTHING, JsonText, canonical
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
@@ -43,11 +42,6 @@ class Profile:
         own, given = preset.changes(), settings or {}
         traits = {key: value for key, value in given.items() if key in _TRAITS}
         provider = Provider.of({**own["provider"], **traits})
-        if provider.wire_form != "chat_completions":
-            raise ConfigError(
-                f"wire_form: the proxy speaks chat_completions, but the preset says {provider.wire_form}; "
-                "name another preset, or none"
-            )
         choices = {key: value for key, value in given.items() if key not in _TRAITS}
         return cls(
             provider,
