@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
@@ -30,6 +31,7 @@ from toolreel.durable._store.database import database_url
 from toolreel.durable._store.steps import Written
 from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
+from toolreel_core._errors import ConfigError
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
 _TOOK: Final = re.compile(r'"took":{"ms":(\d+),[^{}]*}}$')
@@ -39,6 +41,21 @@ _EVENT: Final = re.compile(
     r'{"n":(?P<n>\d+),"kind":"(?P<kind>\w+)".{0,99}?"event":{"type":"\w+"(?:,"ref":(?P<ref>\d+))?'
 )
 """The beginning of a line of the journal, without its texts."""
+
+
+def _ports_of(given: Any) -> Performer:  # noqa: ANN401 - what a caller passes, checked here
+    """The ports of a worker; an endpoint alone is one for runs without tools.
+
+    :raises ConfigError: if they are to be awaited
+    """
+    perform = getattr(given, "perform", None) or getattr(given, "send", None)
+    if iscoroutinefunction(perform):
+        sync = "Ports" if hasattr(given, "perform") else "HttpEndpoint"
+        raise ConfigError(
+            f"Worker: expected {sync}, got {type(given).__name__}; a worker performs each run in a thread of "
+            f"its own, so give it the one that is not async"
+        )
+    return given if hasattr(given, "perform") else Ports(given)
 
 
 def _say(watch: Watch | None, happened: dict[str, object]) -> None:
@@ -68,6 +85,7 @@ class Worker:
     :param watch: called with what happens, for logs: each event that is stored, and each run that rests
     :param health: ``HOST:PORT`` on which it answers ``/livez``, ``/readyz`` and ``/metrics`` while it runs
     :raises DurableError: if the database cannot be used, or a worker that is alive has the slot
+    :raises ConfigError: if the performer is async
     """
 
     def __init__(  # noqa: PLR0913 - a worker is configured once
@@ -84,8 +102,7 @@ class Worker:
         watch: Watch | None = None,
         health: str | None = None,
     ) -> None:
-        given: Any = performer
-        ports: Performer = given if hasattr(given, "perform") else Ports(given)
+        ports = _ports_of(performer)
         ported = with_around(ports, around)
         self._url = database_url(database)
         self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds

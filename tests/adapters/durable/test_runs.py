@@ -12,16 +12,18 @@ import pytest
 import sqlalchemy as sa
 
 from tests.adapters.durable.shop import Shop, plan_of, undisturbed
-from toolreel import DurableError, Endpoints, Plan, Ports, PythonTools, run, tool
+from toolreel import AsyncPorts, DurableError, Endpoints, Plan, Ports, PythonTools, run, tool
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.durable import DurableRuns, Worker
 from toolreel.durable._store.claims import claim
 from toolreel.durable._store.database import database_url, open_database
+from toolreel.http import AsyncHttpEndpoint
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import (
     BudgetSpent,
     Cancelled,
     Completed,
+    ConfigError,
     FallbackPlan,
     LoopConfig,
     RunTool,
@@ -403,3 +405,13 @@ def test_a_result_with_a_secret_is_not_stored(database: str) -> None:
         text = runs.get("kept").recorded.text + runs.get("told").recorded.text
     assert "RESULT_WITHHELD" in text
     assert "hunter-2" not in text
+
+
+def test_a_worker_refuses_what_is_to_be_awaited(database: str) -> None:
+    endpoint = AsyncHttpEndpoint("http://127.0.0.1:1")  # opens no connection
+    for given, sentence in (
+        (AsyncPorts(endpoint), "expected Ports, got AsyncPorts"),
+        (endpoint, "expected HttpEndpoint, got AsyncHttpEndpoint"),
+    ):
+        with pytest.raises(ConfigError, match=sentence):
+            worker(given, database)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
+from toolreel._cli.durable.limits import SharedLimits
 from toolreel._cli.options.server import ServerChoice
 from toolreel._cli.options.sources import Sources
 from toolreel._cli.output.console import withhold
@@ -17,6 +19,8 @@ from toolreel.tools._router import Router
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.surface import ToolSurface
+
+_UNLIMITED: Final = SharedLimits()
 
 
 def approver_of(approve: str) -> Approver:
@@ -49,11 +53,16 @@ class WholeHost:
 
 @contextmanager
 def live_ports(
-    base_url: str, server: ServerChoice, timeout: float, sources: Sources, approver: Approver
+    base_url: str,
+    server: ServerChoice,
+    timeout: float,
+    sources: Sources,
+    approver: Approver,
+    limits: SharedLimits = _UNLIMITED,
 ) -> Generator[Ports]:
-    """Ports to a server and the tools of all sources."""
+    """Ports to a server, within limits, and the tools of all sources."""
     target = server.target(base_url, timeout, sources.secrets)
     withhold(target.secrets)
     host = WholeHost(Router(sources.hosts, PythonTools(sources.tools)), sources.surface((), ()))
-    with target.opened(None, None) as endpoint:
-        yield Ports(endpoint, host, approver)
+    with target.opened(None, None) as endpoint, limits.over(endpoint, target) as limited:
+        yield Ports(limited, host, approver)

@@ -14,6 +14,7 @@ from typing import Final
 
 import click
 
+from toolreel._cli.durable.limits import LimitChoice, SharedLimits, limit_option
 from toolreel._cli.durable.options import database_option, queue_option, slot_option, uncertain_option
 from toolreel._cli.options.driver_and_approval import timeout_option
 from toolreel._cli.options.server import ServerChoice, server_options
@@ -62,6 +63,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
     help="Calls that need approval: wait lets the run wait for `toolreel runs approve`; always and never "
     "decide at once.",
 )
+@limit_option
 @uncertain_option
 @timeout_option
 @click.option(
@@ -84,6 +86,7 @@ def serve_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     poll: float,
     drain: float,
     approve: str,
+    limits: tuple[LimitChoice, ...],
     uncertain: str,
     timeout: float,
     health: str | None,
@@ -109,7 +112,9 @@ def serve_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     with (
         redirect_stdout(sys.stderr),
         sources.open() as available,
-        live_ports(base_url, server, timeout, available, approver_of(approve)) as ports,
+        live_ports(
+            base_url, server, timeout, available, approver_of(approve), SharedLimits(limits, database)
+        ) as ports,
     ):
         worker = Worker(
             ports,

@@ -9,11 +9,11 @@ from typing import Any, Final, cast
 
 import click
 
+from toolreel._cli.options.key_values import key_values
 from toolreel._cli.options.option_bundle import Command
 from toolreel._cli.options.presets import at_provider
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._plan.fallback import REASONS, FallbackPlan, FallbackReason, ForeignReasoning
 from toolreel_core._plan.plan import Plan
 
@@ -45,14 +45,11 @@ class FallbackChoice:
         :raises ConfigError: if a key does not exist, or no model is named
         """
         known = [field.name.replace("_", "-") for field in fields(cls)]
-        found = dict[str, str | tuple[str, ...]]()
-        for item in text.split(","):
-            key, equals, value = item.strip().partition("=")
-            if not equals or not value:
-                raise ConfigError(f"--fallback {item!r}: expected key=value, for example model=NAME")
-            if key not in known:
-                raise ConfigError(f"--fallback: {unknown_name('key', key, known)}")
-            found[key.replace("-", "_")] = tuple(value.split("+")) if key in _LISTS else value
+        items = key_values("--fallback", text, known, "model=NAME")
+        found = {
+            key.replace("-", "_"): tuple(value.split("+")) if key in _LISTS else value
+            for key, value in items.items()
+        }
         if "model" not in found:
             raise ConfigError(f"--fallback {text!r}: name the model; write model=NAME,...")
         given: dict[str, Any] = {**found}  # each key is a field, and the lists are tuples
