@@ -91,7 +91,9 @@ WAYS: Final = {
     "fast on asyncio": asking_on(AsyncFastEndpoint, "asyncio"),
 }
 each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
-LATE: Final = "the exchange was not complete after 0.5 s, its deadline"
+SOON: Final = 0.2
+"""Seconds; a test waits so long for what never ends."""
+LATE: Final = f"the exchange was not complete after {SOON} s, its deadline"
 
 
 @each
@@ -100,11 +102,11 @@ LATE: Final = "the exchange was not complete after 0.5 s, its deadline"
 def test_an_exchange_ends_at_its_deadline_whatever_drips(ask: Ask, drip: Endless, stream: bool) -> None:
     with dripping(drip) as url:
         began = time.monotonic()
-        (event,) = ask(url, deadline=0.5, stream=stream)
+        (event,) = ask(url, deadline=SOON, stream=stream)
         took = time.monotonic() - began
     assert isinstance(event, RequestFailed)
     assert (event.failure, event.message.rpartition(": ")[2]) == ("timeout", LATE)
-    assert 0.5 <= took < HANG
+    assert SOON <= took < HANG
 
 
 WHY: Final = {
@@ -121,7 +123,7 @@ WHY: Final = {
 @pytest.mark.parametrize("flood", FLOODS)
 def test_a_flood_of_nothing_ends(ask: Ask, flood: str) -> None:
     # Only the deadline ends interim responses for hyper; all else has the time that a busy machine takes.
-    deadline = 0.5 if flood == "100 Continue" else HANG
+    deadline = SOON if flood == "100 Continue" else HANG
     with dripping(FLOODS[flood]) as url:
         (event,) = ask(url, deadline=deadline, max_response_bytes=100_000)
     assert isinstance(event, RequestFailed)
@@ -131,7 +133,7 @@ def test_a_flood_of_nothing_ends(ask: Ask, flood: str) -> None:
 @each
 def test_a_request_that_is_read_too_slowly_ends_at_the_deadline(ask: Ask) -> None:
     with sipping() as url:
-        (event,) = ask(url, text="x" * 20_000_000, deadline=0.5)
+        (event,) = ask(url, text="x" * 20_000_000, deadline=SOON)
     assert isinstance(event, RequestFailed)
     assert (event.failure, event.message.rpartition(": ")[2]) == ("timeout", LATE)
 
@@ -139,7 +141,7 @@ def test_a_request_that_is_read_too_slowly_ends_at_the_deadline(ask: Ask) -> Non
 @each
 def test_the_wait_for_a_free_connection_ends_at_the_deadline(ask: Ask) -> None:
     with dripping(DRIPS["a header"]) as url:
-        said = ask(url, times=3, connections=1, deadline=0.5)
+        said = ask(url, times=3, connections=1, deadline=SOON)
     assert {(type(event), getattr(event, "failure", "")) for event in said} == {(RequestFailed, "timeout")}
     assert sorted(event.ref for event in said) == [0, 1, 2]
 
@@ -173,7 +175,7 @@ def test_an_endpoint_with_one_connection_goes_on_after_a_deadline(
     answers = chain([b""], repeat(head.encode() + body))
     with (
         dripping(lambda: Endless(next(answers), b"", NEVER)) as url,
-        kind(url, connections=1, deadline=0.5) as endpoint,
+        kind(url, connections=1, deadline=SOON) as endpoint,
     ):
         assert isinstance(endpoint.send(asking()), RequestFailed)
         # On a busy machine an answer may take longer than the deadline, but not each time.
@@ -221,7 +223,7 @@ def test_no_exchange_outlasts_its_run(kind: Any, outcome_of: Callable[[Any], Out
 def test_a_deadline_is_recorded_and_replayed_like_any_timeout(drip: str, tmp_path: Path) -> None:
     with dripping(DRIPS[drip]) as url, recording(tmp_path / "a.yaml") as tape:
         transport = RecordTransport(tape, httpx.HTTPTransport())
-        with HttpEndpoint(url, transport=transport, deadline=0.5) as endpoint:
+        with HttpEndpoint(url, transport=transport, deadline=SOON) as endpoint:
             event = endpoint.send(asking())
     assert event == RequestFailed(1, "timeout", f"ReadTimeout: {LATE}")
     with replaying(tmp_path / "a.yaml") as tape, HttpEndpoint(url, transport=ReplayTransport(tape)) as again:
@@ -233,7 +235,7 @@ def test_a_client_of_yours_observes_the_deadline_too(drip: str) -> None:
     with (
         dripping(DRIPS[drip]) as url,
         httpx.Client() as client,
-        HttpEndpoint(url, transport=client, deadline=0.5) as endpoint,
+        HttpEndpoint(url, transport=client, deadline=SOON) as endpoint,
     ):
         event = endpoint.send(asking())
     assert event == RequestFailed(1, "timeout", f"ReadTimeout: {LATE}")
@@ -266,4 +268,4 @@ def test_an_exchange_over_tls_ends_at_its_deadline(
     assert [
         (event.failure, event.message.rpartition(": ")[2]) if isinstance(event, RequestFailed) else event
         for event in said
-    ] == [("timeout", LATE.replace("0.5", "1"))] * len(WAYS)
+    ] == [("timeout", LATE.replace(str(SOON), "1"))] * len(WAYS)

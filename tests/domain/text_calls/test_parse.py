@@ -52,7 +52,6 @@ def found(content: str, *dialects: str, finish: str = "stop") -> TextCalls:
     return text_calls(content, tools=["ping", "add"], dialects=dialects or DIALECTS, finish=finish)
 
 
-each_case = pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 each_mode = pytest.mark.parametrize("mode", MODES)
 
 
@@ -60,9 +59,14 @@ def test_the_corpus_has_a_case_of_each_dialect() -> None:
     assert {case["format"] for case in CASES} - {"any"} == set(DIALECTS)
 
 
-@each_case
 @each_mode
-def test_worked_case(case: dict[str, Any], mode: str) -> None:
+def test_worked_cases(mode: str, subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case["id"]):
+            is_read_as_expected(case, mode)
+
+
+def is_read_as_expected(case: dict[str, Any], mode: str) -> None:
     expected = case["expect"]
     got = read(case, mode, case["content"], case["finish"])
     calls = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in got.calls]
@@ -76,27 +80,30 @@ def test_worked_case(case: dict[str, Any], mode: str) -> None:
     assert set(expected.get("rejected", ())) <= set(got.rejected)
 
 
-@each_case
 @each_mode
-def test_a_text_that_was_cut_holds_the_first_of_its_calls(case: dict[str, Any], mode: str) -> None:
-    calls = calls_in(read(case, mode, case["content"], case["finish"]))
-    for end in range(0, len(case["content"]), STRIDE):
-        cut = calls_in(read(case, mode, case["content"][:end], "length"))
-        assert cut == calls[: len(cut)]
+def test_a_text_that_was_cut_holds_the_first_of_its_calls(mode: str, subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        calls = calls_in(read(case, mode, case["content"], case["finish"]))
+        with subtests.test(case["id"]):
+            for end in range(0, len(case["content"]), STRIDE):
+                cut = calls_in(read(case, mode, case["content"][:end], "length"))
+                assert cut == calls[: len(cut)]
 
 
-@each_case
 @each_mode
-def test_what_is_left_of_a_text_holds_no_further_call(case: dict[str, Any], mode: str) -> None:
-    got = read(case, mode, case["content"], case["finish"])
-    again = read(case, mode, got.content, case["finish"])
-    assert (again.calls, words(again.content)) == ((), words(got.content))
+def test_what_is_left_of_a_text_holds_no_further_call(mode: str, subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case["id"]):
+            got = read(case, mode, case["content"], case["finish"])
+            again = read(case, mode, got.content, case["finish"])
+            assert (again.calls, words(again.content)) == ((), words(got.content))
 
 
-@each_case
-def test_no_call_is_found_where_no_dialect_is_enabled(case: dict[str, Any]) -> None:
-    got = text_calls(case["content"], tools=case["tools"], dialects=[], finish="stop")
-    assert got.calls == ()
+def test_no_call_is_found_where_no_dialect_is_enabled(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case["id"]):
+            got = text_calls(case["content"], tools=case["tools"], dialects=[], finish="stop")
+            assert got.calls == ()
 
 
 def test_a_call_says_where_it_came_from() -> None:
