@@ -207,9 +207,12 @@ def test_a_client_that_leaves_ends_the_upstreams_work() -> None:
 
 
 def test_an_upstream_that_closes_a_connection_that_rests_is_no_error() -> None:
-    with serving(saying("Four."), Answer(raw=b""), saying("Five.")) as server, proxying(to(server)) as proxy:
-        with client(proxy.url) as sdk:
-            said = [sdk.chat.completions.create(model="m", messages=ASKED) for _ in range(2)]
+    with (
+        serving(saying("Four."), Answer(raw=b""), saying("Five.")) as server,
+        proxying(to(server)) as proxy,
+        client(proxy.url) as sdk,
+    ):
+        said = [sdk.chat.completions.create(model="m", messages=ASKED) for _ in range(2)]
     assert [each.choices[0].message.content for each in said] == ["Four.", "Five."]
     assert server.connections == 2
 
