@@ -180,7 +180,7 @@ class Proxy:
         def put_back(done: Done) -> None:
             if conversation and not returned:
                 returned.append(conversation)
-                self.recorder.put_back(conversation, [*request.entries, *done.message], caller)
+                self.recorder.put_back(conversation, done.message, len(out.body))
 
         if conversation:
             answer.headers[CONVERSATION] = conversation.name
