@@ -14,10 +14,11 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -27,8 +28,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Path_
 
-from toolreel.proxy import ProxySettings, Route, proxy_app
-from toolreel.proxy._serve import listening
+from toolreel.proxy import ProxySettings, Route
+from toolreel.proxy._serve import listening, serve, server_config
 
 __all__ = ["main"]
 
@@ -74,11 +75,11 @@ async def _model(request: Request) -> Response:
     return Response(_REPLY, media_type="application/json")
 
 
-def _upstream(_url: str, _folder: str) -> Starlette:
+def _upstream() -> Starlette:
     return Starlette(routes=[Path_("/v1/chat/completions", _model, methods=["POST"])])
 
 
-def _pass_through(url: str, _folder: str) -> Starlette:
+def _pass_through(url: str) -> Starlette:
     client = httpx.AsyncClient(timeout=60)
 
     async def passed(request: Request) -> Response:
@@ -88,42 +89,43 @@ def _pass_through(url: str, _folder: str) -> Starlette:
     return Starlette(routes=[Path_("/v1/chat/completions", passed, methods=["POST"])])
 
 
-def _proxy(url: str, _folder: str) -> Starlette:
-    return proxy_app(ProxySettings((Route(url),)))
+def _bare(app: Starlette, listened: Callable[[str], None]) -> None:
+    with listening("127.0.0.1", 0) as socket_:
+        listened(f"http://127.0.0.1:{socket_.getsockname()[1]}")
+        uvicorn.Server(server_config(app)).run(sockets=[socket_])
 
 
-def _recording(url: str, folder: str) -> Starlette:
-    return proxy_app(ProxySettings((Route(url),), folder=folder))
-
-
-def _replaying(url: str, folder: str) -> Starlette:
-    return proxy_app(ProxySettings((Route(url),), folder=folder, mode="replay"))
-
-
-_APPS = {
-    "directly": _upstream,
-    "pass-through": _pass_through,
-    "proxy": _proxy,
-    "proxy, recording": _recording,
-    "proxy, replaying": _replaying,
-}
+def _proxy(settings: ProxySettings, listened: Callable[[str], None]) -> None:
+    serve(
+        settings,
+        "127.0.0.1",
+        0,
+        tell=lambda _: None,
+        ready=lambda url: listened(url.removesuffix("/v1")),
+    )
 
 
 def _serve(name: str, url: str, folder: str, pipe: Connection) -> None:
-    """Serve an application, and answer each question of the pipe with CPU seconds and resident bytes."""
-    import threading  # noqa: PLC0415 - only in this process
+    """Serve until SIGTERM, and answer each question of the pipe with CPU seconds and resident bytes."""
 
-    socket_ = listening("127.0.0.1", 0)
-    config = uvicorn.Config(_APPS[name](url, folder), log_level="error", ws="none", timeout_keep_alive=600)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket_]}, daemon=True)
-    thread.start()
-    pipe.send(f"http://127.0.0.1:{socket_.getsockname()[1]}")
-    while pipe.recv():
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        pipe.send((time.process_time(), pages * os.sysconf("SC_PAGE_SIZE")))
-    server.should_exit = True
-    thread.join()
+    def spent() -> None:
+        while pipe.recv():
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            pipe.send((time.process_time(), pages * os.sysconf("SC_PAGE_SIZE")))
+
+    Thread(target=spent, daemon=True).start()
+    routes = (Route(url),) if url else ()
+    match name:
+        case "directly":
+            _bare(_upstream(), pipe.send)
+        case "pass-through":
+            _bare(_pass_through(url), pipe.send)
+        case "proxy":
+            _proxy(ProxySettings(routes), pipe.send)
+        case "proxy, recording":
+            _proxy(ProxySettings(routes, folder=folder), pipe.send)
+        case "proxy, replaying":
+            _proxy(ProxySettings(routes, folder=folder, mode="replay"), pipe.send)
 
 
 class _Server:
@@ -144,7 +146,7 @@ class _Server:
         return float(seconds), int(size)
 
     def stop(self) -> None:
-        self._pipe.send(False)
+        self._process.terminate()
         self._process.join()
 
 
@@ -207,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _play(client, recorder, session)
         recorder.stop()
         servers = [upstream]
-        for name in [*_APPS][1:]:
+        for name in ("pass-through", "proxy", "proxy, recording", "proxy, replaying"):
             with_recordings = folder if name == "proxy, replaying" else f"{folder}/new"
             servers.append(_Server(name, upstream.url, with_recordings))
         _measure(client, servers, sessions)

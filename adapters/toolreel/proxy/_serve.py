@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
@@ -15,11 +16,14 @@ from toolreel.proxy._settings import ProxySettings
 
 try:
     import uvicorn
+    from starlette.applications import Starlette
 except ImportError:
     raise MissingExtra.of("proxy", "uvicorn") from None
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _BACKLOG: Final = 2_048
+_SWITCH: Final = 0.000_5
+"""Seconds that a thread keeps Python for, while another waits for it."""
 _IDLE: Final = 75
 """Seconds for which a client's idle connection is kept: longer than clients keep them."""
 
@@ -43,18 +47,26 @@ def serve(
     socket_ = listening(host, port)
     bound = socket_.getsockname()[1]
     named = f"[{host}]" if ":" in host else host
-    config = uvicorn.Config(
+    config = server_config(app, drain)
+    if settings.folder is not None:  # a thread writes recordings, and would hold up each request by 5 ms
+        sys.setswitchinterval(_SWITCH)
+    with socket_:
+        _Server(config, lambda: ready(f"http://{named}:{bound}/v1")).run(sockets=[socket_])
+
+
+def server_config(app: Starlette, drain: float = 30.0) -> uvicorn.Config:
+    """How an application is served."""
+    return uvicorn.Config(
         app,
         log_level="error",
         access_log=False,
         lifespan="on",
         ws="none",
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=max(1, round(drain)),
     )
-    with socket_:
-        _Server(config, lambda: ready(f"http://{named}:{bound}/v1")).run(sockets=[socket_])
 
 
 class _Server(uvicorn.Server):
