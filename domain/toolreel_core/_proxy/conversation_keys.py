@@ -50,6 +50,11 @@ def further(key: Key, entries: Iterable[Json]) -> Key:
     return _chain(key, entries)[-1]
 
 
+def prefixes(entries: Sequence[Json], *, caller: str = "") -> Sequence[Key]:
+    """The key of the messages until each of them."""
+    return _chain(_beginning(caller), entries)[1:]
+
+
 def openings(entries: Sequence[Json], *, caller: str = "") -> tuple[Key, ...]:
     """The keys of what a request may go on with, the longest first: up to each reply, and as a whole.
 
