@@ -86,14 +86,15 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     codes = dict.fromkeys((*whole.codes, *(code for each in read for code in each.codes)))
     repairs = (*names, *(code for code in codes if code not in UNREPAIRED))
     noticed = tuple(code for code in codes if code in UNREPAIRED)
-    problem = _problem(first, codes, request)
+    problem = _problem(read[0], codes, request)
     choices: list[Json] = [] if problem else [each.choice() for each in read]
     completion = _completion(tree, first, choices, request, head)
     return Repaired(completion, repairs, noticed, problem, first.usage)
 
 
-def _problem(first: Reply, codes: Iterable[str], request: ClientRequest) -> Problem | None:
+def _problem(reading: _Reading, codes: Iterable[str], request: ClientRequest) -> Problem | None:
     """Why a client can make nothing of the reply, or would take it for what it is not."""
+    first = reading.reply
     if first.problem and first.problem.code == "UNSUPPORTED_CALL_TYPE":
         # The client asked for it, and knows it, or would skip it as if the model had said nothing.
         return None if _offers_other_tools(request) else first.problem
@@ -101,6 +102,8 @@ def _problem(first: Reply, codes: Iterable[str], request: ClientRequest) -> Prob
     lost = () if first.calls else _LOST & frozenset(codes)
     if "CALL_ENTRY_INVALID" in lost or (lost and not first.content):
         return Problem("MALFORMED_FUNCTION_CALL", _NOT_THERE)
+    if first.finish == "content_filter" and not first.content and reading.had_calls:
+        return first.problem  # clients that don't look at the finish reason would take it for an empty answer
     return first.problem if first.problem and first.problem.code not in _SAID else None
 
 
@@ -156,6 +159,11 @@ class _Reading:
         choices = items_of(_tree(body), "choices")
         original = as_tree(choices[0]) if choices else {}
         return cls(place, replace(reply, calls=calls), original, (*reply.warnings, *codes))
+
+    @property
+    def had_calls(self) -> bool:
+        """Whether there were calls in the place where they belong, valid or not."""
+        return bool(items_of(tree_at(self.original, "message"), "tool_calls"))
 
     def choice(self) -> Tree:
         """The choice in OpenAI's form."""

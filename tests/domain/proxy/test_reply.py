@@ -240,3 +240,9 @@ def test_a_call_that_is_lost_is_no_answer(message: dict[str, Json], finish: str)
 )
 def test_what_is_left_of_a_reply_passes(message: dict[str, Json], finish: str) -> None:
     assert said(whole(message, finish)).problem is None
+
+
+def test_a_call_that_was_filtered_is_no_empty_answer() -> None:
+    cut = {"content": None, "tool_calls": [call(arguments='{"part": "pi')]}
+    assert said(whole(cut, "content_filter")).problem == Problem("CONTENT_FILTER")
+    assert said(whole({**cut, "content": "Looking."}, "content_filter")).problem is None
