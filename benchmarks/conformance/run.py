@@ -1,4 +1,4 @@
-"""Put the peers through the shapes: ``python -m benchmarks.conformance.run``.
+"""Put the peers through the shapes, alone and behind the proxy: ``python -m benchmarks.conformance.run``.
 
 Results are kept under ``.conformance/``, one line a run, so that a second start only makes what is
 missing: runs of another version, of a changed shape, or with ``--fresh`` are made again. The table is
@@ -11,9 +11,11 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
 from hashlib import sha256
 from typing import Final
 
@@ -22,63 +24,92 @@ from benchmarks.conformance.judge import Run, judged
 from benchmarks.conformance.peer import HERE, PEERS, Peer
 from benchmarks.conformance.provider import Provider, serving
 from benchmarks.conformance.results import Result, results_of, results_path
+from benchmarks.conformance.setup import SETUPS, WORDS, Setup
 from benchmarks.conformance.shape import Shape, load
-from benchmarks.conformance.table import published, rows_of, table, write
-from benchmarks.shared.environment import CACHE, NotInstalled
+from benchmarks.conformance.table import published, rows_of, table, today, write
+from benchmarks.shared.environment import CACHE, ROOT, NotInstalled
 
-__all__ = ["main", "put_through"]
+__all__ = ["Place", "main", "put_through"]
 
 PATIENCE: Final = 12.0
 """Seconds that one run may take."""
 
 
-def put_through(
-    peer: Peer, shapes: Sequence[Shape], provider: Provider, patience: float, proxy: str = ""
-) -> None:
-    """Make the runs of one peer that are missing, and keep each as soon as it is judged.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a peer is put through the shapes."""
 
-    :param proxy: URL of a proxy in front of the provider, if the peer is to be put behind one
-    """
-    behind = bool(proxy)
-    kept, driver = results_of(peer, behind_proxy=behind), Driver(peer)
+    setup: Setup
+    provider: Provider
+    url: str
+    """Of the provider, or of a proxy in front of it."""
+    patience: float
+    """Seconds that one run may take."""
+
+
+def put_through(peer: Peer, shapes: Sequence[Shape], place: Place) -> None:
+    """Make the runs of one peer that are missing, and keep each as soon as it is judged."""
+    kept, driver = results_of(peer, place.setup), Driver(peer)
     try:
-        with results_path(peer, behind_proxy=behind).open("a", encoding="utf-8") as file:
+        with results_path(peer, place.setup).open("a", encoding="utf-8") as file:
             for shape in shapes:
-                key = f"{time.time_ns()}" if behind else _key(peer, shape)
+                key = _key(peer, shape, place.setup)
                 if shape.id in kept and kept[shape.id].key == key:
                     continue
-                begun = time.monotonic()
-                run = f"{peer.id}-{shape.id}-{time.time_ns()}"
-                base_url = provider.base_url(shape.id, run).replace(provider.url, proxy or provider.url)
-                came = driver.run(shape, base_url, patience)
-                verdict, why = judged(shape, Run(came.ran, came.text, came.raised, provider.seen(run)))
-                seconds = round(time.monotonic() - begun, 2)
-                refused = bool(provider.seen(run).refused)
-                result = Result(shape.id, key, verdict, why, refused, seconds)
+                result = _result(peer, shape, place, driver, key)
                 line = {name: getattr(result, name) for name in Result.__slots__}
                 print(json.dumps(line), file=file, flush=True)
-                print(f"{peer.id:14} {shape.id:38} {verdict:7} {seconds:5.1f} s  {why[:90]}", file=sys.stderr)
+                told = f"{result.verdict:7} {result.seconds:5.1f} s  {result.why[:90]}"
+                print(f"{peer.id:14} {place.setup:12} {shape.id:38} {told}", file=sys.stderr)
     finally:
         driver.stop()
 
 
-def _key(peer: Peer, shape: Shape) -> str:
-    """What a result depends on; toolreel's depends on code that is being worked on, so that it never fits."""
-    if peer.ours:
-        return f"{time.time_ns()}"
+def _result(peer: Peer, shape: Shape, place: Place, driver: Driver, key: str) -> Result:
+    """One run, judged."""
+    begun = time.monotonic()
+    for _ in range(2):  # a busy machine is no reason for a verdict, so what took too long is made once more
+        run = f"{peer.id}-{shape.id}-{time.time_ns()}"
+        base_url = place.provider.base_url(shape.id, run).replace(place.provider.url, place.url)
+        came = driver.run(shape, base_url, place.patience)
+        if came.raised is None or came.raised.kind != "timeout":
+            break
+    seen = place.provider.seen(run)
+    verdict, why = judged(shape, Run(came.ran, came.text, came.raised, seen))
+    return Result(
+        shape.id, key, verdict, why, bool(seen.refused), round(time.monotonic() - begun, 2), today()
+    )
+
+
+def _key(peer: Peer, shape: Shape, setup: Setup) -> str:
+    """What a result depends on: shape, driver, packages, and this project where it takes part."""
     files = sorted(path for path in peer.home.iterdir() if path.is_file())
     judging = [HERE / f"{name}.py" for name in ("driver", "history", "judge", "provider", "replies")]
     parts = [
         repr(shape),
         *(path.read_text("utf-8") for path in (*files, *judging, HERE / "peers/driving.py")),
+        *(() if setup == "direct" and not peer.ours else (setup, _this_project())),
     ]
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _proxying(upstream: str) -> AbstractContextManager[str]:
-    from benchmarks.conformance.behind_proxy import proxying  # noqa: PLC0415 - it needs the extra `proxy`
+@cache
+def _this_project() -> str:
+    """A hash of all that is ours."""
+    code = sorted(path for folder in ("domain", "adapters") for path in (ROOT / folder).rglob("*.py"))
+    return sha256(b"\0".join(path.read_bytes() for path in code)).hexdigest()
 
-    return proxying(upstream)
+
+@contextmanager
+def _serving(setup: Setup, shapes: Mapping[str, Shape], patience: float) -> Generator[Place]:
+    with ExitStack() as stack:
+        provider = stack.enter_context(serving(shapes))
+        url = provider.url
+        if setup != "direct":
+            from benchmarks.conformance.behind_proxy import proxying  # noqa: PLC0415 - needs the extra `proxy`
+
+            url = stack.enter_context(proxying(provider.url, asking=setup == "proxy_asking"))
+        yield Place(setup, provider, url, patience)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,9 +126,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds that a run may take")
     parser.add_argument("--fresh", action="store_true", help="forget the results that are kept")
     parser.add_argument(
-        "--behind-proxy",
-        action="store_true",
-        help="put toolreel's proxy in front of the provider; the table is printed, and not written",
+        "--setup",
+        action="append",
+        choices=SETUPS,
+        help="only this one; without it, alone and behind the proxy",
     )
     given = parser.parse_args(arguments)
     wanted = [peer.id for peer in PEERS if peer.ours] if given.ours else given.peer
@@ -107,35 +139,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(f"there is no shape {name!r}")
     chosen = [shape for shape in shapes.values() if not given.shape or shape.id in given.shape]
     CACHE.mkdir(exist_ok=True)
-    reasons: dict[str, str] = {}
-
-    def one(peer: Peer) -> None:
+    reasons = _not_installed(peers)
+    there = [peer for peer in peers if peer.id not in reasons]
+    setups: Sequence[Setup] = given.setup or SETUPS
+    for setup in setups:
         if given.fresh:
-            results_path(peer, behind_proxy=given.behind_proxy).unlink(missing_ok=True)
+            for peer in there:
+                results_path(peer, setup).unlink(missing_ok=True)
+        with _serving(setup, shapes, given.patience) as place, ThreadPoolExecutor(given.jobs) as pool:
+            list(pool.map(partial(put_through, shapes=chosen, place=place), there))
+    for identity, reason in reasons.items():
+        print(f"{identity}: not installed: {reason}", file=sys.stderr)
+    found = {setup: rows_of(shapes, {peer.id: results_of(peer, setup) for peer in there}) for setup in setups}
+    if given.peer or given.shape or given.setup:
+        for setup, rows in found.items():
+            print(f"{WORDS[setup]}:\n\n{table(rows, len(shapes), reasons)}")
+    else:
+        if given.ours:
+            before = published()
+            found = {s: [*rows, *(r for r in before[s] if not r.peer.ours)] for s, rows in found.items()}
+        write([*shapes.values()], found, reasons)
+    return 1 if reasons else 0
+
+
+def _not_installed(peers: Iterable[Peer]) -> dict[str, str]:
+    """Install what the peers need; why some cannot be had."""
+    reasons: dict[str, str] = {}
+    for peer in peers:
         try:
             peer.environment.install()
         except NotInstalled as error:
             reasons[peer.id] = str(error)
-            return
-        put_through(peer, chosen, provider, given.patience, proxy)
-
-    with ExitStack() as stack:
-        provider = stack.enter_context(serving(shapes))
-        proxy = stack.enter_context(_proxying(provider.url)) if given.behind_proxy else ""
-        pool = stack.enter_context(ThreadPoolExecutor(given.jobs))
-        list(pool.map(one, peers))
-    for identity, reason in reasons.items():
-        print(f"{identity}: not installed: {reason}", file=sys.stderr)
-    results = {
-        peer.id: results_of(peer, behind_proxy=given.behind_proxy) for peer in peers if peer.id not in reasons
-    }
-    rows = rows_of(shapes, results)
-    if given.peer or given.shape or given.behind_proxy:
-        print(table(rows, len(shapes), reasons))
-    else:
-        theirs = [row for row in published() if not row.peer.ours] if given.ours else []
-        write([*shapes.values()], [*rows, *theirs], reasons)
-    return 1 if reasons else 0
+    return reasons
 
 
 if __name__ == "__main__":

@@ -1,28 +1,33 @@
 """The table: counts by peer, and the verdict of each peer on each shape.
 
-``write`` leaves ``results.json``, ``TABLE.md`` and ``MATRIX.md`` beside this file, and puts the table
-between two marks into docs/compare.md.
+``write`` leaves ``results.json``, ``TABLE.md``, ``MATRIX.md`` and ``BEHIND_PROXY.md`` beside this file, and puts
+the tables between marks into docs/compare.md and docs/proxy.md.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from benchmarks.conformance.behind_table import behind_page, behind_table, headline
 from benchmarks.conformance.judge import VERDICTS, Verdict
 from benchmarks.conformance.peer import HERE, PEERS, Peer
 from benchmarks.conformance.results import Result
+from benchmarks.conformance.row import Row
+from benchmarks.conformance.setup import BEHIND, Setup
 from benchmarks.conformance.shape import Shape
 from benchmarks.shared.environment import ROOT
 from benchmarks.shared.marks import Marks
 
-__all__ = ["Row", "matrix", "published", "rows_of", "table", "today", "write"]
+__all__ = ["matrix", "published", "rows_of", "table", "today", "write"]
 
 _IN_DOCS: Final = Marks("<!-- conformance: made by make conformance -->", "<!-- end of conformance -->")
+_BEHIND_IN_DOCS: Final = Marks(
+    "<!-- behind the proxy: made by make conformance -->", "<!-- end of behind the proxy -->"
+)
 _PUBLISHED: Final = HERE / "results.json"
 _MARKS: Final[Mapping[Verdict, str]] = {
     "right": "right",
@@ -31,24 +36,6 @@ _MARKS: Final[Mapping[Verdict, str]] = {
     "silent": "**silent**",
     "wrong": "**WRONG**",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One peer in the table."""
-
-    peer: Peer
-    version: str
-    date: str
-    """The day on which it was put through the shapes."""
-    verdicts: Mapping[str, str]
-    """The verdict and why, by shape; what is missing does not apply, or was not run."""
-    refused: int
-    """In how many runs the provider refused a request for its history."""
-
-    def count(self, verdict: Verdict) -> int:
-        """How many shapes came to that."""
-        return sum(found.partition(":")[0] == verdict for found in self.verdicts.values())
 
 
 def applies(shape: Shape, peer: Peer, result: Result) -> bool:
@@ -95,10 +82,27 @@ def _mark(row: Row, shape: str) -> str:
     return next((mark for verdict, mark in _MARKS.items() if verdict == found), "–")
 
 
-def write(shapes: Sequence[Shape], rows: Sequence[Row], reasons: Mapping[str, str]) -> None:
-    """Write the files, and the table into the docs where the page has the marks."""
-    made = table(rows, len(shapes), reasons)
-    peers = {
+def write(shapes: Sequence[Shape], rows: Mapping[Setup, Sequence[Row]], reasons: Mapping[str, str]) -> None:
+    """Write the files, and the tables into the docs where a page has the marks."""
+    direct = rows["direct"]
+    made, compared = table(direct, len(shapes), reasons), behind_table(rows)
+    tree = {
+        "shapes": len(shapes),
+        "peers": _as_json(direct),
+        "behind": {setup: _as_json(rows[setup]) for setup in BEHIND},
+        "not_installed": dict(reasons),
+    }
+    _save(_PUBLISHED, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+    _save(HERE / "TABLE.md", made)
+    _save(HERE / "MATRIX.md", matrix(direct, shapes))
+    _save(HERE / "BEHIND_PROXY.md", behind_page(rows))
+    _IN_DOCS.put(ROOT / "docs" / "compare.md", made)
+    _BEHIND_IN_DOCS.put(ROOT / "docs" / "compare.md", compared)
+    _BEHIND_IN_DOCS.put(ROOT / "docs" / "proxy.md", headline(rows, len(shapes)))
+
+
+def _as_json(rows: Iterable[Row]) -> dict[str, object]:
+    return {
         row.peer.id: {
             "name": row.peer.name,
             "version": row.version,
@@ -109,28 +113,26 @@ def write(shapes: Sequence[Shape], rows: Sequence[Row], reasons: Mapping[str, st
         }
         for row in rows
     }
-    tree = {"shapes": len(shapes), "peers": peers, "not_installed": dict(reasons)}
-    _save(_PUBLISHED, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
-    _save(HERE / "TABLE.md", made)
-    _save(HERE / "MATRIX.md", matrix(rows, shapes))
-    _IN_DOCS.put(ROOT / "docs" / "compare.md", made)
 
 
-def published() -> list[Row]:
-    """The rows of the table as it was written last."""
+def published() -> dict[Setup, list[Row]]:
+    """The rows of the tables as they were written last."""
     tree = json.loads(_PUBLISHED.read_text("utf-8"))
-    kept = tree["peers"]
-    return [
-        Row(
-            peer,
-            kept[peer.id]["version"],
-            kept[peer.id].get("date", tree.get("date", "")),
-            kept[peer.id]["verdicts"],
-            kept[peer.id]["refused"],
-        )
-        for peer in PEERS
-        if peer.id in kept
-    ]
+    kept: Mapping[Setup, Mapping[str, Any]] = {"direct": tree["peers"], **tree["behind"]}
+    return {
+        setup: [
+            Row(
+                peer,
+                rows[peer.id]["version"],
+                rows[peer.id]["date"],
+                rows[peer.id]["verdicts"],
+                rows[peer.id]["refused"],
+            )
+            for peer in PEERS
+            if peer.id in rows
+        ]
+        for setup, rows in kept.items()
+    }
 
 
 def rows_of(known: Mapping[str, Shape], results: Mapping[str, Mapping[str, Result]]) -> list[Row]:
@@ -148,7 +150,7 @@ def _row(peer: Peer, found: Mapping[str, Result], known: Mapping[str, Shape]) ->
     results = {shape.id: found[shape.id] for shape in run if applies(shape, peer, found[shape.id])}
     verdicts = {shape: f"{result.verdict}: {result.why}" for shape, result in results.items()}
     refused = sum(result.refused for result in results.values())
-    return Row(peer, peer.version(), today(), verdicts, refused)
+    return Row(peer, peer.version(), max(found[shape.id].date for shape in run), verdicts, refused)
 
 
 def _save(path: Path, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -29,10 +29,12 @@ _SAID: Final[frozenset[ProblemCode]] = frozenset(
         "EMPTY_RESPONSE",
         "REFUSAL",
         "TRUNCATED",
-        "UNSUPPORTED_CALL_TYPE",
     }
 )
 """Problems that a completion has a word for, or that are no problem of a client that asked for it."""
+_LOST: Final = frozenset({"CALL_ENTRY_INVALID", "FINISH_MISMATCH"})
+"""Codes of a reply that has no calls, though it was to have some."""
+_NOT_THERE: Final = "It says that it has tool calls, but none can be read."
 _OWN: Final = frozenset({"choices", "created", "error", "id", "model", "object", "usage"})
 _OF_MESSAGE: Final = frozenset({"content", "function_call", "refusal", "role", "tool_calls"})
 _NO_USAGE: Final = Usage()
@@ -84,10 +86,29 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     codes = dict.fromkeys((*whole.codes, *(code for each in read for code in each.codes)))
     repairs = (*names, *(code for code in codes if code not in UNREPAIRED))
     noticed = tuple(code for code in codes if code in UNREPAIRED)
-    problem = first.problem if first.problem and first.problem.code not in _SAID else None
+    problem = _problem(read[0], codes, request)
     choices: list[Json] = [] if problem else [each.choice() for each in read]
     completion = _completion(tree, first, choices, request, head)
     return Repaired(completion, repairs, noticed, problem, first.usage)
+
+
+def _problem(reading: _Reading, codes: Iterable[str], request: ClientRequest) -> Problem | None:
+    """Why a client can make nothing of the reply, or would take it for what it is not."""
+    first = reading.reply
+    if first.problem and first.problem.code == "UNSUPPORTED_CALL_TYPE":
+        # The client asked for it, and knows it, or would skip it as if the model had said nothing.
+        return None if _offers_other_tools(request) else first.problem
+    # Without its call or the word of it, the reply would pass for an answer that the model did not give.
+    lost = () if first.calls else _LOST & frozenset(codes)
+    if "CALL_ENTRY_INVALID" in lost or (lost and not first.content):
+        return Problem("MALFORMED_FUNCTION_CALL", _NOT_THERE)
+    if first.finish == "content_filter" and not first.content and reading.had_calls:
+        return first.problem  # clients that don't look at the finish reason would take it for an empty answer
+    return first.problem if first.problem and first.problem.code not in _SAID else None
+
+
+def _offers_other_tools(request: ClientRequest) -> bool:
+    return any(as_tree(tool).get("type") != "function" for tool in items_of(request.tree, "tools"))
 
 
 def words_of(problem: Problem) -> str:
@@ -138,6 +159,11 @@ class _Reading:
         choices = items_of(_tree(body), "choices")
         original = as_tree(choices[0]) if choices else {}
         return cls(place, replace(reply, calls=calls), original, (*reply.warnings, *codes))
+
+    @property
+    def had_calls(self) -> bool:
+        """Whether there were calls in the place where they belong, valid or not."""
+        return bool(items_of(tree_at(self.original, "message"), "tool_calls"))
 
     def choice(self) -> Tree:
         """The choice in OpenAI's form."""

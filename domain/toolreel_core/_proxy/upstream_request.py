@@ -18,6 +18,7 @@ from toolreel_core._jsontext.tree_access import as_tree, merged
 from toolreel_core._plan.request import accepted_options, reserved_keys
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
+from toolreel_core._proxy.readable_history import readable
 from toolreel_core._transforms import apply_all
 
 HISTORY_REPAIRED: Final = "history"
@@ -83,17 +84,20 @@ def _fits(key: str, request: ClientRequest, profile: Profile) -> bool:
 def _messages(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str, ...]]:
     if request.messages is None:
         return request.entries, ()
-    own = {id(message): entry for message, entry in zip(request.messages, request.entries, strict=True)}
+    messages = readable(request.messages, request.entries)
+    # What stands in another object than the client's was changed, so it goes out as we write it.
+    read = zip(request.messages, messages, request.entries, strict=True)
+    own = {id(message): entry for given, message, entry in read if given is message}
     sent: list[Json] = []
     names: dict[str, None] = {}
     form = profile.form
-    for out in _projected(request.messages, profile):
+    for out in _projected(messages, profile):
         text = written(out.message, form, opens=out.opens, closes=out.closes)
         quirks = (*out.quirks, *text.quirks)
         unchanged = not quirks and id(out.message) in own
         names |= dict.fromkeys(quirks or (() if unchanged else (HISTORY_REPAIRED,)))
         sent.append(own[id(out.message)] if unchanged else parse(text.text))
-    if len(sent) < len(request.messages) and not names:
+    if len(sent) < len(messages) and not names:
         names[HISTORY_REPAIRED] = None
     return sent, tuple(names)
 

@@ -153,7 +153,10 @@ def test_what_a_completion_has_a_word_for_is_no_error() -> None:
         "content": None,
         "tool_calls": [{"id": "c", "type": "custom", "custom": {"name": "sql", "input": "x"}}],
     }
-    assert message(whole(custom, "tool_calls")) == custom
+    request = asked(tools=(PING, {"type": "custom", "custom": {"name": "sql"}}))
+    assert message(whole(custom, "tool_calls"), request) == custom
+    reply = said(whole(custom, "tool_calls"))
+    assert reply.problem == Problem("UNSUPPORTED_CALL_TYPE")
 
 
 @pytest.mark.parametrize(
@@ -209,3 +212,37 @@ def test_a_call_that_the_server_rejected_is_read_from_its_error() -> None:
     failed["error"]["failed_generation"] = "Four."
     assert salvaged(canonical(failed), asked(), Profile(), HEAD) is None
     assert salvaged("{}", asked(), Profile(), HEAD) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "finish"),
+    [
+        ({"content": None}, "tool_calls"),
+        ({"content": None, "tool_calls": [canonical(call())]}, "tool_calls"),
+        ({"content": "Looking.", "tool_calls": [canonical(call())]}, "stop"),
+    ],
+)
+def test_a_call_that_is_lost_is_no_answer(message: dict[str, Json], finish: str) -> None:
+    reply = said(whole(message, finish))
+    assert reply.problem == Problem(
+        "MALFORMED_FUNCTION_CALL", "It says that it has tool calls, but none can be read."
+    )
+    assert reply.body["choices"] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "finish"),
+    [
+        ({"content": "Four."}, "tool_calls"),
+        ({"content": ""}, "stop"),
+        ({"content": None, "tool_calls": [canonical(call()), call()]}, "tool_calls"),
+    ],
+)
+def test_what_is_left_of_a_reply_passes(message: dict[str, Json], finish: str) -> None:
+    assert said(whole(message, finish)).problem is None
+
+
+def test_a_call_that_was_filtered_is_no_empty_answer() -> None:
+    cut = {"content": None, "tool_calls": [call(arguments='{"part": "pi')]}
+    assert said(whole(cut, "content_filter")).problem == Problem("CONTENT_FILTER")
+    assert said(whole({**cut, "content": "Looking."}, "content_filter")).problem is None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.domain.proxy.asked import PING, Loose, asked, call
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse, read
 from toolreel_core._jsontext.tree_access import as_tree, tree_at
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._proxy.client_request import ClientRequest
@@ -133,3 +135,45 @@ def test_a_model_has_the_upstreams_name() -> None:
     assert as_tree(parse(outbound(asked(), Profile(), model="big").body))["model"] == "big"
     nameless = ClientRequest({"messages": [ASKED]}, "", None)
     assert "model" not in sent(nameless)[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('{"part": "pi', "{}"),
+        ('["pin"]', "{}"),
+        ('{"part": NaN}', "{}"),
+        ("", "{}"),
+        ({"part": "pin"}, '{"part":"pin"}'),
+    ],
+)
+def test_arguments_that_no_server_could_read_go_out_as_an_object(arguments: Json, text: str) -> None:
+    called = {"role": "assistant", "content": None, "tool_calls": [call(arguments=arguments)]}
+    body, repairs = sent(asked(ASKED, called, RESULT))
+    assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == text
+    assert body["messages"][2] == RESULT
+    assert repairs == ("history",)
+
+
+JSON: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)
+)
+
+
+@given(st.lists(st.text() | JSON | st.dictionaries(st.text(), JSON).map(canonical), max_size=4))
+def test_every_call_goes_out_with_an_object_and_what_was_one_is_unchanged(
+    given_arguments: list[Json],
+) -> None:
+    calls = [{**call(arguments=each), "id": f"call_{n}"} for n, each in enumerate(given_arguments)]
+    results = [{**RESULT, "tool_call_id": each["id"]} for each in calls]
+    said = {"role": "assistant", "content": "Wait.", **({"tool_calls": calls} if calls else {})}
+    body, _ = sent(asked(ASKED, said, *results))
+    out = [each["function"]["arguments"] for each in body["messages"][1].get("tool_calls", [])]
+    objects = [isinstance(each, str) and _is_object(each) for each in given_arguments]
+    assert all(map(_is_object, out))
+    for each, text, kept in zip(given_arguments, out, objects, strict=True):
+        assert not kept or text == each
+
+
+def _is_object(text: str) -> bool:
+    return isinstance(read(text).value_or(None), dict)
