@@ -130,7 +130,7 @@ def evaluating(cwd: Path, *answers: Answer, columns: int = 80, **given: Any) -> 
 @pytest.mark.parametrize("columns", [40, 120])
 def test_an_evaluation_shows_what_is_under_way_and_what_it_costs(tmp_path: Path, columns: int) -> None:
     _, shown = evaluating(tmp_path, billed(READY), billed(READY), columns=columns)
-    seen = plain(shown).partition("made: ")[0]
+    seen = plain(shown).partition("made: ")[0].partition("lists them).\n")[2]
     assert "1/2" in seen
     assert re.search(r"  m production\W.* \d+ ms", seen), "a run under way"
     assert re.search(r"cost\s+0\.025\s+of\s+5\s", seen)

@@ -47,6 +47,7 @@ _COMMANDS: Final = (
     ),
     LazyCommand("tools", "tools:tools_command", "Show the tools of a run: names, sizes, flags."),
     LazyCommand("view", "runs.view:view_command", "Show a recorded run as a page, or two side by side."),
+    LazyCommand("watch", "durable.watch:watch_command", "Watch durable runs while they go on."),
 )
 """A test checks that each line equals the short help of the command itself."""
 
