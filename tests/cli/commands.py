@@ -58,7 +58,7 @@ from toolreel.__main__ import main
 gc.freeze()  # so that a child does not copy the pages of what is loaded
 for line in sys.stdin:
     asked = json.loads(line)
-    if {*asked["arguments"][:1]} & {"runs", "serve", "submit", "watch"}:  # what takes a second to load, and few need
+    if {*asked["arguments"][:1]} & {"runs", "serve", "submit", "watch"}:  # slow to load
         import toolreel._cli.durable.serve, toolreel._cli.durable.submit, toolreel.durable._worker, psycopg
     child = os.fork()
     if not child:

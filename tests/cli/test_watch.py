@@ -79,7 +79,7 @@ def test_mistakes(desk: Path) -> None:
 
 @pytest.mark.parametrize("columns", [36, 100])
 def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path, columns: int) -> None:
-    code, shown = on_terminal("watch", "--every", "0.05", cwd=desk, columns=columns, interrupted_at="queued")
+    code, shown = on_terminal("watch", "--every", "0.05", cwd=desk, columns=columns, interrupted_at="bill")
     assert code == 0
     assert shown.rindex(SHOWN) > shown.rindex(HIDDEN)
     lines = plain(shown).splitlines()

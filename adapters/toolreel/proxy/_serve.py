@@ -1,27 +1,14 @@
-"""Serves a proxy on a port until it is told to stop, and lets requests that are under way end."""
+"""Serves a proxy on a port until it is told to stop."""
 
 from __future__ import annotations
 
-import signal
-import socket
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from typing import Final
+from collections.abc import Callable
 
-from toolreel._internal.errors import MissingExtra, ProxyConfigError
+from toolreel._internal.asgi_server import listening_on, serve_app
+from toolreel._internal.errors import ProxyConfigError
 from toolreel.proxy._app import proxy_app
 from toolreel.proxy._recorder import Tell
 from toolreel.proxy._settings import ProxySettings
-
-try:
-    import uvicorn
-except ImportError:
-    raise MissingExtra.of("proxy", "uvicorn") from None
-
-LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-_BACKLOG: Final = 2_048
-_IDLE: Final = 75
-"""Seconds for which a client's idle connection is kept: longer than clients keep them."""
 
 
 def serve(
@@ -40,54 +27,7 @@ def serve(
     :raises ProxyConfigError: if the address cannot be used
     """
     app = proxy_app(settings, tell=tell)
-    listening = _listening(host, port)
+    listening = listening_on(host, port, ProxyConfigError, "--listen HOST:PORT")
     bound = listening.getsockname()[1]
     named = f"[{host}]" if ":" in host else host
-    config = uvicorn.Config(
-        app,
-        log_level="error",
-        access_log=False,
-        lifespan="on",
-        ws="none",
-        server_header=False,
-        timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=max(1, round(drain)),
-    )
-    with listening:
-        _Server(config, lambda: ready(f"http://{named}:{bound}/v1")).run(sockets=[listening])
-
-
-class _Server(uvicorn.Server):
-    """A server that says when it is ready, and ends without raising the signal again that ended it."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take requests."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Drain on a signal; the exit code is that of a server which was asked to stop."""
-        before = {
-            number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        raise ProxyConfigError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; name another with --listen HOST:PORT"
-        ) from None
+    serve_app(app, listening, drain=drain, ready=lambda: ready(f"http://{named}:{bound}/v1"))

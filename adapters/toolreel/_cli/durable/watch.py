@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from toolreel_core._jsontext.canonical import Json
 
 _COLOURS: Final = {"running": "cyan", "waiting": "yellow", "failed": "red", "refused": "red", "ended": "dim"}
+_COLUMNS: Final = (("run", 3), ("status", 2), ("waits for", 3), ("turn", 1), ("age", 1), ("cost", 2))
+"""Names, with their shares of the width; the first ones are those of a narrow terminal."""
+_FEWEST: Final = 3
+_WIDE: Final = 60
 
 
 @click.command("watch", epilog=EPILOG, short_help="Watch durable runs while they go on.")
@@ -73,10 +78,8 @@ def watch_command(
         if as_machine or not out.is_terminal or out.is_dumb_terminal:
             _print_changes(seen, as_machine=as_machine)
             return 0
-        try:
+        with suppress(KeyboardInterrupt):  # the way to end it
             _draw(seen)
-        except KeyboardInterrupt:  # the way to end it
-            pass
         return 0
 
 
@@ -139,7 +142,8 @@ def _table(looks: Sequence[RunLook]) -> Table:
     from toolreel.durable._looks import age
 
     table = Table(box=None, pad_edge=False, header_style="bold blue")
-    for name, ratio in (("run", 3), ("status", 2), ("turn", 1), ("waits for", 3), ("age", 1), ("cost", 2)):
+    columns = _COLUMNS if out.width >= _WIDE else _COLUMNS[:_FEWEST]
+    for name, ratio in columns:
         right = name in {"turn", "age", "cost"}
         table.add_column(
             name, no_wrap=True, overflow="ellipsis", justify="right" if right else "left", ratio=ratio
@@ -149,8 +153,8 @@ def _table(looks: Sequence[RunLook]) -> Table:
         one = look.summary
         style = _COLOURS.get(one.status, "")
         last = look.waits_for or one.problem.partition(";")[0] or one.outcome
-        cells = (one.run_id, one.status, _turn(look), last, age(one.created, now), look.cost)
-        table.add_row(*(Text(printable(cell), style=style) for cell in cells))
+        cells = (one.run_id, one.status, last, _turn(look), age(one.created, now), look.cost)
+        table.add_row(*(Text(printable(cell), style=style) for cell in cells[: len(columns)]))
     if not looks:
         table.add_row("none yet; queue one with toolreel submit")
     return table
