@@ -10,6 +10,7 @@ import click
 
 from toolreel._cli.output.console import err, out
 from toolreel._cli.output.errors import EPILOG, reporting
+from toolreel._cli.output.page_file import open_option
 
 if TYPE_CHECKING:
     from toolreel._ui.durable_source import DatabaseRuns
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Port on 127.0.0.1.  [default: any free one]",
 )
-@click.option(
-    "--open/--no-open", "opens", default=True, help="Open the page in the browser.  [default: open]"
-)
+@open_option
 @reporting
 def ui_command(folder: Path, database: str | None, port: int, opens: bool) -> int:
     """List the recordings and evaluations below DIR on a page, and what happens while they are made.

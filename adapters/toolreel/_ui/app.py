@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS: Final = 1.0
 """How often the directory is looked at; contents are read meanwhile."""
+_PAUSE: Final = 10
+"""How much longer than a look the time between two is, so that a large directory is no load."""
 _DURABLE: Final = "durable:"
 
 
@@ -68,10 +71,14 @@ class Ui:
         self._thread.join()
 
     def _keep_up(self) -> None:
+        next_look = time.monotonic()
         while not self._stop.is_set():
             if not self._index.read_some():
-                self._stop.wait(_LOOK_SECONDS)
-            self._index.look()
+                self._stop.wait(max(0.0, next_look - time.monotonic()))
+            if (began := time.monotonic()) >= next_look:
+                self._index.look()
+                took = time.monotonic() - began
+                next_look = began + max(_LOOK_SECONDS, took * _PAUSE)
 
     async def _list(self, _request: Request) -> Response:
         return HTMLResponse(list_page(self._title))

@@ -35,9 +35,20 @@ class Found:
 
     kind: Kind
     name: str
-    path: Path
+    where: str
+    """Its path, as text: making ten thousand paths takes longer than listing them."""
     modified_ns: int
     size: int
+
+    @property
+    def path(self) -> Path:
+        """Its path."""
+        return Path(self.where)
+
+    @property
+    def key(self) -> str:
+        """That of its line."""
+        return f"{self.kind}:{self.name}"
 
     @property
     def entry(self) -> Entry:
@@ -47,48 +58,52 @@ class Found:
 
 def found_in(root: Path) -> Iterator[Found]:
     """What there is below a directory; folders that begin with a dot and links to folders are passed over."""
-    folders = [root]
+    folders = [(str(root), "")]
     while folders:
         files: dict[str, os.DirEntry[str]] = {}
-        below: list[Path] = []
+        below: list[tuple[str, str]] = []
+        folder, prefix = folders.pop()
         try:
-            with os.scandir(folders.pop()) as listed:
+            with os.scandir(folder) as listed:
                 for each in listed:
                     if each.is_dir(follow_symlinks=False):
                         if not each.name.startswith(".") and each.name not in _PASSED_OVER:
-                            below.append(Path(each.path))
+                            below.append((each.path, f"{prefix}{each.name}/"))
                     elif each.is_file():
                         files[each.name] = each
         except OSError:  # it was removed meanwhile, or is not ours to read
             continue
         if {"header.json", "journal.jsonl"} <= files.keys():
-            journal = files["journal.jsonl"]
-            yield from _found("evaluation", root, Path(journal.path).parent, journal, "")
+            name = prefix.removesuffix("/") or root.resolve().name
+            yield from _found("evaluation", name, folder, files["journal.jsonl"])
             continue  # its recordings are in its report
         folders += below
-        yield from _recordings(root, files)
+        for stem, each in _recordings(files):
+            yield from _found("recording", prefix + stem, each.path, each)
 
 
-def _recordings(root: Path, files: dict[str, os.DirEntry[str]]) -> Iterator[Found]:
+def _recordings(files: dict[str, os.DirEntry[str]]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Journals, those that are being written, and cassettes without one; each with its name."""
     for name, each in files.items():
-        path = Path(each.path)
         if name.endswith(_JOURNAL):
-            yield from _found("recording", root, path, each, _JOURNAL)
-        elif name.endswith(_PART) and name.removesuffix(".part") not in files:
-            yield from _found("recording", root, path, each, _PART)
+            yield name.removesuffix(_JOURNAL), each
+        elif name.endswith(_PART):
+            if name.removesuffix(".part") not in files:
+                yield name.removesuffix(_PART), each
         elif name.endswith(_CASSETTE):
             stem = name.removesuffix(_CASSETTE)
             if f"{stem}{_JOURNAL}" not in files and f"{stem}{_PART}" not in files:
-                yield from _found("recording", root, path, each, _CASSETTE)
+                yield stem, each
 
 
-def _found(kind: Kind, root: Path, path: Path, file: os.DirEntry[str], ending: str) -> Iterator[Found]:
+def _found(kind: Kind, name: str, where: str, file: os.DirEntry[str]) -> Iterator[Found]:
     try:
         there = file.stat()
     except OSError:
         return
-    name = path.relative_to(root).as_posix().removesuffix(ending)
-    yield Found(kind, root.name if name == "." else name, path, there.st_mtime_ns, there.st_size)
+    # A file name that is no UTF-8 could not be sent.
+    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+    yield Found(kind, shown, where, there.st_mtime_ns, there.st_size)
 
 
 def facts_of(found: Found) -> Facts | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Final, Literal, TypeAlias
 
+from toolreel._internal.pages.embedded_data import visible
 from toolreel_core._jsontext.canonical import Json
 
 Kind: TypeAlias = Literal["recording", "evaluation", "durable"]
@@ -23,6 +24,9 @@ class Facts:
     cost: str = ""
     note: str = ""
     """What else there is to say, such as why it cannot be read."""
+
+
+_FACTS: Final = tuple(each.name for each in fields(Facts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,12 @@ class Entry:
         return f"{self.kind}:{self.name}"
 
     def tree(self) -> list[Json]:
-        """As JSON; a list, as there may be ten thousand."""
-        head: list[Json] = [self.kind, self.name, self.modified_ms, self.size]
+        """As JSON, with all that is unseen spelt out but in the key; a list, as there may be ten thousand."""
+        head: list[Json] = [self.key, self.kind, visible(self.name), self.modified_ms, self.size]
         facts = self.facts
         if facts is None:
             return head
         return [
             *head,
-            [facts.state, facts.model, facts.turns, facts.calls, facts.tokens, facts.cost, facts.note],
+            visible([getattr(facts, name) for name in _FACTS]),
         ]

@@ -26,7 +26,7 @@ HEADERS: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 )
-_REFUSED: Final = "This page needs the token of the server: open the address that toolreel ui has printed, with its ?token=."
+_REFUSED: Final = "This page needs the token of the server: open the address that toolreel ui has printed."
 
 
 class Guard:

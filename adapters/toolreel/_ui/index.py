@@ -60,7 +60,7 @@ class Index:
 
     def look(self) -> None:
         """Take up what was added, changed or removed since the last time."""
-        found = {each.entry.key: each for each in found_in(self._root)}
+        found = {each.key: each for each in found_in(self._root)}
         durable = self._durable_entries()
         with self._lock:
             self._version += 1
@@ -132,7 +132,7 @@ class Index:
         return None
 
     def _take(self, found: Found, facts: Facts | None) -> None:
-        key = found.entry.key
+        key = found.key
         line = self._lines.get(key)
         if line is None or line.found != found:
             return  # it has changed meanwhile, and will be read again

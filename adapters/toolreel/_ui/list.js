@@ -12,10 +12,9 @@
   const chosen = new Set();
   let version = 0, unread = 0, shown = STEP, order = [], trouble = "";
 
-  const keyOf = (line) => `${line[0]}:${line[1]}`;
-  const entryOf = ([kind, name, modified, size, facts]) => {
+  const entryOf = ([key, kind, name, modified, size, facts]) => {
     const [state, model, turns, calls, tokens, cost, note] = facts ?? ["", "", null, null, null, "", ""];
-    return { key: `${kind}:${name}`, kind, name, modified, size, known: Boolean(facts), state, model, turns, calls, tokens, cost, note };
+    return { key, kind, name, modified, size, known: Boolean(facts), state, model, turns, calls, tokens, cost, note };
   };
   const address = (...keys) => `/view?${new URLSearchParams(keys.map((key) => ["key", key]))}`;
 
@@ -124,7 +123,7 @@
     const keys = [...chosen];
     if (picked.dataset.keys === keys.join("\n")) return;
     picked.dataset.keys = keys.join("\n");
-    const names = keys.map((key) => key.slice(key.indexOf(":") + 1)).join(" and ");
+    const names = keys.map((key) => entries.get(key).name).join(" and ");
     picked.replaceChildren(...(keys.length ? [el("span", {}, `Chosen: ${names}`)] : []));
     if (keys.length === 1) picked.append(el("span", { class: "quiet" }, "choose another one to compare"));
     if (keys.length === 2) picked.append(el("a", { class: "button", href: address(...keys) }, "Compare"));
@@ -151,6 +150,7 @@
   for (const made of Object.values(filters)) {
     made.addEventListener("input", () => { shown = STEP; remember(); draw(); });
   }
+  search.addEventListener("keydown", (event) => { if (event.key === "Enter") move(0); });
   more.addEventListener("click", () => { shown += STEP; draw(); });
 
   const links = () => [...body.querySelectorAll("td.c-name a")];
@@ -181,7 +181,7 @@
       if (!answer.ok) throw new Error(String(answer.status));
       const changes = await answer.json();
       for (const key of changes.gone) { entries.delete(key); chosen.delete(key); drawn.delete(key); }
-      for (const line of changes.lines) entries.set(keyOf(line), entryOf(line));
+      for (const line of changes.lines) entries.set(line[0], entryOf(line));
       ({ version, unread } = changes);
       trouble = changes.trouble;
     } catch {
