@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Generator
@@ -82,7 +83,7 @@ def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path, columns: int) -> 
     code, shown = on_terminal("watch", "--every", "0.05", cwd=desk, columns=columns, interrupted_at="bill")
     assert code == 0
     assert shown.rindex(SHOWN) > shown.rindex(HIDDEN)
-    lines = plain(shown).splitlines()
+    lines = [plain(line) for line in re.split(r"\x1b\[2K|\n", shown)]
     assert max(map(len, lines)) <= columns
     assert any("bill" in line and "queued" in line for line in lines)
     if columns == 100:
