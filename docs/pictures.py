@@ -6,6 +6,8 @@ import io
 import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,6 +32,7 @@ def main() -> None:
     """Write all pictures."""
     draw_demo()
     draw_pages()
+    draw_list()
 
 
 def session(name: str) -> Path:
@@ -55,6 +58,25 @@ def draw_pages() -> None:
             page.locator(".flow .step").first.wait_for()
             page.screenshot(path=HERE / f"{name}.png")
         browser.close()
+
+
+def draw_list() -> None:
+    """Write ``ui.png``: the list of the recorded sessions, from a server of its own."""
+    path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+    command = [sys.executable, "-m", "toolreel", "ui", str(CASSETTES), "--no-open"]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,
+        sync_playwright() as playwright,
+    ):
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=path, args=flags)
+        page = browser.new_page(viewport=SIZE)
+        page.goto(server.stdout.readline().strip() if server.stdout else "")
+        page.get_by_label("kind").select_option("recording")
+        page.get_by_role("status").filter(has_not_text="read").wait_for()
+        page.screenshot(path=HERE / "ui.png")
+        browser.close()
+        server.terminate()
 
 
 def draw_demo() -> None:

@@ -58,7 +58,7 @@ from toolreel.__main__ import main
 gc.freeze()  # so that a child does not copy the pages of what is loaded
 for line in sys.stdin:
     asked = json.loads(line)
-    if {*asked["arguments"][:1]} & {"runs", "serve", "submit"}:  # what takes a second to load, and few need
+    if {*asked["arguments"][:1]} & {"runs", "serve", "submit", "watch"}:  # slow to load
         import toolreel._cli.durable.serve, toolreel._cli.durable.submit, toolreel.durable._worker, psycopg
     child = os.fork()
     if not child:
@@ -205,22 +205,33 @@ def assert_mistake(said: Said, *parts: str, code: int = 2) -> None:
         assert said.stdout == ""
 
 
-def on_terminal(*arguments: str, cwd: Path, columns: int = 80, typed: str = "") -> tuple[int, str]:
+def on_terminal(
+    *arguments: str,
+    cwd: Path,
+    columns: int = 80,
+    typed: str = "",
+    env: Mapping[str, str] | None = None,
+    interrupted_at: str = "",
+) -> tuple[int, str]:
     """One command on a terminal of its own: its exit code, and all that it wrote, escape codes included.
 
     :param typed: what somebody at the terminal has typed ahead
+    :param interrupted_at: a text after which somebody presses Ctrl-C
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     with subprocess.Popen(
-        [*COMMAND, *arguments], cwd=cwd, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs
+        [*COMMAND, *arguments], cwd=cwd, env=environment(env), stdin=theirs, stdout=theirs, stderr=theirs
     ) as process:
         os.close(theirs)
         os.write(ours, typed.encode())
-        written = bytearray()
+        written, pressed = bytearray(), not interrupted_at
         with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
             while chunk := os.read(ours, 4096):
                 written += chunk
+                if not pressed and interrupted_at.encode() in written:
+                    process.send_signal(signal.SIGINT)
+                    pressed = True
         os.close(ours)
         code = process.wait(HANG)
     return code, written.decode().replace("\r\n", "\n")

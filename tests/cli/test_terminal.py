@@ -107,7 +107,7 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
         code, shown = on_terminal(*base, cwd=tmp_path)
     assert code == 0
     seen = plain(shown)
-    assert re.search(r"It is\n\s*[⠀-⣿] turn 1: no reply, trying again", seen)
+    assert re.search(r"It is\n\s*turn 1: no reply in \d+ ms\n[⠀-⣿] turn 1: no reply, trying again", seen)
     assert "hidden" not in seen
     assert re.search(r"It is a draft\.\nmodel       m", seen)
 

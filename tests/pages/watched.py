@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-__all__ = ["PATIENCE", "opened", "serious_findings", "widest"]
+__all__ = ["PATIENCE", "opened", "serious_findings", "visited", "widest"]
 
 Mode = Literal["light", "dark"]
 PATIENCE: Final = 60_000
@@ -59,6 +60,24 @@ def opened(
     _windows[settings] = window
 
 
+@contextmanager
+def visited(browser: Browser, address: str, *, width: int = 1400, mode: Mode = "light") -> Generator[Page]:
+    """A page of a server, in a window without cookies, from which nothing goes to any other server."""
+    parts = urlsplit(address)
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=mode, bypass_csp=False
+    )
+    complaints = _watched(context, f"http://{parts.netloc}/")
+    try:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(address)
+        yield page
+        assert complaints == []
+    finally:
+        context.close()
+
+
 def _window(browser: Browser, width: int, mode: Mode, scripts: bool, bypass_csp: bool) -> _Window:
     context = browser.new_context(
         viewport={"width": width, "height": 900},
@@ -73,11 +92,11 @@ def _window(browser: Browser, width: int, mode: Mode, scripts: bool, bypass_csp:
     return _Window(page, complaints)
 
 
-def _watched(context: BrowserContext) -> list[str]:
+def _watched(context: BrowserContext, ours: str = "file:") -> list[str]:
     complaints: list[str] = []
 
     def requested(url: str) -> None:
-        if not url.startswith("file:"):
+        if not url.startswith(ours):
             complaints.append(f"requested {url}")
 
     context.on("request", lambda request: requested(request.url))

@@ -159,8 +159,9 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     toolreel proxy --upstream https://openrouter.ai/api --record recordings
     toolreel proxy --replay recordings
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel._internal.asgi_server import LOOPBACK
     from toolreel.proxy import Extras, Limits, ProxySettings, Route
-    from toolreel.proxy._serve import LOOPBACK, serve
+    from toolreel.proxy._serve import serve
 
     if record and replay:
         raise ProxyConfigError("--record and --replay: give one of them; --record DIR --mode auto does both")

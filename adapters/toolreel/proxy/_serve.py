@@ -1,31 +1,20 @@
-"""Serves a proxy on a port until it is told to stop, and lets requests that are under way end."""
+"""Serves a proxy on a port until it is told to stop."""
 
 from __future__ import annotations
 
-import signal
 import socket
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Final
 
-from toolreel._internal.errors import MissingExtra, ProxyConfigError
+from toolreel._internal.asgi_server import listening_on, serve_app
+from toolreel._internal.errors import ProxyConfigError
 from toolreel.proxy._app import proxy_app
 from toolreel.proxy._recorder import Tell
 from toolreel.proxy._settings import ProxySettings
 
-try:
-    import uvicorn
-    from starlette.applications import Starlette
-except ImportError:
-    raise MissingExtra.of("proxy", "uvicorn") from None
-
-LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-_BACKLOG: Final = 2_048
 _SWITCH: Final = 0.000_5
 """Seconds that a thread keeps Python for, while another waits for it."""
-_IDLE: Final = 75
-"""Seconds for which a client's idle connection is kept: longer than clients keep them."""
 
 
 def serve(
@@ -47,66 +36,14 @@ def serve(
     socket_ = listening(host, port)
     bound = socket_.getsockname()[1]
     named = f"[{host}]" if ":" in host else host
-    config = server_config(app, drain)
     if settings.folder is not None:  # a thread writes recordings, and would hold up each request by 5 ms
         sys.setswitchinterval(_SWITCH)
-    with socket_:
-        _Server(config, lambda: ready(f"http://{named}:{bound}/v1")).run(sockets=[socket_])
-
-
-def server_config(app: Starlette, drain: float = 30.0) -> uvicorn.Config:
-    """How an application is served."""
-    return uvicorn.Config(
-        app,
-        log_level="error",
-        access_log=False,
-        lifespan="on",
-        ws="none",
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=max(1, round(drain)),
-    )
-
-
-class _Server(uvicorn.Server):
-    """A server that says when it is ready, and ends without raising the signal again that ended it."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take requests."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Drain on a signal; the exit code is that of a server which was asked to stop."""
-        before = {
-            number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    serve_app(app, socket_, drain=drain, ready=lambda: ready(f"http://{named}:{bound}/v1"))
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens, for asyncio.
+    """A socket that listens.
 
     :raises ProxyConfigError: if the address cannot be used
     """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        raise ProxyConfigError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; name another with --listen HOST:PORT"
-        ) from None
-    # asyncio sets TCP_NODELAY on the connections of sockets that name TCP, and create_server names nothing.
-    # Without it, the body of an answer waits until the client acknowledges the head, which takes it 40 ms.
-    return socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
+    return listening_on(host, port, ProxyConfigError, "--listen HOST:PORT")

@@ -85,7 +85,7 @@ def drift_command(  # noqa: PLR0913, PLR0917 - options of a command
     plan = repetition(results, endpoint=endpoint, base_url=base_url, api_key_env=api_key_env, trials=trials)
     if jobs:
         plan = replace(plan, options=replace(plan.options, jobs=jobs))
-    progress = EvaluationProgress(plan.count, lines=verbose)
+    progress = EvaluationProgress(plan, lines=verbose)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(plan, target, connection, None, progress, stop)
     found = drift_between(results, plan, Results.open(target), margin)

@@ -12,11 +12,13 @@ from threading import Event
 from types import FrameType
 from typing import Final
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+from toolreel._cli.evals.progress_bar import EvaluationBar
 from toolreel._cli.output.console import err, printable
 from toolreel._cli.output.errors import INTERRUPTED
 from toolreel.evals._runner.evaluation import ExistingRuns
+from toolreel.evals._runner.spending import Spent
+from toolreel_core.evals._plan.cells import Sample
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 
 _WORDS: Final = {
@@ -31,37 +33,32 @@ _KEPT: Final = 10
 
 
 class EvaluationProgress:
-    """Watches an evaluation.
+    """Watches an evaluation of a plan.
 
     :param lines: whether each run has a line, on a terminal too
     :param quiet: whether nothing is shown at all but what Ctrl-C does
     """
 
-    def __init__(self, total: int, *, lines: bool, quiet: bool = False) -> None:
-        self._total = total
+    def __init__(self, plan: EvalPlan, *, lines: bool, quiet: bool = False) -> None:
+        self._total = plan.count
+        self._prices, self._max_cost = plan.options.price_list, plan.budget.max_cost
+        self._spent = Spent()
         self._quiet = quiet
         self._lines = (lines or not err.is_terminal) and not quiet
         self._results: Counter[str] = Counter()
         self.failed: list[Record] = []
+        """The first runs that failed."""
         self.interrupted = False
         """Whether Ctrl-C has ended it."""
-        """The first runs that failed."""
         self._before = 0
         self._since = time.monotonic()
-        self._bar: Progress | None = None
-        if err.is_terminal and not quiet:
-            columns = (
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.description}", markup=False),
-                TimeElapsedColumn(),
-            )
-            self._bar = Progress(*columns, console=err, transient=True)
-            self._task = self._bar.add_task("", total=total)
+        self._bar: EvaluationBar | None = None
+        if err.is_terminal and not err.is_dumb_terminal and not quiet:
+            self._bar = EvaluationBar(err, self._total, lambda: self.status_text)
 
     def found(self, found: ExistingRuns, /) -> None:
         """Print how many runs exist already."""
-        self._before = len(found.ended)
+        self._before, self._spent = len(found.ended), found.spent
         if not self._quiet and (found.ended or found.void or found.others):
             parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
             parts += [f"{found.void} are void and made again"] if found.void else []
@@ -70,8 +67,16 @@ class EvaluationProgress:
             err.print("; ".join(parts))
         self._show()
 
+    def began(self, sample: Sample, /) -> None:
+        """Show a run that has begun; called from several threads."""
+        if self._bar:
+            self._bar.began(sample)
+
     def ended(self, record: Record, /) -> None:
         """Count a run, and print its result."""
+        self._spent = self._spent.after(record, self._prices)
+        if self._bar:
+            self._bar.ended(record.key)
         self._results[record.verdict.result] += 1
         if record.verdict.result == "fail" and len(self.failed) < _KEPT:
             self.failed.append(record)
@@ -106,14 +111,20 @@ class EvaluationProgress:
 
     @property
     def status_text(self) -> str:
-        """Counts, rate and remaining time in one line."""
+        """Counts, rate, cost and remaining time in one line."""
         made = self._results.total()
         counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
         left = self._total - self._before - made
         spent = time.monotonic() - self._since
         rest = f", {_duration(spent / made * left)} left" if made and left else ""
         rate = f", {made / spent * 60:.1f} a minute" if made else ""
-        return f"{counts or 'waiting for the first run'}{rate}{rest}"
+        return f"{counts or 'waiting for the first run'}{rate}{rest}{self._cost}"
+
+    @property
+    def _cost(self) -> str:
+        """What all runs have cost, those made before too; empty if that is nothing, or unknown."""
+        limit = "" if self._max_cost is None else f" of {self._max_cost:g}"
+        return f", cost {self._spent.cost:.6g}{limit}" if self._spent.cost else ""
 
     def _line(self, record: Record) -> str:
         cell, verdict = record.cell, record.verdict
@@ -131,7 +142,7 @@ class EvaluationProgress:
     def _show(self) -> None:
         if self._bar:
             done = self._before + self._results.total()
-            self._bar.update(self._task, completed=done, description=self.status_text)
+            self._bar.show(done)
 
 
 def _style(record: Record) -> str:

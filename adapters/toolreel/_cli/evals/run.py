@@ -107,7 +107,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
             err.print(f"Shard {plan.shard}: {plan.count:,} of {plan.whole_count:,} runs")
     if (rule := rule_of(plan)) and level:
         err.print(rule_sentence(rule))
-    progress = EvaluationProgress(plan.count, lines=verbose or level >= _DETAILS, quiet=not level)
+    progress = EvaluationProgress(plan, lines=verbose or level >= _DETAILS, quiet=not level)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),

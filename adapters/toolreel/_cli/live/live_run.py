@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live.watched_log import RunWatcher, WatchedLog
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import STOPPED
 from toolreel._driver.aio import ago_on, arun, aspeak
@@ -121,6 +122,8 @@ class LiveSession:
     """Receives each chunk of a streamed reply."""
     durable: bool = False
     """Whether each event is synced to disk before the run continues."""
+    watcher: RunWatcher | None = None
+    """Is told of each event, for the terminal."""
 
     def run(
         self,
@@ -228,40 +231,46 @@ class LiveSession:
         return None
 
     def _run(self, begun: Beginning) -> Run:
-        target, tape = self.target, begun.tape
+        target, tape, journal = self.target, begun.tape, self._journal(begun)
         with target.opened(self.on_delta, tape) as endpoint:
             ports = Ports(endpoint, Router(self.hosts, PythonTools(self.tools)), self.approver)
             if begun.state and begun.said is not None:
-                return speak(begun.state, begun.said, ports, journal=begun.log, observe=self.observe)
+                return speak(begun.state, begun.said, ports, journal=journal, observe=self.observe)
             if begun.state:
-                return go_on(begun.state, ports, journal=begun.log, observe=self.observe)
+                return go_on(begun.state, ports, journal=journal, observe=self.observe)
             if not (begun.before and tape):
-                return run(begun.plan, ports, journal=begun.log, observe=self.observe)
+                return run(begun.plan, ports, journal=journal, observe=self.observe)
             breaks = breaks_in(tape.recording)
             rehearsal = Rehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-            done = rehearsal.play(begun.plan, journal=begun.log, observe=self.observe)
+            done = rehearsal.play(begun.plan, journal=journal, observe=self.observe)
             rehearsal.finish()
             tape.finish()
             return done
 
     async def _arun(self, begun: Beginning) -> Run:
-        target, tape = self.target, begun.tape
+        target, tape, journal = self.target, begun.tape, self._journal(begun)
         async with target.aopened(self.on_delta, tape) as endpoint:
             hosts = {prefix: ThreadedTools(host) for prefix, host in self.hosts.items()}
             tools = AsyncRouter(hosts, AsyncPythonTools(self.tools))
             ports = AsyncPorts(endpoint, tools, ImmediateApprover(self.approver))
             if begun.state and begun.said is not None:
-                return await aspeak(begun.state, begun.said, ports, journal=begun.log, observe=self.observe)
+                return await aspeak(begun.state, begun.said, ports, journal=journal, observe=self.observe)
             if begun.state:
-                return await ago_on(begun.state, ports, journal=begun.log, observe=self.observe)
+                return await ago_on(begun.state, ports, journal=journal, observe=self.observe)
             if not (begun.before and tape):
-                return await arun(begun.plan, ports, journal=begun.log, observe=self.observe)
+                return await arun(begun.plan, ports, journal=journal, observe=self.observe)
             breaks = breaks_in(tape.recording)
             rehearsal = AsyncRehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-            done = await rehearsal.play(begun.plan, journal=begun.log, observe=self.observe)
+            done = await rehearsal.play(begun.plan, journal=journal, observe=self.observe)
             rehearsal.finish()
             tape.finish()
             return done
+
+    def _journal(self, begun: Beginning) -> EventLog | WatchedLog:
+        if self.watcher is None:
+            return begun.log
+        self.watcher.begin(begun.plan, begun.state)
+        return WatchedLog(begun.log, self.watcher)
 
 
 def say_withheld(places: Sequence[str]) -> None:

@@ -86,4 +86,5 @@ def live_session(
     elif approve == "ask" and sys.stdin.isatty():
         approver = TerminalApprover(progress)
     shown = (progress, progress.show_delta)
-    return LiveSession(target, sources.tools, sources.hosts, driver, approver, *shown, durable)
+    run_by = (driver, approver, *shown, durable, progress.figures)
+    return LiveSession(target, sources.tools, sources.hosts, *run_by)

@@ -6,26 +6,15 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.output.console import out
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._replay.run_page.view import name_of, page_of, write_page
+from toolreel._cli.output.errors import EPILOG, reporting
+from toolreel._cli.output.page_file import page_options, write_and_open
+from toolreel._replay.run_page.view import name_of, page_of
 
 
 @click.command("view", epilog=EPILOG, short_help="Show a recorded run as a page, or two side by side.")
 @click.argument("file", metavar="NAME")
 @click.argument("other", metavar="[OTHER]", required=False)
-@click.option(
-    "-o",
-    "--out",
-    "page",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where the page goes.  [default: NAME.html in this folder]",
-)
-@click.option(
-    "--open/--no-open", "opens", default=True, help="Open the page in the browser.  [default: open]"
-)
-@json_option
+@page_options("NAME")
 @reporting
 def view_command(file: str, other: str | None, page: Path | None, opens: bool, as_machine: bool) -> int:
     """Write a recorded run as one self-contained HTML page, and open it.
@@ -41,10 +30,4 @@ def view_command(file: str, other: str | None, page: Path | None, opens: bool, a
     text = page_of(file, other)
     names = [Path(name_of(each)).name for each in (file, other) if each]
     target = page or Path(f"{'--'.join(names)}.html")
-    write_page(target, text)
-    if opens:
-        click.launch(target.resolve().as_uri())
-    if as_machine:
-        return say({"file": str(target), "bytes": len(text.encode())})
-    out.print(f"{target}  {len(text.encode()):,} bytes")
-    return 0
+    return write_and_open(target, text, opens=opens, as_machine=as_machine)

@@ -20,6 +20,7 @@ _POLICY: Final = (
 """By the last rule the browser refuses ``innerHTML`` and the like, so no script can forget to escape."""
 
 _PICTURES: Final = "; img-src data:; media-src data:"
+_OWN_SERVER: Final = "; connect-src 'self'"
 
 
 def framed(
@@ -30,6 +31,7 @@ def framed(
     scripts: Sequence[str] = (),
     data: Sequence[str] = (),
     pictures: bool = False,
+    asks: bool = False,
 ) -> str:
     """A whole page.
 
@@ -39,10 +41,12 @@ def framed(
     :param scripts: JavaScript after that of all pages
     :param data: elements of :mod:`toolreel._internal.pages.embedded_data`
     :param pictures: whether its data has pictures and sound, which stand in ``data:`` URLs
+    :param asks: whether its scripts may ask the server that it comes from
     """
     css = "".join((shared_asset("shared.css"), *styles))
     js = "".join((shared_asset("shared.js"), *scripts))
     policy = _POLICY.format(css=_digest(css), js=_digest(js)) + (_PICTURES if pictures else "")
+    policy += _OWN_SERVER if asks else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
@@ -106,6 +106,15 @@ class Watcher(Protocol):
         ...
 
 
+@runtime_checkable
+class BeginningWatcher(Protocol):
+    """A watcher that wants to know what is under way, too."""
+
+    def began(self, sample: Sample, /) -> None:
+        """Called before each run that this process makes, in the thread that makes it."""
+        ...
+
+
 class Runs(Protocol):
     """Runs that are being made."""
 
@@ -172,6 +181,8 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         )
 
         def run_one(job: Job) -> Record:
+            if isinstance(watcher, BeginningWatcher):
+                watcher.began(job.sample)
             with recorder.context(job, cassette_name(job.sample)) as (context, saved):
                 record = located(guard.run(job, context), plan)
                 return replace(record, cassette=saved())

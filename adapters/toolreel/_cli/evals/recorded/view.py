@@ -6,26 +6,14 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.output.console import out
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._replay.run_page.view import write_page
+from toolreel._cli.output.errors import EPILOG, reporting
+from toolreel._cli.output.page_file import page_options, write_and_open
 
 
 @click.command("view", epilog=EPILOG, short_help="Show one run as a page, turn by turn.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("key", metavar="RUN")
-@click.option(
-    "-o",
-    "--out",
-    "page",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where the page goes.  [default: RUN.html in this folder]",
-)
-@click.option(
-    "--open/--no-open", "opens", default=True, help="Open the page in the browser.  [default: open]"
-)
-@json_option
+@page_options("RUN")
 @reporting
 def view_command(folder: Path, key: str, page: Path | None, opens: bool, as_machine: bool) -> int:
     """Write one run of the evaluation in DIR as a page, as `toolreel view` shows a recorded run.
@@ -41,10 +29,4 @@ def view_command(folder: Path, key: str, page: Path | None, opens: bool, as_mach
 
     name, text = page_of_run(Results.open(folder), key)
     target = page or Path(f"{name}.html")
-    write_page(target, text)
-    if opens:
-        click.launch(target.resolve().as_uri())
-    if as_machine:
-        return say({"file": str(target), "bytes": len(text.encode())})
-    out.print(f"{target}  {len(text.encode()):,} bytes")
-    return 0
+    return write_and_open(target, text, opens=opens, as_machine=as_machine)

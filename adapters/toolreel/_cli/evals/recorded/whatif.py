@@ -104,7 +104,7 @@ def _followed(
 ) -> tuple[tuple[WhatIf, ...], bool]:
     """The runs with verdicts from the network where recordings end, and whether all ended."""
     connection = replace(connect_with_notices(plan), before_network=recorded_answers_first(results, recorded))
-    progress = EvaluationProgress(plan.count, lines=False)
+    progress = EvaluationProgress(plan, lines=False)
     with closing(connection), progress.watching() as stop:
         outcome = evaluate(plan, target, connection, None, progress, stop)
     if not outcome.complete:

@@ -1,0 +1,98 @@
+"""Serves an ASGI application on a port until it is told to stop, and lets requests that are under way end."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from toolreel._internal.errors import AdapterError, MissingExtra
+
+try:
+    import uvicorn
+except ImportError:
+    raise MissingExtra.of("proxy", "uvicorn") from None
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_BACKLOG: Final = 2_048
+_IDLE: Final = 75
+"""Seconds for which a client's idle connection is kept: longer than clients keep them."""
+
+
+def serve_app(
+    app: Any,  # noqa: ANN401 - an ASGI application
+    listening: socket.socket,
+    *,
+    drain: float,
+    ready: Callable[[], None],
+    lifespan: bool = True,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends at once.
+
+    :param drain: seconds for requests that are under way
+    :param ready: called once requests are taken
+    """
+    config = server_config(app, drain, lifespan=lifespan)
+    with listening:
+        _Server(config, ready).run(sockets=[listening])
+
+
+def server_config(app: Any, drain: float = 30.0, *, lifespan: bool = True) -> uvicorn.Config:  # noqa: ANN401
+    """How an application is served."""
+    return uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        lifespan="on" if lifespan else "off",
+        ws="none",
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_IDLE,
+        timeout_graceful_shutdown=max(1, round(drain)),
+    )
+
+
+def listening_on(host: str, port: int, refused: type[AdapterError], option: str) -> socket.socket:
+    """A socket that listens, for asyncio.
+
+    :param refused: raised if the address cannot be used
+    :param option: how to name another one
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        made = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise refused(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; name another with {option}"
+        ) from None
+    # asyncio sets TCP_NODELAY on the connections of sockets that name TCP, and create_server names nothing.
+    # Without it, the body of an answer waits until the client acknowledges the head, which takes it 40 ms.
+    return socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready, and ends without raising the signal again that ended it."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take requests."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Drain on a signal; the exit code is that of a server which was asked to stop."""
+        before = {
+            number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

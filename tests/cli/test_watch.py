@@ -1,0 +1,91 @@
+"""``toolreel watch``: durable runs on a terminal and in a pipe, and one that is followed to its end."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import COMMAND, Said, assert_mistake, environment, on_terminal, toolreel
+from tests.cli.test_durable import MINE, PAYING, TOOLS, serve
+from tests.cli.test_live_lines import HIDDEN, SHOWN, plain
+from tests.patience import HANG
+from tests.servers.chat_server import replying, serving
+from toolreel.testing import saying
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Generator[None]:
+    """A background job ignores SIGINT, and so would every process that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(name="desk")
+def desk_fixture(tmp_path: Path) -> Path:
+    """A folder with tools and a queued run."""
+    (tmp_path / "my_tools.py").write_text(TOOLS)
+    assert toolreel("submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7", cwd=tmp_path).code == 0
+    return tmp_path
+
+
+def watching(desk: Path, *arguments: str) -> Said:
+    return toolreel("watch", "--every", "0.05", *arguments, cwd=desk)
+
+
+def test_a_run_is_followed_from_the_queue_to_its_end(desk: Path) -> None:
+    command = [*COMMAND, "watch", "bill-7", "--every", "0.05"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=desk, env=environment(), stdout=pipe, stderr=pipe, text=True
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        assert first.endswith(" bill-7 queued, turn 1, waits for a worker\n")
+        with serving(PAYING, replying(saying("Paid."))) as server:
+            serve(desk, server)
+            listed = watching(desk, "--until-idle")
+            assert listed.stdout.endswith("bill-7 waiting, turn 1, waits for approval: pay, cost unknown\n")
+            (tree,) = map(json.loads, watching(desk, "--until-idle", "--json").stdout.splitlines())
+            assert (tree["status"], tree["turn"], tree["waits"]) == ("waiting", 1, "approval: pay")
+            assert tree["waits_for"][0]["arguments"] == '{"amount":7}'
+            assert toolreel("runs", "approve", "bill-7", cwd=desk).code == 0
+            serve(desk, server)
+        stdout, stderr = process.communicate(timeout=HANG)
+    assert (process.returncode, stderr) == (0, "")
+    assert "bill-7 waiting, turn 1, waits for approval: pay" in stdout
+    assert "bill-7 ended, turn 2, completed" in stdout
+    assert "answer      Paid." in stdout
+
+
+def test_a_run_that_fails_exits_with_1(desk: Path) -> None:
+    assert toolreel("runs", "cancel", "bill-7", cwd=desk).code == 0
+    with serving() as server:
+        serve(desk, server)
+    said = watching(desk, "bill-7")
+    assert said.code == 1
+    assert "bill-7 ended, turn 1, cancelled" in said.stdout
+
+
+def test_mistakes(desk: Path) -> None:
+    assert_mistake(watching(desk, "bill-8"), "run bill-8: there is none in this database")
+    assert_mistake(watching(desk, "bill-7", "--until-idle"), "leave out RUN")
+
+
+@pytest.mark.parametrize("columns", [36, 100])
+def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path, columns: int) -> None:
+    code, shown = on_terminal("watch", "--every", "0.05", cwd=desk, columns=columns, interrupted_at="bill")
+    assert code == 0
+    assert shown.rindex(SHOWN) > shown.rindex(HIDDEN)
+    lines = [plain(line) for line in re.split(r"\x1b\[2K|\n", shown)]
+    assert max(map(len, lines)) <= columns
+    assert any("bill" in line and "queued" in line for line in lines)
+    if columns == 100:
+        assert any("waits for" in line and "age" in line for line in lines)
+        assert any("a worker" in line for line in lines)
