@@ -32,7 +32,7 @@ class Watched:
     @classmethod
     def where_wanted(cls, performer: Performer, watches: Watches | None) -> Performer:
         """The performer, watched if somebody watches."""
-        return performer if watches is None else cls(performer, watches)
+        return cls(performer, watches) if watches is not None and watches.scoped else performer
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -73,7 +73,7 @@ class AsyncWatched:
     @classmethod
     def where_wanted(cls, performer: AsyncPerformer, watches: Watches | None) -> AsyncPerformer:
         """The performer, watched if somebody watches."""
-        return performer if watches is None else cls(performer, watches)
+        return cls(performer, watches) if watches is not None and watches.scoped else performer
 
     @property
     def secrets(self) -> Mapping[str, str]:

@@ -7,14 +7,15 @@ raises becomes a ``RuntimeWarning``. Without watchers, a step pays for a call of
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel._driver.ports import Wanted, secrets_of
+from toolreel._driver.watching.log_watch import watch_logs
 from toolreel._driver.watching.who import new_name
-from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.effects import Effect, SendRequest
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.state import State, Step
@@ -29,14 +30,31 @@ class Begun:
     state: State
     notes: tuple[Note, ...]
     """Those of its begin."""
+    effects: tuple[Effect, ...]
+    """What it wants first."""
     performer: object
     secrets: Mapping[str, str]
     """The credentials that it sends, by name."""
     durable: bool
+    replays: bool
+    """Whether its answers come from a record, at least the first ones."""
 
 
 class Watch(Protocol):
     """What watches one run."""
+
+    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
+        """The run took an event, of this effect or of the user."""
+        ...
+
+    def ended(self, state: State, error: BaseException | None) -> None:
+        """The driver is done, with the last state; ``error`` is what ended it instead of an outcome."""
+        ...
+
+
+@runtime_checkable
+class ScopedWatch(Protocol):
+    """What a :class:`Watch` may offer besides: scopes in which effects are performed."""
 
     def performing(self, effect: Wanted) -> AbstractContextManager[object]:
         """A scope for performing an effect, or for reading the next piece of a stream.
@@ -56,19 +74,11 @@ class Watch(Protocol):
         """
         ...
 
-    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
-        """The run took an event, of this effect or of the user."""
-        ...
-
-    def ended(self, state: State, error: BaseException | None) -> None:
-        """The driver is done, with the last state; ``error`` is what ended it instead of an outcome."""
-        ...
-
 
 Watcher: TypeAlias = Callable[[Begun], Watch | None]
 """Begins to watch a run; ``None`` if it does not want to."""
 
-_WATCHERS: list[Watcher] = []
+_WATCHERS: list[Watcher] = [watch_logs]
 
 
 def watch_with(watcher: Watcher) -> None:
@@ -87,16 +97,22 @@ class Watches:
     """All that watches one run, as one."""
 
     def __init__(self, watches: tuple[Watch, ...], state: State, performer: object) -> None:
-        self.watches = watches
+        self._watches = watches
+        self._scoped = [watch for watch in watches if isinstance(watch, ScopedWatch)]
         self._state = state
         self._lap_of: Callable[[Wanted], object] | None = getattr(performer, "lap_of", None)
-        self._replays = bool(getattr(getattr(performer, "endpoint", performer), "replays", False))
+        self._replays = _replays(performer)
+
+    @property
+    def scoped(self) -> bool:
+        """Whether any of them wants to be around effects."""
+        return bool(self._scoped)
 
     @contextmanager
     def performing(self, effect: Wanted) -> Generator[None, None, None]:
         """The scopes of all watches."""
         with ExitStack() as scopes:
-            for watch in self.watches:
+            for watch in self._scoped:
                 try:
                     scopes.enter_context(watch.performing(effect))
                 except Exception as error:  # noqa: BLE001 - watching must not end a run
@@ -105,25 +121,31 @@ class Watches:
 
     def began_to_arrive(self, effect: Wanted) -> None:
         """Tell of the first piece of a reply."""
-        self._tell("began_to_arrive", effect)
+        self._tell(self._scoped, "began_to_arrive", effect)
 
     def performed(self, effect: Wanted) -> None:
         """Tell of an answer."""
         recorded = self._lap_of is not None and self._lap_of(effect) is not None
         replayed = recorded or (self._replays and isinstance(effect, SendRequest))
-        self._tell("performed", effect, replayed=replayed)
+        self._tell(self._scoped, "performed", effect, replayed=replayed)
 
     def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
         """Tell of a step."""
         self._state = after.state
-        self._tell("stepped", effect, event, after)
+        self._tell(self._watches, "stepped", effect, event, after)
 
     def ended(self, error: BaseException | None) -> None:
         """Tell of the end."""
-        self._tell("ended", self._state, error)
+        self._tell(self._watches, "ended", self._state, error)
 
-    def _tell(self, method: str, *told: Any, **named: Any) -> None:  # noqa: ANN401 - passed on
-        for watch in self.watches:
+    def _tell(
+        self,
+        watches: Iterable[Watch | ScopedWatch],
+        method: str,
+        *told: Any,  # noqa: ANN401 - passed on
+        **named: Any,  # noqa: ANN401
+    ) -> None:
+        for watch in watches:
             try:
                 getattr(watch, method)(*told, **named)
             except Exception as error:  # noqa: BLE001 - watching must not end a run
@@ -149,7 +171,17 @@ def watched(at: Step, performer: object, run: str = "") -> Generator[Watches | N
 
 
 def _begun(at: Step, performer: object, run: str) -> Watches | None:
-    begun = Begun(run or new_name(), at.state, at.notes, performer, secrets_of(performer), bool(run))
+    replays = hasattr(performer, "lap_of") or _replays(performer)
+    begun = Begun(
+        run or new_name(),
+        at.state,
+        at.notes,
+        tuple(at.effects),
+        performer,
+        secrets_of(performer),
+        bool(run),
+        replays,
+    )
     found = list[Watch]()
     for watcher in tuple(_WATCHERS):
         try:
@@ -159,6 +191,10 @@ def _begun(at: Step, performer: object, run: str) -> Watches | None:
         else:
             found += [] if watch is None else [watch]
     return Watches(tuple(found), at.state, performer) if found else None
+
+
+def _replays(performer: object) -> bool:
+    return bool(getattr(getattr(performer, "endpoint", performer), "replays", False))
 
 
 _DEPTH: Final = 4
