@@ -21,6 +21,7 @@ PUBLIC = [
     "toolreel.evals",
     "toolreel.http",
     "toolreel.http.fast",
+    "toolreel.otel",
     "toolreel.presets",
     "toolreel.probe",
     "toolreel.proxy",

@@ -26,6 +26,7 @@ PATHS: Final = {
     "toolreel.testing": "Assertions, scripted ports, the fixture's type. Extra `pytest` for the plugin.",
     "toolreel.presets": "Shipped presets, and your own.",
     "toolreel.proxy": "The proxy as an ASGI application. Extra `proxy`.",
+    "toolreel.otel": "OpenTelemetry: spans and metrics of every run. Extra `otel`.",
     "toolreel.probe": "Quirks of an endpoint, and the preset that fits. Extra `record`.",
     "toolreel.durable": "Runs that survive crashes, and limits that processes share. Extra `durable`.",
     "toolreel.evals": "Evaluations. Extra `evals`.",

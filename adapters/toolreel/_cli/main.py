@@ -83,7 +83,20 @@ class _Root(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="toolreel", prog_name="toolreel")
-def toolreel() -> None:
+@click.option(
+    "--log-level",
+    metavar="LEVEL",
+    envvar="TOOLREEL_LOG",
+    help="Log to stderr: debug, info, warning or error; or LOGGER=LEVEL, as in info,http=debug.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    envvar="TOOLREEL_LOG_FORMAT",
+    help="One line of text or of JSON for each record.",
+)
+def toolreel(log_level: str | None, log_format: str) -> None:
     """Record, replay and explain the tool loops of language models.
 
     Start with `toolreel demo`, which replays a recorded session of a real model, without network or key.
@@ -93,3 +106,7 @@ def toolreel() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Escape characters that the terminal's encoding lacks, instead of raising UnicodeEncodeError.
             stream.reconfigure(errors="backslashreplace")
+    if log_level:
+        from toolreel._cli.output.logs import log_to_stderr  # few commands log
+
+        log_to_stderr(log_level, log_format)

@@ -27,6 +27,8 @@ from toolreel._driver.stopwatch import AsyncStopwatch, timed_anew
 from toolreel._driver.streaming.events import StreamEvent
 from toolreel._driver.streaming.shown_run import ShownRun, is_shown
 from toolreel._driver.timing import record
+from toolreel._driver.watching.performer import AsyncWatched
+from toolreel._driver.watching.watch import watched
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._conversation.chat_form import Said
 from toolreel_core._loop.reducer import pending, start, step
@@ -127,9 +129,13 @@ async def _run(
     laps = LapTimes(performer)
     notes, reached = [*at.notes], at
     tell(observe, at.notes)
-    async for _, _, reached in _steps(at, performer, journal, inbox, laps, streams=False):
-        notes += reached.notes
-        tell(observe, reached.notes)
+    with watched(at, performer) as watches:
+        steps = _steps(at, AsyncWatched.where_wanted(performer, watches), journal, inbox, laps, streams=False)
+        async for effect, answer, reached in steps:
+            notes += reached.notes
+            tell(observe, reached.notes)
+            if watches is not None and not isinstance(answer, Delta):
+                watches.stepped(effect, answer, reached)
     return Run(reached.state, tuple(notes), timing=laps.timing)
 
 
@@ -138,16 +144,22 @@ async def _stream(
 ) -> AsyncGenerator[StreamEvent, None]:
     laps = LapTimes(performer)
     shown = ShownRun(at)
-    try:
-        for event in shown.begin():
-            yield event
-        async with aclosing(_steps(at, performer, journal, inbox, laps, streams=True)) as steps:
-            async for effect, answer, after in steps:
-                for event in shown.show(effect, answer, after):
-                    yield event
-    except BaseException as stopped:
-        shown.cancel(journal, stopped, laps.rest())
-        raise
+    with watched(at, performer) as watches:
+        try:
+            for event in shown.begin():
+                yield event
+            begun = _steps(
+                at, AsyncWatched.where_wanted(performer, watches), journal, inbox, laps, streams=True
+            )
+            async with aclosing(begun) as steps:
+                async for effect, answer, after in steps:
+                    if watches is not None and not isinstance(answer, Delta):
+                        watches.stepped(effect, answer, after)
+                    for event in shown.show(effect, answer, after):
+                        yield event
+        except BaseException as stopped:
+            shown.cancel(journal, stopped, laps.rest())
+            raise
     yield shown.end(laps.timing)
 
 

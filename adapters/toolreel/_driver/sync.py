@@ -24,6 +24,8 @@ from toolreel._driver.stopwatch import Stopwatch, timed_anew
 from toolreel._driver.streaming.events import StreamEvent
 from toolreel._driver.streaming.shown_run import ShownRun, is_shown
 from toolreel._driver.timing import record
+from toolreel._driver.watching.performer import Watched
+from toolreel._driver.watching.watch import watched
 from toolreel_core._conversation.chat_form import Said
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
@@ -167,9 +169,13 @@ def _run(
     laps = LapTimes(performer)
     notes, reached = [*at.notes], at
     tell(observe, at.notes)
-    for _, _, reached in _steps(at, performer, journal, inbox, laps, streams=False):
-        notes += reached.notes
-        tell(observe, reached.notes)
+    with watched(at, performer) as watches:
+        steps = _steps(at, Watched.where_wanted(performer, watches), journal, inbox, laps, streams=False)
+        for effect, answer, reached in steps:
+            notes += reached.notes
+            tell(observe, reached.notes)
+            if watches is not None and not isinstance(answer, Delta):
+                watches.stepped(effect, answer, reached)
     return Run(reached.state, tuple(notes), timing=laps.timing)
 
 
@@ -178,16 +184,20 @@ def _stream(
 ) -> Generator[StreamEvent, None, None]:
     laps = LapTimes(performer)
     shown = ShownRun(at)
-    try:
-        for event in shown.begin():
-            yield event
-        with closing(_steps(at, performer, journal, inbox, laps, streams=True)) as steps:
-            for effect, answer, after in steps:
-                for event in shown.show(effect, answer, after):
-                    yield event
-    except BaseException as stopped:
-        shown.cancel(journal, stopped, laps.rest())
-        raise
+    with watched(at, performer) as watches:
+        try:
+            for event in shown.begin():
+                yield event
+            begun = _steps(at, Watched.where_wanted(performer, watches), journal, inbox, laps, streams=True)
+            with closing(begun) as steps:
+                for effect, answer, after in steps:
+                    if watches is not None and not isinstance(answer, Delta):
+                        watches.stepped(effect, answer, after)
+                    for event in shown.show(effect, answer, after):
+                        yield event
+        except BaseException as stopped:
+            shown.cancel(journal, stopped, laps.rest())
+            raise
     yield shown.end(laps.timing)
 
 

@@ -43,6 +43,9 @@ class TapedEndpoint:
     :param on_delta: callback for each piece of a reply
     """
 
+    replays: Final = True
+    """Its answers cost no time and no tokens, as whoever measures a run has to know."""
+
     def __init__(
         self,
         recording: Recording,

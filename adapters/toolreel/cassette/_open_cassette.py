@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any, Final, Self
 
 from toolreel._internal.errors import CassetteError, MissingExtra, VaryError
+from toolreel._internal.logs import log
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.project_rules import SecretRules
@@ -98,6 +99,7 @@ class Recording:
         cassette.data.extend(
             zip(requests, responses, strict=True)
         )  # not Cassette._load(), which copies every response
+        log("cassette", "debug", "cassette_loaded", {"path": path})
         return cls(cassette, file, Path(path), vary, shared)
 
     @classmethod
@@ -256,6 +258,7 @@ class Recording:
         with self._lock:
             self._set_secrets(known_secrets, secret_rules)
             self._cassette._save(force=True)
+        log("cassette", "info", "cassette_saved", {"path": self.path})
 
     def text(
         self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None

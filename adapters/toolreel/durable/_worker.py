@@ -18,6 +18,7 @@ from dbos import DBOS
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Endpoint, Performer, secrets_of
 from toolreel._internal.errors import DurableError
+from toolreel._internal.logs import Level, is_on, log
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel.durable._around import Around, with_around
 from toolreel.durable._health.probes import Probes
@@ -43,6 +44,9 @@ _EVENT: Final = re.compile(
 """The beginning of a line of the journal, without its texts."""
 
 
+_LEVELS: Final[Mapping[str, Level]] = {"failed": "warning", "refused": "warning"}
+
+
 def _ports_of(given: Any) -> Performer:  # noqa: ANN401 - what a caller passes, checked here
     """The ports of a worker; an endpoint alone is one for runs without tools.
 
@@ -59,6 +63,11 @@ def _ports_of(given: Any) -> Performer:  # noqa: ANN401 - what a caller passes, 
 
 
 def _say(watch: Watch | None, happened: dict[str, object]) -> None:
+    if "kind" in happened:
+        told = {key: value for key, value in happened.items() if key not in ("kind", "event")}
+        log("durable", "debug", "event_stored", {**told, "effect": happened["kind"], "n": happened["event"]})
+    else:
+        log("durable", _LEVELS.get(str(happened.get("is")), "info"), "run_rests", happened)
     if watch is not None:
         watch(happened)
 
@@ -253,7 +262,7 @@ class _Steps:
         DBOS.run_step({"name": name}, _is_stored)
 
     def _seen(self, written: Written) -> Written:
-        for line in written.lines if self._watch else ():
+        for line in written.lines if self._watch or is_on() else ():
             if found := _EVENT.match(line):
                 n, kind = int(found["n"]), found["kind"]
                 ref = {} if found["ref"] is None else {"ref": int(found["ref"])}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from toolreel._internal.errors import MissingExtra
+from toolreel._internal.logs import log
 from toolreel.http._transport_pool import async_transport
 from toolreel.proxy._chat import ChatExchange, Done
 from toolreel.proxy._client_answer import (
@@ -72,14 +73,28 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
     return app
 
 
+def _logging(tell: Tell) -> Tell:
+    """Tell what happens, and log it: requests at ``debug``, and as a warning what is not recorded."""
+
+    def logged(entry: Mapping[str, Json]) -> None:
+        if "is" in entry:  # why it is not recorded may quote what was said
+            log("proxy", "warning", "not_recorded", {key: entry[key] for key in ("conversation", "is")})
+        else:
+            told = {key: tuple(each) if isinstance(each, list) else each for key, each in entry.items()}
+            log("proxy", "debug", "request_answered", told)
+        tell(entry)
+
+    return logged
+
+
 class Proxy:
     """What the requests of one proxy share."""
 
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
         self.settings: Final = settings
         self.metrics: Final = Metrics()
-        self.recorder: Final = Recorder(settings, tell)
-        self._tell: Final = tell
+        self._tell: Final = _logging(tell)
+        self.recorder: Final = Recorder(settings, self._tell)
         self._routes: Final = Routes(settings.routes)
         self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
         self._thoughts: Final = KeptThoughts()

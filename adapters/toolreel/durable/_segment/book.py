@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap
+from toolreel._driver.watching.watch import Watches
 from toolreel._internal.errors import DurableError, SecretFound
 from toolreel._journal.format import VERSIONS, Recorded, blob_lines, event_line, header_line, parse_journal
 from toolreel._journal.withheld_results import withheld
@@ -110,6 +111,8 @@ class Book:
         self._blobs: dict[str, str] = blob_lines(plan)
         self._secrets = secrets
         self._source = source
+        self.watches: Watches | None = None
+        """What watches the run while its effects are performed."""
 
     def go_on_from(self, recorded: Recorded, state: State) -> None:
         """Take what is recorded as done."""
@@ -163,8 +166,15 @@ class Book:
             self._fold(decode_event(with_blobs(tree["event"], blobs, self._source)))
 
     def _fold(self, event: Event) -> None:
-        self.state = step(self.state, event).state
+        after = step(self.state, event)
+        if self.watches is not None:
+            self.watches.stepped(self._answered_by(event), event, after)
+        self.state = after.state
         self.events += 1
+
+    def _answered_by(self, event: Event) -> Wanted | None:
+        ref = getattr(event, "ref", None)
+        return next((effect for effect in self.wanted if effect.ref == ref), None)
 
     def _check(self, fp: Json) -> None:
         if fp is not None and fp not in [fingerprint(effect) for effect in self.wanted]:

@@ -14,6 +14,8 @@ from typing import Final, Literal, Protocol
 
 from toolreel._driver.endpoints import check_endpoints
 from toolreel._driver.ports import Performer, Wanted
+from toolreel._driver.watching.performer import Watched
+from toolreel._driver.watching.watch import watched
 from toolreel._internal.errors import DurableError
 from toolreel._journal.format import Recorded
 from toolreel._replay.replay import check_surface
@@ -24,9 +26,10 @@ from toolreel.durable._store.claims import Claimed, Resting, Segment, now_ms
 from toolreel.durable._store.inbox import Said
 from toolreel.durable._store.steps import Written
 from toolreel_core._errors import ConfigError, ToolreelError
+from toolreel_core._loop.reducer import pending
 from toolreel_core._protocol.codec import tag
 from toolreel_core._protocol.effects import AskApproval, RunTool, Wait, fingerprint
-from toolreel_core._protocol.state import Settled
+from toolreel_core._protocol.state import Settled, Step
 from toolreel_core._tools.surface import ToolSurface
 
 INLINE_MS: Final = 1_000
@@ -113,7 +116,14 @@ class _Segment:
                 f"{self._claimed.interrupted} workers died while they performed it; mend what kills them, "
                 "then resume it",
             )
-        answers = self._answers = self._begun()
+        book, heard = self._begun()
+        performer, run = self._policy.performer, self._claimed.run_id
+        with watched(Step(book.state, pending(book.state), ()), performer, run) as watches:
+            book.watches = watches
+            answers = self._answers = self._answering(book, Watched.where_wanted(performer, watches), heard)
+            return self._go_on(answers)
+
+    def _go_on(self, answers: Answers) -> str:
         book = answers.book
         while True:
             wanted, self._events = book.wanted, book.events
@@ -139,8 +149,11 @@ class _Segment:
         self._outside.release(self._claimed, rest)
         return status
 
-    def _begun(self) -> Answers:
-        """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""
+    def _begun(self) -> tuple[Book, int]:
+        """Fold what is stored, and compare it; the steps of this segment that are stored are gone past.
+
+        :returns: with how many things that were said the run has heard
+        """
         own = self._steps.done() if self._claimed.recovered else ()
         last = Segment(self._claimed.workflow_id, tuple(number for number, _ in own))
         stored = self._outside.stored((*self._claimed.segments[:-1], last))
@@ -155,8 +168,11 @@ class _Segment:
         book = Book(recorded.plan, self._policy.secrets, self._source)
         book.go_on_from(recorded, state)
         heard = max((written.heard for written in stored), default=0)
-        policy, outside = self._policy, self._outside
-        return Answers(book, self._claimed, policy.performer, policy.uncertain, outside.heard_after, heard)
+        return book, heard
+
+    def _answering(self, book: Book, performer: Performer, heard: int) -> Answers:
+        uncertain, heard_after = self._policy.uncertain, self._outside.heard_after
+        return Answers(book, self._claimed, performer, uncertain, heard_after, heard)
 
     def _perform(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
         """Perform what the run wants, if it is not to rest at it."""

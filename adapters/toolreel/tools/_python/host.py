@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
 from toolreel._internal.errors import MissingExtra
+from toolreel._internal.logs import log_error
 from toolreel.tools._call_context import (
     CurrentCall,
     ProgressListener,
@@ -37,10 +38,8 @@ ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
 
 
 def _log_error(call: CurrentCall, error: Exception) -> None:
-    import logging  # imported here, because few runs log anything
-
-    log = logging.getLogger("toolreel.tools")
-    log.error("tool %s failed, call %s of turn %s", call.name, call.call_id, call.turn, exc_info=error)
+    message = f"tool {call.name} failed, call {call.call_id} of turn {call.turn}"
+    log_error("tools", message, {"tool": call.name, "call_id": call.call_id, "turn": call.turn}, error)
 
 
 class Toolbox:

@@ -1,0 +1,78 @@
+"""Logs of the command line on stderr: ``--log-level`` and its variables."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+import click
+
+from toolreel._internal.logs import CONCERNS
+from toolreel._internal.visible_text import printable
+
+LEVELS: Final = ("debug", "info", "warning", "error")
+_OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+"""What every record has."""
+
+
+def log_to_stderr(asked: str, form: str) -> None:
+    """Write what toolreel logs to stderr.
+
+    :param asked: a level, or levels of single loggers: ``info,http=debug``
+    :param form: ``text`` or ``json``
+    :raises click.BadParameter: if there is no such level or logger
+    """
+    handler = logging.StreamHandler(sys.__stderr__)
+    handler.setFormatter(_Json() if form == "json" else _Text())
+    top = logging.getLogger("toolreel")
+    top.addHandler(handler)
+    top.propagate = False
+    for name, level in levels_in(asked):
+        logging.getLogger(name).setLevel(level.upper())
+
+
+def levels_in(asked: str) -> Iterator[tuple[str, str]]:
+    """The level of each logger.
+
+    >>> [*levels_in("info,http=debug")]
+    [('toolreel', 'info'), ('toolreel.http', 'debug')]
+
+    :raises click.BadParameter: if there is no such level or logger
+    """
+    for part in asked.lower().split(","):
+        concern, _, level = part.strip().rpartition("=")
+        if level not in LEVELS or (concern and concern not in CONCERNS):
+            loggers = ", ".join(CONCERNS)
+            raise click.BadParameter(
+                f"{part.strip()!r}: expected {', '.join(LEVELS)}, or LOGGER=LEVEL with one of {loggers}",
+                param_hint="--log-level",
+            )
+        yield f"toolreel.{concern}" if concern else "toolreel", level
+
+
+class _Text(logging.Formatter):
+    """A line for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = f"{_time(record):%H:%M:%S} {record.levelname:7} {record.name}: {record.getMessage()}"
+        return printable(line) + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
+
+
+class _Json(logging.Formatter):
+    """A line for machines, with the fields of the record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {key: value for key, value in vars(record).items() if key not in _OWN}
+        at = _time(record).isoformat(timespec="milliseconds")
+        told = {"at": at, "level": record.levelname.lower(), "logger": record.name, **fields}
+        if record.exc_info:
+            told |= {"message": record.getMessage(), "exception": self.formatException(record.exc_info)}
+        return printable(json.dumps(told, ensure_ascii=False, default=str))
+
+
+def _time(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, UTC)

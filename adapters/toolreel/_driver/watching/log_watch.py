@@ -1,0 +1,109 @@
+"""Logs what a run decides: each note, by the logger of its concern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from toolreel._driver.watching.note_fields import fields_of, name_of
+from toolreel._internal.logs import Concern, Level, is_on, log
+from toolreel_core._protocol import notes as n
+from toolreel_core._protocol.effects import AskApproval, Effect, RunTool, SendRequest
+from toolreel_core._protocol.state import Settled
+
+if TYPE_CHECKING:
+    from toolreel._driver.ports import Wanted
+    from toolreel._driver.watching.watch import Begun, Watch
+    from toolreel_core._protocol.events import Event
+    from toolreel_core._protocol.state import State, Step
+
+LEVELS: Final[Mapping[type[n.Note], tuple[Concern, Level]]] = {
+    n.PresetsApplied: ("loop", "debug"),
+    n.OptionIgnored: ("loop", "info"),
+    n.TextCallsOff: ("loop", "info"),
+    n.QuirkApplied: ("loop", "debug"),
+    n.HistoryShortened: ("loop", "info"),
+    n.SummaryRequested: ("http", "debug"),
+    n.HistorySummarized: ("loop", "info"),
+    n.SummaryRejected: ("loop", "warning"),
+    n.UpstreamPinned: ("http", "debug"),
+    n.RequestSent: ("http", "debug"),
+    n.ReplyRead: ("http", "debug"),
+    n.RequestAbandoned: ("http", "warning"),
+    n.RequestLost: ("http", "warning"),
+    n.RepairApplied: ("loop", "info"),
+    n.ContentStripped: ("loop", "info"),
+    n.CallRejected: ("loop", "info"),
+    n.CallSkipped: ("loop", "info"),
+    n.ToolsWithheld: ("loop", "info"),
+    n.CallStarted: ("tools", "debug"),
+    n.CallEnded: ("tools", "debug"),
+    n.PartsLeftOut: ("tools", "info"),
+    n.CallAbandoned: ("tools", "warning"),
+    n.ApprovalAsked: ("loop", "info"),
+    n.CallsIgnored: ("loop", "info"),
+    n.CallRepeated: ("loop", "info"),
+    n.RetryPlanned: ("http", "info"),
+    n.ModelNudged: ("loop", "info"),
+    n.OutputCalled: ("loop", "debug"),
+    n.OutputRejected: ("loop", "info"),
+    n.RecoveryTried: ("loop", "info"),
+    n.ToolsDropped: ("http", "warning"),
+    n.EndpointChanged: ("http", "warning"),
+    n.EndpointPinned: ("http", "warning"),
+    n.LateAnswer: ("loop", "info"),
+    n.UserMessageKept: ("loop", "debug"),
+    n.UserMessagesAdded: ("loop", "debug"),
+    n.ExchangeBegan: ("loop", "debug"),
+    n.RunSettled: ("loop", "info"),
+}
+"""The logger and the level of each kind of note."""
+
+
+class LogWatch:
+    """Logs one run."""
+
+    def __init__(self, begun: Begun) -> None:
+        self._who: dict[str, object] = {"run": begun.run, "replayed": begun.replays or None}
+        log("loop", "debug", "run_began", {**self._who, "model": begun.state.plan.model})
+        self._tell(None, begun.notes, begun.effects)
+
+    def stepped(self, effect: Wanted | None, _event: Event, after: Step) -> None:
+        """Log the notes of a step."""
+        self._tell(None if effect is None else effect.ref, after.notes, after.effects)
+
+    def ended(self, state: State, error: BaseException | None) -> None:
+        """Log an end without an outcome: a run that rests, was stopped or broke."""
+        turns = {"turn": state.tally.turns}
+        match error:
+            case None if not isinstance(state.phase, Settled):
+                log("loop", "info", "run_rests", {**self._who, **turns})
+            case None:
+                return
+            case Exception():
+                log("loop", "error", "run_broke", {**self._who, **turns, "error": type(error).__qualname__})
+            case _:
+                log("loop", "info", "run_stopped", {**self._who, **turns})
+
+    def _tell(self, answered: int | None, notes: Iterable[n.Note], wanted: Iterable[Effect]) -> None:
+        for note in notes:
+            concern, level = LEVELS[type(note)]
+            ref = _wanted_by(note, wanted) or answered
+            log(concern, level, name_of(note), {**self._who, "ref": ref, **fields_of(note)})
+
+
+def _wanted_by(note: n.Note, wanted: Iterable[Effect]) -> int | None:
+    """The ref of the effect that a note announces; other notes are about the one that was answered."""
+    match note:
+        case n.RequestSent() | n.SummaryRequested():
+            return next((effect.ref for effect in wanted if isinstance(effect, SendRequest)), None)
+        case n.CallStarted() | n.ApprovalAsked():
+            calls = (effect for effect in wanted if isinstance(effect, RunTool | AskApproval))
+            return next((effect.ref for effect in calls if effect.call_id == note.call_id), None)
+        case _:
+            return None
+
+
+def watch_logs(begun: Begun) -> Watch | None:
+    """Begin to log a run, if anything may be logged."""
+    return LogWatch(begun) if is_on() else None

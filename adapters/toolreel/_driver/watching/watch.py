@@ -1,0 +1,205 @@
+"""Watchers of runs, for the whole process: traces and logs.
+
+A driver tells each watcher that a run begins, and then what happens in it. Watchers change nothing: what one
+raises becomes a ``RuntimeWarning``. Without watchers, a step pays for a call of an empty method.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+
+from toolreel._driver.ports import Wanted, secrets_of
+from toolreel._driver.watching.log_watch import watch_logs
+from toolreel._driver.watching.who import new_name
+from toolreel_core._protocol.effects import Effect, SendRequest
+from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol.state import State, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that begins, or goes on: one call of a driver."""
+
+    run: str
+    """Its name: that of a durable run, else a new one."""
+    state: State
+    notes: tuple[Note, ...]
+    """Those of its begin."""
+    effects: tuple[Effect, ...]
+    """What it wants first."""
+    performer: object
+    secrets: Mapping[str, str]
+    """The credentials that it sends, by name."""
+    durable: bool
+    replays: bool
+    """Whether its answers come from a record, at least the first ones."""
+
+
+class Watch(Protocol):
+    """What watches one run."""
+
+    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
+        """The run took an event, of this effect or of the user."""
+        ...
+
+    def ended(self, state: State, error: BaseException | None) -> None:
+        """The driver is done, with the last state; ``error`` is what ended it instead of an outcome."""
+        ...
+
+
+@runtime_checkable
+class ScopedWatch(Protocol):
+    """What a :class:`Watch` may offer besides: scopes in which effects are performed."""
+
+    def performing(self, effect: Wanted) -> AbstractContextManager[object]:
+        """A scope for performing an effect, or for reading the next piece of a stream.
+
+        It is entered where that happens: in the thread or the task of the effect.
+        """
+        ...
+
+    def began_to_arrive(self, effect: Wanted) -> None:
+        """The first piece of a streamed reply is there."""
+        ...
+
+    def performed(self, effect: Wanted, *, replayed: bool) -> None:
+        """The answer to an effect is there.
+
+        :param replayed: whether it comes from a record
+        """
+        ...
+
+
+Watcher: TypeAlias = Callable[[Begun], Watch | None]
+"""Begins to watch a run; ``None`` if it does not want to."""
+
+_WATCHERS: list[Watcher] = [watch_logs]
+
+
+def watch_with(watcher: Watcher) -> None:
+    """Watch every run that begins from now on."""
+    if watcher not in _WATCHERS:
+        _WATCHERS.append(watcher)
+
+
+def unwatch(watcher: Watcher) -> None:
+    """Watch no further runs."""
+    if watcher in _WATCHERS:
+        _WATCHERS.remove(watcher)
+
+
+class Watches:
+    """All that watches one run, as one."""
+
+    def __init__(self, watches: tuple[Watch, ...], state: State, performer: object) -> None:
+        self._watches = watches
+        self._scoped = [watch for watch in watches if isinstance(watch, ScopedWatch)]
+        self._state = state
+        self._lap_of: Callable[[Wanted], object] | None = getattr(performer, "lap_of", None)
+        self._replays = _replays(performer)
+
+    @property
+    def scoped(self) -> bool:
+        """Whether any of them wants to be around effects."""
+        return bool(self._scoped)
+
+    @contextmanager
+    def performing(self, effect: Wanted) -> Generator[None, None, None]:
+        """The scopes of all watches."""
+        with ExitStack() as scopes:
+            for watch in self._scoped:
+                try:
+                    scopes.enter_context(watch.performing(effect))
+                except Exception as error:  # noqa: BLE001 - watching must not end a run
+                    _warn(error)
+            yield
+
+    def began_to_arrive(self, effect: Wanted) -> None:
+        """Tell of the first piece of a reply."""
+        self._tell(self._scoped, "began_to_arrive", effect)
+
+    def performed(self, effect: Wanted) -> None:
+        """Tell of an answer."""
+        recorded = self._lap_of is not None and self._lap_of(effect) is not None
+        replayed = recorded or (self._replays and isinstance(effect, SendRequest))
+        self._tell(self._scoped, "performed", effect, replayed=replayed)
+
+    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
+        """Tell of a step."""
+        self._state = after.state
+        self._tell(self._watches, "stepped", effect, event, after)
+
+    def ended(self, error: BaseException | None) -> None:
+        """Tell of the end."""
+        self._tell(self._watches, "ended", self._state, error)
+
+    def _tell(
+        self,
+        watches: Iterable[Watch | ScopedWatch],
+        method: str,
+        *told: Any,  # noqa: ANN401 - passed on
+        **named: Any,  # noqa: ANN401
+    ) -> None:
+        for watch in watches:
+            try:
+                getattr(watch, method)(*told, **named)
+            except Exception as error:  # noqa: BLE001 - watching must not end a run
+                _warn(error)
+
+
+@contextmanager
+def watched(at: Step, performer: object, run: str = "") -> Generator[Watches | None, None, None]:
+    """Watch a run while the context is open; ``None`` if nobody wants to.
+
+    :param run: the name of a durable run
+    """
+    watches = _begun(at, performer, run) if _WATCHERS else None
+    if watches is None:
+        yield None
+        return
+    try:
+        yield watches
+    except BaseException as error:
+        watches.ended(error)
+        raise
+    watches.ended(None)
+
+
+def _begun(at: Step, performer: object, run: str) -> Watches | None:
+    replays = hasattr(performer, "lap_of") or _replays(performer)
+    begun = Begun(
+        run or new_name(),
+        at.state,
+        at.notes,
+        tuple(at.effects),
+        performer,
+        secrets_of(performer),
+        bool(run),
+        replays,
+    )
+    found = list[Watch]()
+    for watcher in tuple(_WATCHERS):
+        try:
+            watch = watcher(begun)
+        except Exception as error:  # noqa: BLE001 - watching must not end a run
+            _warn(error)
+        else:
+            found += [] if watch is None else [watch]
+    return Watches(tuple(found), at.state, performer) if found else None
+
+
+def _replays(performer: object) -> bool:
+    return bool(getattr(getattr(performer, "endpoint", performer), "replays", False))
+
+
+_DEPTH: Final = 4
+"""How far up a warning points: out of this module, to the driver."""
+
+
+def _warn(error: Exception) -> None:
+    warnings.warn(f"a watcher of runs failed: {error!r}", RuntimeWarning, stacklevel=_DEPTH)

@@ -1,0 +1,171 @@
+"""What was said, for those who ask for it: messages, arguments and results, without secrets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self, assert_never
+
+from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.scan import secrets_in
+from toolreel_core._conversation.content.part import Audio, File, Image, Part, Text
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._replies.reply import Reply
+
+VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The variable that the instrumentations of OpenTelemetry read."""
+
+_ON: Final = frozenset({"true", "span_only", "span_and_event"})
+_IN_EVENTS: Final = frozenset({"event_only", "span_and_event"})
+_OFF: Final = frozenset({"", "false", "no_content"})
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Where content goes: nowhere by default."""
+
+    spans: bool = False
+    events: bool = False
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it goes anywhere."""
+        return self.spans or self.events
+
+    @classmethod
+    def of(cls, asked: bool | None, environ: Mapping[str, str]) -> Self:
+        """What the argument says, else the variable.
+
+        >>> Capture.of(None, {VARIABLE: "SPAN_AND_EVENT"})
+        Capture(spans=True, events=True)
+
+        :raises ConfigError: if the variable has another value than the conventions know
+        """
+        if asked is not None:
+            return cls(spans=asked)
+        said = environ.get(VARIABLE, "").strip().lower()
+        if said not in _ON | _IN_EVENTS | _OFF:
+            raise ConfigError(
+                f"{VARIABLE}: expected NO_CONTENT, SPAN_ONLY, EVENT_ONLY or SPAN_AND_EVENT, got {said!r}"
+            )
+        return cls(said in _ON, said in _IN_EVENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Takes secrets out of texts: what the run sends, those in the environment, what looks like one."""
+
+    sent: Mapping[str, str] = field(repr=False)
+
+    def text(self, text: str) -> str:
+        """The text with the kind of each secret in its place."""
+        known = {**known_secrets(os.environ), **self.sent}
+        for kind, secret in [*secrets_in(text, known)]:
+            text = text.replace(secret, f"[{kind}]")
+        return text
+
+    def tree(self, value: Json) -> str:
+        """The value as JSON text, each of its texts without secrets.
+
+        Texts are searched one by one, since JSON escapes some characters of a secret.
+        """
+        return canonical(self._clean(value))
+
+    def _clean(self, value: Json) -> Json:
+        match value:
+            case str():
+                return self.text(value)
+            case Mapping():
+                return {self.text(key): self._clean(each) for key, each in value.items()}
+            case list() | tuple():
+                return [self._clean(each) for each in value]
+            case _:
+                return value
+
+
+def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
+    """What a request says: its messages and tools, by the names of their attributes."""
+    said: dict[str, Json] = {"gen_ai.input.messages": [_message(one) for one in effect.request.sent.outgoing]}
+    if plan.sends_tools:
+        tools = [tool for tool in plan.tools.definitions if tool.exposed]
+        said["gen_ai.tool.definitions"] = [
+            {"type": "function", "name": tool.name, "description": tool.description} for tool in tools
+        ]
+    return said
+
+
+def reply_content(reply: Reply) -> dict[str, Json]:
+    """What a reply says."""
+    parts: list[Json] = []
+    if reply.reasoning:
+        parts.append({"type": "reasoning", "content": reply.reasoning})
+    if reply.content:
+        parts.append(_text(reply.content))
+    parts += [_call(call.id, call.name, call.original) for call in reply.calls]
+    message: Json = {"role": "assistant", "parts": parts, "finish_reason": reply.finish}
+    return {"gen_ai.output.messages": [message]}
+
+
+def parsed(text: str) -> Json:
+    """The value of a JSON text; the text itself if it is none."""
+    return read(text).value_or(text)
+
+
+def _message(message: Message) -> Json:
+    match message:
+        case SystemMessage():
+            return {"role": "system", "parts": [_text(message.content)]}
+        case UserMessage():
+            parts = _parts(message.parts) if message.parts else [_text(message.content)]
+            return {"role": "user", "parts": parts}
+        case AssistantMessage():
+            said = [_text(message.content)] if message.content else []
+            calls = [_call(call.id, call.name, call.arguments) for call in message.calls]
+            return {"role": "assistant", "parts": [*said, *calls]}
+        case ToolMessage():
+            answer: Json = {
+                "type": "tool_call_response",
+                "id": message.call_id,
+                "response": parsed(message.content),
+            }
+            return {"role": "tool", "parts": [answer, *_parts(message.parts)]}
+        case _:
+            assert_never(message)
+
+
+def _text(content: str) -> Json:
+    return {"type": "text", "content": content}
+
+
+def _call(call_id: str, name: str, arguments: str) -> Json:
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": parsed(arguments)}
+
+
+def _parts(parts: Iterable[Part]) -> list[Json]:
+    return [_part(part) for part in parts]
+
+
+def _part(part: Part) -> Json:
+    """A part; of what is no text, the kind alone: its bytes are too large for a span."""
+    match part:
+        case Text():
+            return _text(part.text)
+        case Image():
+            return {"type": "omitted", "modality": "image"}
+        case Audio():
+            return {"type": "omitted", "modality": "audio"}
+        case File():
+            return {"type": "omitted", "modality": "document"}
+        case _:
+            assert_never(part)

@@ -1,0 +1,65 @@
+"""``instrument`` and ``uninstrument``: spans and metrics of every run in this process."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from toolreel._driver.watching.watch import Begun, Watch, Watcher, unwatch, watch_with
+from toolreel._internal.errors import MissingExtra
+from toolreel.otel._content import Capture
+
+try:
+    from opentelemetry._logs import LoggerProvider
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+except ImportError:
+    raise MissingExtra.of("otel", "opentelemetry-api") from None
+
+_INSTALLED: Final = list[Watcher]()
+
+
+def instrument(
+    *,
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+    logger_provider: LoggerProvider | None = None,
+    capture_content: bool | None = None,
+) -> None:
+    """Give every run that begins from now on spans and metrics, whoever drives it.
+
+    A run has a span (``invoke_agent``), which joins the caller's trace, and in it a span for each request
+    (``chat``) and each tool call (``execute_tool``). Tools run inside their span. What the loop decides
+    (retries, repairs, nudges, rejected calls) is on them as events. A replayed run says so, and is not in the
+    metrics. Calling it again replaces the former settings.
+
+    :param tracer_provider: makes the spans; by default the global one
+    :param meter_provider: makes the metrics; by default the global one
+    :param logger_provider: emits the events with content, if the variable asks for them; by default the
+        global one
+    :param capture_content: whether spans have messages, arguments and results, with secrets redacted; by
+        default what ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` says, and without it not
+    :raises MissingExtra: if OpenTelemetry is not installed
+    :raises ConfigError: if the variable has another value than the conventions know
+    """
+    # Imported here, so that `import toolreel.otel` alone loads nothing of a run.
+    from toolreel.otel._content_events import ContentEvents
+    from toolreel.otel._instruments import Instruments
+    from toolreel.otel._run_watch import RunWatch
+
+    capture = Capture.of(capture_content, os.environ)
+    instruments = Instruments.of(tracer_provider, meter_provider)
+    events = ContentEvents(logger_provider)
+
+    def watch(begun: Begun) -> Watch:
+        return RunWatch(begun, instruments, capture, events)
+
+    uninstrument()
+    _INSTALLED.append(watch)
+    watch_with(watch)
+
+
+def uninstrument() -> None:
+    """Give further runs no spans and metrics; those under way keep theirs."""
+    while _INSTALLED:
+        unwatch(_INSTALLED.pop())

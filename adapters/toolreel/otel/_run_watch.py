@@ -1,0 +1,263 @@
+"""The spans and metrics of one run: a span for the run, each request and each tool call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from opentelemetry.context import Context, attach, detach, get_current
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
+
+from toolreel._driver.ports import Wanted
+from toolreel._driver.watching.note_fields import fields_of, name_of
+from toolreel._driver.watching.watch import Begun
+from toolreel.otel._attributes import (
+    Answer,
+    Attributes,
+    request_attributes,
+    run_attributes,
+    served_by,
+    tool_attributes,
+    tool_error,
+)
+from toolreel.otel._content import Capture, Redaction, parsed, reply_content, request_content
+from toolreel.otel._content_events import ContentEvents
+from toolreel.otel._instruments import Instruments
+from toolreel.otel._labels import LABELS
+from toolreel.otel._provider import server_of
+from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.events import Event, ReplyReceived, ToolReturned
+from toolreel_core._protocol.notes import (
+    CallEnded,
+    CallStarted,
+    Note,
+    ReplyRead,
+    RequestSent,
+    RunSettled,
+)
+from toolreel_core._protocol.outcome import Completed
+from toolreel_core._protocol.state import Settled, State, Step
+from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.wire_forms.as_chat import as_chat
+
+_TOLD_BY_SPANS: Final = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
+"""Notes that say no more than a span and its attributes."""
+_SECOND: Final = 1_000_000_000
+
+
+@dataclass(slots=True)
+class _Open:
+    """The span of an effect that is performed."""
+
+    span: Span
+    context: Context
+    began: int
+    first: int = 0
+    """When the first piece of a reply came, in nanoseconds; 0 before."""
+    ended: int = 0
+    replayed: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended - self.began) / _SECOND
+
+
+class RunWatch:
+    """Watches one run."""
+
+    def __init__(
+        self, begun: Begun, instruments: Instruments, capture: Capture, events: ContentEvents
+    ) -> None:
+        self._instruments = instruments
+        self._capture = capture
+        self._events = events
+        self._labels = LABELS.get()
+        self._performer = begun.performer
+        self._plan = begun.state.plan
+        self._before = begun.state.tally
+        self._state = begun.state
+        self._redaction = Redaction(begun.secrets)
+        self._open: dict[int, _Open] = {}
+        self._replayed = self._performed = 0
+        around = get_current()
+        attributes = run_attributes(begun, self._labels)
+        named = f"invoke_agent {self._labels.agent}".rstrip()
+        self._began = time.time_ns()
+        self._span = instruments.tracer.start_span(
+            named, around, SpanKind.INTERNAL, attributes, start_time=self._began
+        )
+        self._inside = set_span_in_context(self._span, around)
+        self._tell(self._span, begun.notes)
+
+    @contextmanager
+    def performing(self, effect: Wanted) -> Generator[None, None, None]:
+        """Make the span of the effect the current one, here and now."""
+        opened = self._opened(effect)
+        labels = LABELS.set(self._labels.of_inner_runs)
+        token = attach(self._inside if opened is None else opened.context)
+        try:
+            yield
+        finally:
+            detach(token)
+            LABELS.reset(labels)
+
+    def began_to_arrive(self, effect: Wanted) -> None:
+        """Keep the time of the first piece."""
+        if (opened := self._open.get(effect.ref)) is not None:
+            opened.first = time.time_ns()
+
+    def performed(self, effect: Wanted, *, replayed: bool) -> None:
+        """Keep the time; the span ends when the run has read the answer."""
+        self._performed += 1
+        self._replayed += replayed
+        if (opened := self._open.get(effect.ref)) is not None:
+            opened.ended, opened.replayed = time.time_ns(), replayed
+
+    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
+        """End the span of the effect, with what the run made of the answer."""
+        self._state = after.state
+        opened = None if effect is None else self._open.pop(effect.ref, None)
+        if opened is None:
+            self._tell(self._span, after.notes)
+            return
+        self._tell(opened.span, after.notes)
+        opened.ended = opened.ended or time.time_ns()
+        if opened.replayed:
+            opened.span.set_attribute("toolreel.replayed", True)
+        if isinstance(effect, SendRequest):
+            self._end_request(opened, effect, event, after)
+        elif isinstance(effect, RunTool):
+            self._end_tool(opened, effect, event)
+
+    def ended(self, state: State, error: BaseException | None) -> None:
+        """End the span of the run, and those that are still open."""
+        # GeneratorExit, CancelledError and KeyboardInterrupt are no faults of the run: somebody stopped it.
+        stopped = error is not None and not isinstance(error, Exception)
+        why = "" if error is None or stopped else type(error).__qualname__
+        for opened in self._open.values():
+            self._close(opened, {}, "cancelled" if stopped else why)
+        self._open.clear()
+        outcome = "cancelled" if stopped else _outcome(state)
+        settled = isinstance(state.phase, Settled) and not isinstance(state.phase.outcome, Completed)
+        fault = why or (outcome if settled and outcome != "cancelled" else "")
+        tally = state.tally.since(self._before)
+        now = time.time_ns()
+        self._span.set_attributes(
+            {
+                "gen_ai.usage.input_tokens": tally.prompt_tokens,
+                "gen_ai.usage.output_tokens": tally.completion_tokens,
+                "toolreel.outcome": why or outcome,
+                "toolreel.turns": state.tally.since(state.exchange_began).turns,
+                "toolreel.tool_calls": tally.tool_calls,
+                "toolreel.replayed": 0 < self._performed == self._replayed,
+            }
+        )
+        _mark(self._span, fault)
+        self._span.end(now)
+        if not (0 < self._performed == self._replayed):
+            named = {"gen_ai.request.model": self._plan.model, "gen_ai.agent.name": self._labels.agent}
+            of_run = {name: text for name, text in {**named, "error.type": fault}.items() if text}
+            self._instruments.run_seconds.record((now - self._began) / _SECOND, of_run, self._inside)
+
+    def _opened(self, effect: Wanted) -> _Open | None:
+        """The span of an effect, which begins with its first scope; waits and approvals have none."""
+        if (opened := self._open.get(effect.ref)) is not None:
+            return opened
+        match effect:
+            case SendRequest():
+                named, kind = f"chat {effect.request.model}", SpanKind.CLIENT
+                attributes = request_attributes(effect, self._performer, self._labels)
+                attributes["toolreel.turn"] = self._state.tally.turns
+            case RunTool():
+                named, kind = f"execute_tool {effect.name}", SpanKind.INTERNAL
+                attributes = tool_attributes(effect, self._plan)
+            case _:
+                return None
+        began = time.time_ns()
+        span = self._instruments.tracer.start_span(named, self._inside, kind, attributes, start_time=began)
+        opened = self._open[effect.ref] = _Open(span, set_span_in_context(span, self._inside), began)
+        return opened
+
+    def _end_request(self, opened: _Open, effect: SendRequest, event: Event, after: Step) -> None:
+        answer = Answer.of(effect, event, after.notes)
+        attributes = answer.attributes
+        if opened.first and not opened.replayed:
+            attributes["gen_ai.response.time_to_first_chunk"] = (opened.first - opened.began) / _SECOND
+        if self._capture.wanted:
+            self._say(opened, effect, event)
+        self._close(opened, attributes, answer.error)
+        if not opened.replayed:
+            self._measure(opened, effect, answer)
+
+    def _measure(self, opened: _Open, effect: SendRequest, answer: Answer) -> None:
+        """The metrics of a request; one that was replayed took no time and no tokens."""
+        made, common = self._instruments, served_by(effect, server_of(self._performer, effect.endpoint))
+        if answer.served.model:
+            common["gen_ai.response.model"] = answer.served.model
+        for kind, count in (
+            ("input", answer.usage.prompt_tokens),
+            ("output", answer.usage.completion_tokens),
+        ):
+            if count:
+                made.tokens.record(count, {**common, "gen_ai.token.type": kind}, opened.context)
+        if opened.first:
+            seconds = (opened.first - opened.began) / _SECOND
+            made.first_chunk_seconds.record(seconds, common, opened.context)
+        failed: Attributes = {"error.type": answer.error} if answer.error else {}
+        made.request_seconds.record(opened.seconds, {**common, **failed}, opened.context)
+
+    def _end_tool(self, opened: _Open, effect: RunTool, event: Event) -> None:
+        output = event.output if isinstance(event, ToolReturned) else ""
+        error = tool_error(output) if isinstance(event, ToolReturned) else "cancelled"
+        if self._capture.spans:
+            opened.span.set_attribute(
+                "gen_ai.tool.call.arguments", self._redaction.tree(parsed(effect.arguments))
+            )
+            opened.span.set_attribute("gen_ai.tool.call.result", self._redaction.tree(parsed(output)))
+        self._close(opened, {}, error)
+        if not opened.replayed:
+            named = {"gen_ai.tool.name": effect.name, "gen_ai.tool.type": "function"}
+            found = {**named, "gen_ai.agent.name": self._labels.agent, "error.type": error}
+            of_call = {name: text for name, text in found.items() if text}
+            self._instruments.tool_seconds.record(opened.seconds, of_call, opened.context)
+
+    def _close(self, opened: _Open, attributes: Attributes, error: str) -> None:
+        opened.span.set_attributes(attributes)
+        _mark(opened.span, error)
+        opened.span.end(opened.ended or None)
+
+    def _say(self, opened: _Open, effect: SendRequest, event: Event) -> None:
+        said = request_content(effect, self._plan)
+        if isinstance(event, ReplyReceived):
+            body = as_chat(event.body, effect.request.form).body
+            plan = self._plan
+            said |= reply_content(normalize_reply(body, tools=plan.callable_tools, config=plan.reading))
+        shown = {name: self._redaction.tree(value) for name, value in said.items()}
+        if self._capture.spans:
+            opened.span.set_attributes(shown)
+        if self._capture.events:
+            common = served_by(effect, server_of(self._performer, effect.endpoint))
+            self._events.emit({**common, **shown}, opened.context)
+
+    def _tell(self, span: Span, notes: tuple[Note, ...]) -> None:
+        for note in notes:
+            if not isinstance(note, _TOLD_BY_SPANS):
+                span.add_event(f"toolreel.{name_of(note)}", _qualified(note))
+
+
+def _qualified(note: Note) -> Attributes:
+    return {f"toolreel.{name}": value for name, value in fields_of(note).items()}
+
+
+def _outcome(state: State) -> str:
+    return state.phase.outcome.name if isinstance(state.phase, Settled) else "resting"
+
+
+def _mark(span: Span, error: str) -> None:
+    """Say that a span ended in an error, by its code alone: messages may quote what was said."""
+    if error:
+        span.set_attribute("error.type", error)
+        span.set_status(Status(StatusCode.ERROR, error))

@@ -1,0 +1,173 @@
+"""What is logged of a run: by which logger, at which level, with which fields, and never what was said."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from typing import Any, get_args
+
+import pytest
+
+from toolreel import Plan, Ports, PythonTools, go_on, run, tool
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.user.approvers import Always
+from toolreel._driver.watching.log_watch import LEVELS
+from toolreel._internal.logs import CONCERNS
+from toolreel._journal.format import MemoryJournal, parse_journal
+from toolreel._replay.journal_performer import Rehearsal
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core import ReplayMismatch
+from toolreel_core._protocol.notes import Note
+
+WORDS = ("lighthouse", "marigold", "thunder", "walnut")
+
+
+def look(part: str) -> str:
+    """Look."""
+    return f"{part} walnut"
+
+
+TOOLS = PythonTools([look])
+PLAN = Plan.of(model="m", messages="lighthouse", tools=TOOLS.surface)
+SCRIPT = [
+    calling(("look", {"part": 7})),
+    Lost("timeout", "thunder"),
+    calling(("look", {"part": "thunder"}), text="marigold"),
+    saying("marigold"),
+]
+
+
+def ports() -> Ports:
+    return Ports(ScriptedEndpoint(SCRIPT), TOOLS, clock=InstantClock())
+
+
+def facts(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str, str, Any]]:
+    told: list[Any] = caplog.records
+    return [(record.name, record.levelname, record.event, getattr(record, "ref", None)) for record in told]
+
+
+def test_a_run_is_told_by_the_loggers_of_its_concerns(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "toolreel"):
+        run(PLAN, ports())
+    loop, http, tools = "toolreel.loop", "toolreel.http", "toolreel.tools"
+    assert facts(caplog) == [
+        (loop, "DEBUG", "run_began", None),
+        (http, "DEBUG", "request_sent", 1),
+        (http, "DEBUG", "reply_read", 1),
+        (loop, "INFO", "call_rejected", 1),
+        (http, "DEBUG", "request_sent", 2),
+        (http, "WARNING", "request_lost", 2),
+        (http, "INFO", "retry_planned", 2),
+        (http, "DEBUG", "request_sent", 4),
+        (http, "DEBUG", "reply_read", 4),
+        (loop, "INFO", "content_stripped", 4),
+        (tools, "DEBUG", "call_started", 5),
+        (tools, "DEBUG", "call_ended", 5),
+        (http, "DEBUG", "request_sent", 6),
+        (http, "DEBUG", "reply_read", 6),
+        (loop, "INFO", "run_settled", 6),
+    ]
+    told: list[Any] = caplog.records
+    assert len({record.run for record in told}) == 1
+    assert (told[5].turn, told[5].failure) == (2, "timeout")
+    assert told[10].tool == "look", "what a note calls name is another thing in a record"
+    assert told[10].getMessage().endswith("turn=2 call_id=call_b tool=look provenance=structured")
+
+
+def test_nothing_that_was_said_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "toolreel"):
+        run(PLAN, ports())
+    everything = "".join(str(vars(record)) for record in caplog.records)
+    assert [word for word in WORDS if word in everything] == []
+
+
+def test_a_replay_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    journal = MemoryJournal(PLAN)
+    run(PLAN, ports(), journal=journal)
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, "toolreel"):
+        Rehearsal(parse_journal(journal.text, "memory")).play(PLAN)
+    told: list[Any] = caplog.records
+    assert {record.replayed for record in told} == {True}
+
+
+def test_a_run_that_rests_or_breaks_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    asked = PythonTools([tool(needs_approval=True)(look)])
+    plan = Plan.of(model="m", messages="lighthouse", tools=asked.surface)
+    endpoint = ScriptedEndpoint([calling(("look", {"part": "pin"}))])
+    with caplog.at_level(logging.INFO, "toolreel"):
+        rested = run(plan, Ports(endpoint, asked))
+        with pytest.raises(ReplayMismatch):
+            go_on(rested.state, Ports(endpoint, asked, Always()))
+    assert facts(caplog) == [
+        ("toolreel.loop", "INFO", "approval_asked", 2),
+        ("toolreel.loop", "INFO", "run_rests", None),
+        ("toolreel.loop", "ERROR", "run_broke", None),
+    ]
+    assert caplog.records[-1].getMessage().endswith("error=ReplayMismatch")
+
+
+def test_every_note_has_a_logger_and_a_level() -> None:
+    assert set(LEVELS) == set(get_args(Note))
+    assert {concern for concern, _ in LEVELS.values()} <= set(CONCERNS)
+
+
+RUN = """
+from toolreel import Plan, Ports, PythonTools, run
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+def fail(): "Fail."; raise ValueError("out of paper")
+tools = PythonTools([fail])
+plan = Plan.of(model="m", messages="hi", tools=tools.surface)
+run(plan, Ports(ScriptedEndpoint([Lost("timeout", "x"), SCRIPT]), tools))
+"""
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+def test_a_program_that_configures_no_logging_sees_nothing() -> None:
+    done = python("import logging\n" + RUN.replace("SCRIPT", "saying('Hi.')"))
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_but_the_exceptions_of_its_own_functions() -> None:
+    done = python(RUN.replace("SCRIPT", "calling(('fail', {})), saying('Oh.')"))
+    assert done.stderr.splitlines()[0] == "tool fail failed, call call_a of turn 1"
+    assert done.stderr.splitlines()[-1] == "ValueError: out of paper"
+    assert done.stderr.count("ValueError") == 1
+
+
+def test_a_program_with_handlers_sees_them_once() -> None:
+    configured = "import logging; logging.basicConfig(level='WARNING', format='%(name)s %(event)s')\n"
+    done = python(configured + RUN.replace("SCRIPT", "calling(('fail', {})), saying('Oh.')"))
+    lines = [line for line in done.stderr.splitlines() if line.startswith("toolreel.")]
+    assert lines == ["toolreel.http request_lost", "toolreel.tools error"]
+
+
+def test_a_run_does_not_load_logging() -> None:
+    done = python(RUN.replace("SCRIPT", "saying('Hi.')") + "\nimport sys; print('logging' in sys.modules)")
+    assert done.stdout == "False\n"
+
+
+def test_fields_are_what_a_json_formatter_shows() -> None:
+    own = set(vars(logging.makeLogRecord({})))
+    formatter = (
+        "import json, logging, sys\n"
+        f"own = {own!r}\n"
+        "handler = logging.StreamHandler(sys.stdout)\n"
+        "handler.format = lambda r: json.dumps({k: v for k, v in vars(r).items() if k not in own})\n"
+        "logging.basicConfig(level=0, handlers=[handler])\n"
+    )
+    lines = [
+        json.loads(line)
+        for line in python(formatter + RUN.replace("SCRIPT", "saying('Hi.')")).stdout.splitlines()
+    ]
+    lost = next(line for line in lines if line["event"] == "request_lost")
+    assert {key: lost[key] for key in ("turn", "ref", "failure")} == {
+        "turn": 1,
+        "ref": 1,
+        "failure": "timeout",
+    }

@@ -1,0 +1,158 @@
+"""Content is nowhere by default, and without secrets where somebody asks for it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+
+from tests.adapters.otel.telemetry import instrumented
+from tests.servers.chat_server import replying, serving
+from toolreel import Plan, Ports, PythonTools, run
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.watching.note_fields import CONTENT, fields_of
+from toolreel.http import HttpEndpoint
+from toolreel.otel import instrument, uninstrument
+from toolreel.otel._content import VARIABLE, Capture, Redaction
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core import ConfigError, LoopConfig
+
+WORDS = ("lighthouse", "marigold", "thunder", "walnut")
+"""What the user, the model, the arguments and the result say."""
+KEY = "sk-abcdefghij0123456789"
+
+
+def look(part: str) -> str:
+    """Look."""
+    return f"{part} walnut"
+
+
+TOOLS = PythonTools([look])
+SCRIPT = [
+    calling(("look", {"part": 7})),
+    Lost("timeout", "thunder"),
+    calling(("look", {"part": "thunder"}), text="marigold"),
+    saying("marigold"),
+]
+
+
+def whole_run() -> None:
+    plan = Plan.of(model="m", messages="lighthouse", tools=TOOLS.surface, config=LoopConfig(stream="always"))
+    run(plan, Ports(ScriptedEndpoint(SCRIPT), TOOLS, clock=InstantClock()))
+
+
+def test_nothing_that_was_said_is_in_a_span_by_default() -> None:
+    with instrumented() as heard:
+        whole_run()
+    told = "".join(span.to_json() for span in heard.spans)
+    assert [word for word in WORDS if word in told] == []
+
+
+def test_everything_is_there_for_those_who_ask() -> None:
+    with instrumented(capture_content=True) as heard:
+        whole_run()
+    chats: list[Any] = [dict(span.attributes or {}) for span in heard.named("chat m")]
+    assert json.loads(chats[0]["gen_ai.input.messages"]) == [
+        {"role": "user", "parts": [{"type": "text", "content": "lighthouse"}]}
+    ]
+    assert json.loads(chats[0]["gen_ai.tool.definitions"]) == [
+        {"type": "function", "name": "look", "description": "Look."}
+    ]
+    (said,) = json.loads(chats[-1]["gen_ai.output.messages"])
+    text = {"type": "text", "content": "marigold"}
+    assert said == {"role": "assistant", "parts": [text], "finish_reason": "stop"}
+    history = json.loads(chats[-1]["gen_ai.input.messages"])
+    assert [message["role"] for message in history] == ["user", "assistant", "tool", "assistant", "tool"]
+    assert history[-1]["parts"][0]["response"]["data"] == {"value": "thunder walnut"}
+    (call,) = [dict(span.attributes or {}) for span in heard.named("execute_tool look")]
+    assert json.loads(str(call["gen_ai.tool.call.arguments"])) == {"part": "thunder"}
+    assert json.loads(str(call["gen_ai.tool.call.result"])) == "thunder walnut"
+
+
+def test_secrets_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", 'pass"word\\of-the-shop')
+    echo = f'The key is {KEY}, the token pass"word\\of-the-shop, the header 8c1d77aa90efbb12.'
+    with (
+        instrumented(capture_content=True) as heard,
+        serving(replying(saying(echo))) as server,
+        HttpEndpoint(server.url, api_key="8c1d77aa90efbb12") as endpoint,
+    ):
+        ended = run(Plan.of(model="m", messages=f"Mine is {KEY}."), Ports(endpoint))
+    assert KEY in ended.text
+    (span,) = heard.named("chat m")
+    told = json.loads(str((span.attributes or {})["gen_ai.output.messages"]))[0]["parts"][0]["content"]
+    assert "of-the-shop" not in told
+    for secret in (KEY, "8c1d77aa90efbb12", "of-the-shop"):
+        assert secret not in "".join(each.to_json() for each in heard.spans)
+    assert told.startswith("The key is [API key], the token [value of SHOP_TOKEN], the header [value of ")
+
+
+@pytest.mark.parametrize(
+    ("said", "spans", "events"),
+    [
+        ("", False, False),
+        ("NO_CONTENT", False, False),
+        ("false", False, False),
+        ("true", True, False),
+        ("SPAN_ONLY", True, False),
+        ("EVENT_ONLY", False, True),
+        ("span_and_event", True, True),
+    ],
+)
+def test_the_variable_of_the_conventions_decides(said: str, spans: bool, events: bool) -> None:
+    assert Capture.of(None, {VARIABLE: said}) == Capture(spans, events)
+    assert Capture.of(False, {VARIABLE: said}) == Capture()
+    assert Capture.of(True, {VARIABLE: said}) == Capture(spans=True)
+
+
+def test_another_value_of_the_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "yes")
+    with pytest.raises(
+        ConfigError, match="expected NO_CONTENT, SPAN_ONLY, EVENT_ONLY or SPAN_AND_EVENT, got 'yes'"
+    ):
+        instrument()
+
+
+def test_content_may_go_into_events_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "EVENT_ONLY")
+    exporter, provider = InMemoryLogRecordExporter(), LoggerProvider()
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    with instrumented() as heard:
+        instrument(tracer_provider=heard.provider, logger_provider=provider)
+        run(Plan.of(model="m", messages="lighthouse"), Ports(ScriptedEndpoint([saying("marigold")])))
+        uninstrument()
+    (chat,) = heard.named("chat m")
+    assert "lighthouse" not in chat.to_json()
+    (event,) = [log.log_record for log in exporter.get_finished_logs()]
+    assert event.event_name == "gen_ai.client.inference.operation.details"
+    assert (event.trace_id, event.span_id) == (chat.context.trace_id, chat.context.span_id)
+    assert "lighthouse" in str((event.attributes or {})["gen_ai.input.messages"])
+    assert "marigold" in str((event.attributes or {})["gen_ai.output.messages"])
+    provider.shutdown()
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+
+
+@given(
+    st.recursive(
+        SCALARS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    )
+)
+def test_what_has_no_secret_is_not_changed(value: Any) -> None:  # noqa: ANN401 - any JSON
+    assert json.loads(Redaction({}).tree(value)) == value
+
+
+def test_notes_keep_what_was_said_to_themselves() -> None:
+    with instrumented():
+        plan = Plan.of(model="m", messages="lighthouse", tools=TOOLS.surface)
+        ended = run(plan, Ports(ScriptedEndpoint(SCRIPT), TOOLS, clock=InstantClock()))
+    told = " ".join(str(fields_of(note)) for note in ended.notes)
+    assert [word for word in WORDS if word in told] == []
+    assert CONTENT

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from toolreel import AsyncPorts, Endpoints, Ports
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.otel._provider import Server, server_of
+from toolreel.testing import ScriptedEndpoint
+from toolreel_core._settings.wire_form import WireForm
+
+
+@pytest.mark.parametrize(
+    ("url", "provider"),
+    [
+        ("https://api.openai.com/v1", "openai"),
+        ("https://shop.openai.azure.com/openai/v1", "azure.ai.openai"),
+        ("https://api.deepseek.com", "deepseek"),
+        ("https://api.groq.com/openai/v1", "groq"),
+        ("https://api.mistral.ai/v1", "mistral_ai"),
+        ("https://api.x.ai/v1", "x_ai"),
+        ("https://api.perplexity.ai", "perplexity"),
+        ("https://openrouter.ai/api/v1", "openrouter"),
+        ("https://generativelanguage.googleapis.com/v1beta/openai", "gcp.gemini"),
+        ("https://notopenai.example/v1", "openai"),  # whose API it speaks, since nothing else is known
+        ("http://127.0.0.1:8080", "openai"),
+    ],
+)
+def test_the_provider_is_known_by_the_host(url: str, provider: str) -> None:
+    with HttpEndpoint(url) as endpoint:
+        assert server_of(Ports(endpoint)).provider("chat_completions") == provider
+
+
+@pytest.mark.parametrize(("form", "provider"), [("messages", "anthropic"), ("responses", "openai")])
+def test_a_server_that_nobody_knows_is_named_after_its_api(form: WireForm, provider: str) -> None:
+    assert Server("llm.example", 443).provider(form) == provider
+
+
+def test_the_server_is_that_of_the_fallback_that_is_asked() -> None:
+    with HttpEndpoint("https://a.example") as first, HttpEndpoint("http://b.example:81") as other:
+        ports = Ports(Endpoints(first, {"b": other}))
+        assert (server_of(ports), server_of(ports, "b")) == (("a.example", 443), ("b.example", 81))
+        assert server_of(SimpleNamespace(performer=ports)) == ("a.example", 443)
+    assert server_of(AsyncPorts(AsyncHttpEndpoint("http://c.example"))) == ("c.example", 80)
+
+
+def test_an_endpoint_without_an_address_has_no_server() -> None:
+    around = SimpleNamespace()
+    around.endpoint = around  # whatever refers to itself is not followed for ever
+    assert server_of(Ports(ScriptedEndpoint([]))) == server_of(around) == Server()

@@ -1,0 +1,64 @@
+"""The table of loggers in docs/observe.md, from the code: ``python -m tests.docs.log_table`` writes it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Final
+
+from tests.docs.snippets import ROOT
+from toolreel._driver.watching.log_watch import LEVELS
+from toolreel._driver.watching.note_fields import CONTENT
+from toolreel._internal.logs import CONCERNS, RENAMED
+from toolreel_core._protocol.codec import tag
+
+__all__ = ["PAGE", "table", "written"]
+
+PAGE: Final = ROOT / "docs" / "observe.md"
+_PLACE: Final = re.compile(r"(?<=<!-- logs -->\n).*?(?=<!-- /logs -->)", re.DOTALL)
+
+# What is logged without a note; a test compares loggers, levels and events with the calls in the code.
+OTHERS: Final = (
+    ("loop", "debug", "run_began", ("model",)),
+    ("loop", "info", "run_rests", ("turn",)),
+    ("loop", "info", "run_stopped", ("turn",)),
+    ("loop", "error", "run_broke", ("turn", "error")),
+    ("tools", "error", "error", ("tool", "call_id", "turn")),
+    ("cassette", "debug", "cassette_loaded", ("path",)),
+    ("cassette", "info", "cassette_saved", ("path",)),
+    ("durable", "debug", "event_stored", ("effect", "n", "ms")),
+    ("durable", "info", "run_rests", ("status",)),
+    ("durable", "warning", "run_rests", ("status",)),
+    (
+        "proxy",
+        "debug",
+        "request_answered",
+        ("model", "status", "ms", "repairs", "noticed", "added", "problem"),
+    ),
+    ("proxy", "warning", "not_recorded", ("conversation", "status")),
+)
+
+
+def table() -> str:
+    """A row for each kind of record, by logger and level."""
+    rows = [*OTHERS]
+    for kind, (concern, level) in LEVELS.items():
+        names = tuple(RENAMED.get(each.name, each.name) for each in fields(kind) if each.name not in CONTENT)
+        rows.append((concern, level, tag(kind), names))
+    order = [*CONCERNS]
+    levels = ["error", "warning", "info", "debug"]
+    rows.sort(key=lambda row: (order.index(row[0]), levels.index(row[1]), row[2]))
+    lines = ["| logger | level | `event` | fields |", "|---|---|---|---|"]
+    for concern, level, event, names in rows:
+        shown = ", ".join(f"`{name}`" for name in names)
+        lines.append(f"| `toolreel.{concern}` | {level.upper()} | `{event}` | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def written(page: str) -> str:
+    """The page with the table of the code."""
+    return _PLACE.sub(lambda _: table(), page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
