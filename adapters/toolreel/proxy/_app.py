@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -22,12 +23,12 @@ from toolreel.proxy._client_answer import (
     body_of,
 )
 from toolreel.proxy._client_headers import is_foreign, key_in, passed_on, shows
-from toolreel.proxy._conversations import Conversation
 from toolreel.proxy._errors import Trouble, refused
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._models import models_of
 from toolreel.proxy._recorder import Recorder, Tell
 from toolreel.proxy._settings import ProxySettings, Route, Routes
+from toolreel.proxy._thoughts import KeptThoughts
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json
@@ -84,6 +85,7 @@ class Proxy:
         self._tell: Final = tell
         self._routes: Final = Routes(settings.routes)
         self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
+        self._thoughts: Final = KeptThoughts()
         self._drains = False
 
     @asynccontextmanager
@@ -177,23 +179,29 @@ class Proxy:
     ) -> None:
         try:
             profile = self._routes.profile(route, request.model)
+            caller = self.recorder.caller(key_in(scope["headers"]))
+            request, more = self._thoughts.restored(request, profile, caller)
             out = outbound(request, profile, model=route.upstream_model)
             if isinstance(out, Loss):
                 words = out.message(profile.provider.wire_form, request.form)
                 await answer.trouble(refused(400, words, out.code, out.param))
                 return
+            out = replace(out, repairs=(*more, *out.repairs))
             upstream, sent = self._asking(route, scope, profile.provider.wire_form)
         except ToolreelError as error:  # a preset that cannot be used, a key that is not set
             await answer.trouble(Trouble(500, str(error), "proxy_misconfigured"))
             return
-        caller = self.recorder.caller(key_in(scope["headers"]))
         conversation = self.recorder.begin(request, profile, caller)
-        returned: list[Conversation] = []
+        returned: list[Done] = []
 
         def put_back(done: Done) -> None:
-            if conversation and not returned:
-                returned.append(conversation)
-                self.recorder.put_back(conversation, [*request.entries, *done.message], caller)
+            if returned:
+                return
+            returned.append(done)
+            for said in done.message:
+                self._thoughts.keep(request, said, profile, caller)
+            if conversation:
+                self.recorder.put_back(conversation, done.message, len(out.body))
 
         if conversation:
             answer.headers[CONVERSATION] = conversation.name

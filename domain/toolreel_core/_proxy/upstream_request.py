@@ -143,8 +143,9 @@ def _messages(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str
     own = {id(message): entry for message, entry in zip(request.messages, request.entries, strict=True)}
     sent: list[Json] = []
     names: dict[str, None] = {}
+    form = profile.form
     for out in projected(request.messages, profile):
-        text = written(out.message, profile.form, opens=out.opens, closes=out.closes)
+        text = written(out.message, form, opens=out.opens, closes=out.closes)
         quirks = (*out.quirks, *text.quirks)
         unchanged = not quirks and id(out.message) in own
         names |= dict.fromkeys(quirks or (() if unchanged else (HISTORY_REPAIRED,)))
