@@ -1,8 +1,8 @@
 """What the proxy adds to a request: ``python -m benchmarks.proxy [--requests N] [--memory N]``.
 
-The same client asks the same upstream three ways in one run, in turn: directly, through a bare pass-through
-on the same ASGI server (httpx, no repairs, nothing read), and through the proxy. Each server is a process of
-its own, so that its CPU time is its own.
+The same client plays the same sessions five ways in one run, in turn: with the upstream directly, through a
+bare pass-through on the same ASGI server (httpx, no repairs, nothing read), and through the proxy, which
+passes, records or replays. Each server is a process of its own, so that its CPU time is its own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -26,7 +28,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Path_
 
-from toolreel.proxy import ProxySettings, Route, proxy_app
+from toolreel.proxy import ProxySettings, Route
+from toolreel.proxy._serve import listening, serve, server_config
 
 __all__ = ["main"]
 
@@ -57,14 +60,14 @@ _REPLY = json.dumps(
     }
 ).encode()
 _TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-_history: list[Any] = [{"role": "system", "content": "Be brief. " * 50}, {"role": "user", "content": "Look."}]
-for _turn in range(6):
-    _call = {"id": f"call_{_turn}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    _history += [
-        {"role": "assistant", "content": None, "tool_calls": [_call]},
-        {"role": "tool", "tool_call_id": f"call_{_turn}", "content": "nothing here " * 20},
+_TURNS = 10
+
+
+def _opening(session: int) -> list[Any]:
+    return [
+        {"role": "system", "content": "Be brief. " * 50},
+        {"role": "user", "content": f"Look for {session}."},
     ]
-_BODY = {"model": "m", "messages": _history, "tools": [_TOOL]}
 
 
 async def _model(request: Request) -> Response:
@@ -72,7 +75,7 @@ async def _model(request: Request) -> Response:
     return Response(_REPLY, media_type="application/json")
 
 
-def _upstream(_url: str) -> Starlette:
+def _upstream() -> Starlette:
     return Starlette(routes=[Path_("/v1/chat/completions", _model, methods=["POST"])])
 
 
@@ -86,35 +89,53 @@ def _pass_through(url: str) -> Starlette:
     return Starlette(routes=[Path_("/v1/chat/completions", passed, methods=["POST"])])
 
 
-def _proxy(url: str) -> Starlette:
-    return proxy_app(ProxySettings((Route(url),)))
+def _bare(app: Starlette, listened: Callable[[str], None]) -> None:
+    with listening("127.0.0.1", 0) as socket_:
+        listened(f"http://127.0.0.1:{socket_.getsockname()[1]}")
+        uvicorn.Server(server_config(app)).run(sockets=[socket_])
 
 
-_APPS = {"directly": _upstream, "pass-through": _pass_through, "proxy": _proxy}
+def _proxy(settings: ProxySettings, listened: Callable[[str], None]) -> None:
+    serve(
+        settings,
+        "127.0.0.1",
+        0,
+        tell=lambda _: None,
+        ready=lambda url: listened(url.removesuffix("/v1")),
+    )
 
 
-def _serve(name: str, url: str, pipe: Connection) -> None:
-    """Serve an application, and answer each question of the pipe with CPU seconds and resident bytes."""
-    import socket  # noqa: PLC0415 - only in this process
-    import threading  # noqa: PLC0415 - as above
+def _serve(name: str, url: str, folder: str, pipe: Connection) -> None:
+    """Serve until SIGTERM, and answer each question of the pipe with CPU seconds and resident bytes."""
 
-    listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(_APPS[name](url), log_level="error", ws="none", timeout_keep_alive=600)
-    server = uvicorn.Server(config)
-    threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True).start()
-    pipe.send(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    while pipe.recv():
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        pipe.send((time.process_time(), pages * os.sysconf("SC_PAGE_SIZE")))
+    def spent() -> None:
+        while pipe.recv():
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            pipe.send((time.process_time(), pages * os.sysconf("SC_PAGE_SIZE")))
+
+    Thread(target=spent, daemon=True).start()
+    routes = (Route(url),) if url else ()
+    match name:
+        case "directly":
+            _bare(_upstream(), pipe.send)
+        case "pass-through":
+            _bare(_pass_through(url), pipe.send)
+        case "proxy":
+            _proxy(ProxySettings(routes), pipe.send)
+        case "proxy, recording":
+            _proxy(ProxySettings(routes, folder=folder), pipe.send)
+        case "proxy, replaying":
+            _proxy(ProxySettings(routes, folder=folder, mode="replay"), pipe.send)
 
 
 class _Server:
-    def __init__(self, name: str, upstream: str) -> None:
+    def __init__(self, name: str, upstream: str, folder: str) -> None:
         ours, theirs = multiprocessing.Pipe()
         context = multiprocessing.get_context("spawn")
         self.name = name
+        self.times: list[float] = []
         self._pipe = ours
-        self._process = context.Process(target=_serve, args=(name, upstream, theirs), daemon=True)
+        self._process = context.Process(target=_serve, args=(name, upstream, folder, theirs), daemon=True)
         self._process.start()
         self.url: str = ours.recv()
 
@@ -125,18 +146,53 @@ class _Server:
         return float(seconds), int(size)
 
     def stop(self) -> None:
-        self._pipe.send(False)
         self._process.terminate()
         self._process.join()
 
 
-def _ask(client: httpx.Client, server: _Server, count: int) -> list[float]:
-    times: list[float] = []
+def _play(client: httpx.Client, server: _Server, session: int, count: int = _TURNS) -> None:
+    """Play a session as a client that keeps its history."""
+    messages = _opening(session)
     for _ in range(count):
+        body = json.dumps({"model": "m", "messages": messages, "tools": [_TOOL]}).encode()
         begun = time.perf_counter()
-        client.post(f"{server.url}/v1/chat/completions", json=_BODY).raise_for_status()
-        times.append(1000 * (time.perf_counter() - begun))
-    return times
+        response = client.post(f"{server.url}/v1/chat/completions", content=body)
+        server.times.append(1000 * (time.perf_counter() - begun))
+        message = response.raise_for_status().json()["choices"][0]["message"]
+        result = {"tool_call_id": message["tool_calls"][0]["id"], "content": "nothing here " * 20}
+        messages += [message, {"role": "tool", **result}]
+
+
+def _measure(client: httpx.Client, servers: Sequence[_Server], sessions: int) -> None:
+    """Print a table: each server plays the sessions in turn, so that what else runs falls on all of them."""
+    for server in servers:
+        _play(client, server, 0)  # imports and connections
+        server.times.clear()
+    before = {server.name: server.spent()[0] for server in servers}
+    for session in range(1, sessions + 1):
+        for server in servers:
+            _play(client, server, session)
+    direct, passed = (statistics.median(server.times) for server in servers[:2])
+    print(f"{sessions} sessions of {_TURNS} requests each, one at a time; milliseconds")
+    print("| | median | more than directly | more than the pass-through | CPU a request |")
+    print("|---|---:|---:|---:|---:|")
+    for server in servers:
+        median = statistics.median(server.times)
+        cpu = 1000 * (server.spent()[0] - before[server.name]) / len(server.times)
+        print(f"| {server.name} | {median:.2f} | {median - direct:.2f} | {median - passed:.2f} | {cpu:.2f} |")
+
+
+def _grow(client: httpx.Client, server: _Server, requests: int) -> None:
+    """Print what the server holds after each tenth of the requests."""
+    sessions = -(-requests // _TURNS)
+    print(f"{server.name}, of {requests} requests:", end=" ", flush=True)
+    for session in range(sessions):
+        _play(client, server, 1_000_000 + session)
+        server.times.clear()
+        if (session + 1) * 10 // sessions > session * 10 // sessions:
+            size = server.spent()[1] / 2**20
+            print(f"{(session + 1) * 100 // sessions} %: {size:.1f} MiB;", end=" ", flush=True)
+    print()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -145,34 +201,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--requests", type=int, default=2_000, help="measured requests to each")
     parser.add_argument("--memory", type=int, default=0, help="further requests, whose memory is measured")
     given = parser.parse_args(arguments)
-    upstream = _Server("directly", "")
-    servers = [upstream, *(_Server(name, upstream.url) for name in ("pass-through", "proxy"))]
-    times: dict[str, list[float]] = {server.name: [] for server in servers}
-    with httpx.Client(timeout=60, trust_env=False) as client:
-        for server in servers:
-            _ask(client, server, 50)  # imports and connections
-        before = {server.name: server.spent()[0] for server in servers}
-        for _ in range(given.requests // 50):
-            for server in servers:  # in turn, so that what else runs on the machine falls on all of them
-                times[server.name] += _ask(client, server, 50)
-        asked = len(times["directly"])
-        direct = statistics.median(times["directly"])
-        print(f"{asked} requests each, of {len(json.dumps(_BODY))} bytes, {len(_history)} messages")
-        print("| | median ms | added ms | CPU ms a request |")
-        print("|---|---:|---:|---:|")
-        for server in servers:
-            median = statistics.median(times[server.name])
-            cpu = 1000 * (server.spent()[0] - before[server.name]) / asked
-            shown = f"{cpu:.2f}" if server is not upstream else ""
-            print(f"| {server.name} | {median:.2f} | {median - direct:.2f} | {shown} |")
-        proxy, done = servers[-1], 0
-        while done < given.memory:
-            _ask(client, proxy, 1_000)
-            done += 1_000
-            if done % 5_000 == 0 or done >= given.memory:
-                print(f"proxy after {done} more: {proxy.spent()[1] / 2**20:.1f} MiB", flush=True)
-    for server in servers:
-        server.stop()
+    sessions = max(1, given.requests // _TURNS)
+    with TemporaryDirectory() as folder, httpx.Client(timeout=60, trust_env=False) as client:
+        upstream = _Server("directly", "", "")
+        recorder = _Server("proxy, recording", upstream.url, folder)
+        for session in range(sessions + 1):
+            _play(client, recorder, session)
+        recorder.stop()
+        servers = [upstream]
+        for name in ("pass-through", "proxy", "proxy, recording", "proxy, replaying"):
+            with_recordings = folder if name == "proxy, replaying" else f"{folder}/new"
+            servers.append(_Server(name, upstream.url, with_recordings))
+        _measure(client, servers, sessions)
+        if given.memory:
+            for server in servers[2:4]:
+                _grow(client, server, given.memory)
+        for server in reversed(servers):
+            server.stop()
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from starlette.types import ASGIApp
 
 from tests.patience import eventually
 from toolreel.proxy import ProxySettings, proxy_app
+from toolreel.proxy._serve import listening
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["ProxyServer", "proxying", "served"]
@@ -30,7 +30,7 @@ class ProxyServer:
 @contextmanager
 def served(app: ASGIApp) -> Generator[str]:
     """The URL of an ASGI application that is served in a thread."""
-    with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listening:
+    with listening("127.0.0.1", 0) as socket_:
         # By default, connections that rest for 5 s are closed, and on a busy machine meet the next request.
         config = uvicorn.Config(
             app,
@@ -41,11 +41,11 @@ def served(app: ASGIApp) -> Generator[str]:
             timeout_keep_alive=600,
         )
         server = uvicorn.Server(config)
-        thread = Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread = Thread(target=server.run, kwargs={"sockets": [socket_]})
         thread.start()
         eventually(lambda: server.started or not thread.is_alive(), "the server has started")
         try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+            yield f"http://127.0.0.1:{socket_.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join()

@@ -23,6 +23,8 @@ except ImportError:
 _CURRENT: Final[ContextVar[Exchange | None]] = ContextVar("toolreel_exchange", default=None)
 """The exchange of this thread or task: a connection outlives it, and serves others."""
 
+_CONNECTS: Final = (".connect_tcp.started", ".connect_unix_socket.started")
+
 _WRITTEN: Final = 65_536
 """Bytes that are written at most before the time is looked at: httpcore's timeout is for each ``send``."""
 
@@ -59,7 +61,9 @@ async def async_trace(event: str, details: dict[str, Any]) -> None:
 
 
 def _follow(event: str) -> None:
-    if event == "http11.send_request_headers.started" and (exchange := _CURRENT.get()):
+    if event.endswith(_CONNECTS) and (exchange := _CURRENT.get()):
+        exchange.connect()
+    elif event == "http11.send_request_headers.started" and (exchange := _CURRENT.get()):
         exchange.await_head()
     elif event == "http11.receive_response_headers.complete" and (exchange := _CURRENT.get()):
         exchange.await_body()

@@ -33,7 +33,7 @@ class Exchange:
     :param limit: maximum size of the body, in bytes
     """
 
-    __slots__ = ("_allowed", "_ends_at", "_limit", "_received", "message", "rested")
+    __slots__ = ("_allowed", "_ends_at", "_fresh", "_limit", "_received", "_sending", "message", "rested")
 
     def __init__(self, deadline: float, limit: int) -> None:
         left = time_left()
@@ -47,6 +47,8 @@ class Exchange:
         self._limit = limit
         self._received = 0
         self._allowed = HEAD_BYTES
+        self._sending = False
+        self._fresh = False
 
     @property
     def left(self) -> float:
@@ -67,9 +69,19 @@ class Exchange:
         """A timeout in seconds, at most until the deadline."""
         return self.left if timeout is None else min(timeout, self.left)
 
+    @property
+    def unheard(self) -> bool:
+        """Whether a request has gone out on a connection that was used before, and no byte has come back."""
+        return self._sending and not self._fresh and not self._received
+
+    def connect(self) -> None:
+        """A connection is opened for this exchange."""
+        self._fresh = True
+
     def await_head(self) -> None:
         """From now on, the server may send the head of a response."""
         self._received, self._allowed = 0, HEAD_BYTES
+        self._sending = True
 
     def await_body(self) -> None:
         """From now on, the server may send the body."""

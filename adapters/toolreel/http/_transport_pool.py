@@ -35,6 +35,9 @@ requests, and a new connection costs a handshake."""
 
 _NONE_FREE: Final = "no connection was free before the deadline of the exchange; connections= allows more"
 
+_HUNG_UP: Final = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+"""What a connection raises that the server has closed."""
+
 _Transport = TypeVar("_Transport")
 
 
@@ -44,6 +47,10 @@ class Pool(httpx.BaseTransport):
     The pool inside httpx's transport (of httpcore) scans all of its connections for every request: at a
     thousand concurrent requests, that takes most of the CPU. A transport with one connection has nothing to
     scan. Tools that instrument or mock ``httpx.HTTPTransport`` or httpcore still see each request.
+
+    Servers close connections that rest, and one may do so just as a request is on its way. So a request that
+    meets a closed connection is sent once more, on a new one: only if the connection had been used before,
+    and not a byte of a response has come (see :attr:`Exchange.unheard`).
 
     :param make: makes a transport for one connection; it connects at its first request
     :param connections: maximum number of concurrent requests; further requests wait
@@ -61,7 +68,14 @@ class Pool(httpx.BaseTransport):
             raise httpx.PoolTimeout(_NONE_FREE)
         transport = self._idle.take() or self._make()
         try:
-            response = transport.handle_request(request)
+            try:
+                response = transport.handle_request(request)
+            except _HUNG_UP:
+                if exchange is None or not exchange.unheard:
+                    raise
+                transport.close()
+                transport = self._make()  # not another idle one, which may be closed as well
+                response = transport.handle_request(request)
         except BaseException:  # the connection may be half-used, so it is not kept
             self._slots.release()
             transport.close()
@@ -100,9 +114,17 @@ class AsyncPool(httpx.AsyncBaseTransport):
             self._slots.acquire_nowait()  # unlike acquire(), no checkpoint: it does not yield to other tasks
         except anyio.WouldBlock:
             await self._wait()
+        exchange = current()
         transport = self._idle.take() or self._make()
         try:
-            response = await transport.handle_async_request(request)
+            try:
+                response = await transport.handle_async_request(request)
+            except _HUNG_UP:
+                if exchange is None or not exchange.unheard:
+                    raise
+                await transport.aclose()
+                transport = self._make()
+                response = await transport.handle_async_request(request)
         except BaseException:
             self._slots.release()
             with anyio.CancelScope(shield=True):  # a cancelled request must not leave a connection behind

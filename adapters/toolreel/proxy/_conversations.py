@@ -9,18 +9,22 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from toolreel.cassette._open_cassette import Recording
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.conversation_keys import Key, key_of, openings
+from toolreel_core._proxy.conversation_keys import Key, further, openings
 from toolreel_core._proxy.profile import Profile
 
 _KEPT: Final = 2_000
 """Conversations that are remembered; the one that has rested longest is forgotten first."""
+_KEPT_BYTES: Final = 256 * 2**20
+"""Bytes of their requests at most."""
+_KEPT_NAMES: Final = 20_000
+"""First words that are remembered, so that the next conversation with the same ones gets a number at once."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
@@ -31,12 +35,12 @@ class Conversation:
     name: str
     recording: Recording
     profile: Profile
-    keys: list[Key] = field(default_factory=list)
-    """Under which it waits for the next request."""
+    key: Key
+    """What was said in it so far, under which it waits for the next request."""
+    size: int = 0
+    """Bytes of its requests, which it holds for as long as it waits."""
     shelved: int = 0
     """How many of its exchanges can be replayed."""
-    due: bool = False
-    """Whether it will be written soon."""
     withheld: str = ""
     """Why it is not written to disk, if it is not."""
 
@@ -55,60 +59,71 @@ class Conversations:
     def __init__(self, folder: Path) -> None:
         self._folder: Final = folder
         self._waiting: Final[OrderedDict[str, Conversation]] = OrderedDict()
-        self._by_exact: Final[dict[str, list[Conversation]]] = {}
-        self._by_alike: Final[dict[str, list[Conversation]]] = {}
-        self._names: Final[set[str]] = set()
+        self._by_exact: Final[dict[str, dict[str, Conversation]]] = {}
+        self._by_alike: Final[dict[str, dict[str, Conversation]]] = {}
+        self._size = 0
+        self._numbers: Final[OrderedDict[str, int]] = OrderedDict()
+        """How many conversations had the same first words, by their name."""
 
     def take(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation:
         """The conversation that a request goes on with, or a new one: its own until it is put back."""
         keys = openings(request.entries, caller=caller)
-        for index, key in ((self._by_exact, 0), (self._by_alike, 1)):
-            for each in keys:
-                if found := index.get(each[key]):
-                    return self._taken(found[0])
-        name = self._new_name(request, keys[0])
-        self._names.add(name)
-        return Conversation(name, Recording.blank(self._folder / f"{name}.yaml"), profile)
+        conversation = self._known(keys) or self._new(request, profile, keys[0])
+        conversation.key = keys[0]
+        return conversation
 
-    def put_back(
-        self, conversation: Conversation, entries: Sequence[Json], caller: str
-    ) -> Sequence[Conversation]:
+    def put_back(self, conversation: Conversation, said: Sequence[Json], size: int) -> Sequence[Conversation]:
         """Let a conversation wait for its next request; returns those that are forgotten for it.
 
-        :param entries: what was said so far: the request's messages, and the reply if there was one
+        :param said: the reply to its request, if there was one
+        :param size: bytes that were recorded for the request
         """
-        conversation.keys = [key_of(entries, caller=caller)]
-        for key in conversation.keys:
-            self._by_exact.setdefault(key.exact, []).append(conversation)
-            self._by_alike.setdefault(key.alike, []).append(conversation)
+        conversation.key = key = further(conversation.key, said)
+        conversation.size += size
+        self._by_exact.setdefault(key.exact, {})[conversation.name] = conversation
+        self._by_alike.setdefault(key.alike, {})[conversation.name] = conversation
         self._waiting[conversation.name] = conversation
-        return [self._taken(next(iter(self._waiting.values()))) for _ in range(len(self._waiting) - _KEPT)]
+        self._size += conversation.size
+        forgotten = list[Conversation]()
+        while len(self._waiting) > 1 and (len(self._waiting) > _KEPT or self._size > _KEPT_BYTES):
+            forgotten.append(self._taken(next(iter(self._waiting.values()))))
+        return forgotten
 
     def take_all(self) -> Sequence[Conversation]:
         """All that are waiting, at the end."""
         return [self._taken(each) for each in [*self._waiting.values()]]
 
+    def _known(self, keys: Sequence[Key]) -> Conversation | None:
+        for index, place in ((self._by_exact, 0), (self._by_alike, 1)):
+            for key in keys:
+                if found := index.get(key[place]):
+                    return self._taken(next(iter(found.values())))
+        return None
+
     def _taken(self, conversation: Conversation) -> Conversation:
         del self._waiting[conversation.name]
-        for key in conversation.keys:
-            _without(self._by_exact, key.exact, conversation)
-            _without(self._by_alike, key.alike, conversation)
+        self._size -= conversation.size
+        _drop(self._by_exact, conversation.key.exact, conversation)
+        _drop(self._by_alike, conversation.key.alike, conversation)
         return conversation
 
-    def _new_name(self, request: ClientRequest, key: Key) -> str:
-        """A name that says the model and nothing of what was said."""
+    def _new(self, request: ClientRequest, profile: Profile, key: Key) -> Conversation:
+        """A conversation whose name says the model and nothing of what was said."""
         model = _NOT_IN_NAMES.sub("-", request.model.rpartition("/")[2]).strip("-.")[:40] or "model"
         first = f"{model}--{key.alike[:10]}"
-        number, name = 1, first
-        while name in self._names or (self._folder / f"{name}.yaml").exists():
-            number += 1
-            name = f"{first}-{number}"
-        return name
+        while True:
+            number = self._numbers.get(first, 0) + 1
+            self._numbers[first] = number
+            self._numbers.move_to_end(first)
+            if len(self._numbers) > _KEPT_NAMES:
+                self._numbers.popitem(last=False)
+            name = first if number == 1 else f"{first}-{number}"
+            path = self._folder / f"{name}.yaml"
+            if not path.exists():
+                return Conversation(name, Recording.blank(path), profile, key)
 
 
-def _without(index: dict[str, list[Conversation]], key: str, conversation: Conversation) -> None:
-    rest = [each for each in index[key] if each is not conversation]
-    if rest:
-        index[key] = rest
-    else:
+def _drop(index: dict[str, dict[str, Conversation]], key: str, conversation: Conversation) -> None:
+    del index[key][conversation.name]
+    if not index[key]:
         del index[key]

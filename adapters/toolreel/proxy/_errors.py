@@ -1,4 +1,4 @@
-"""Errors in OpenAI's own form, so that every client can read them."""
+"""Errors as OpenAI has them, which are sent in the form of the client."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Trouble:
     """What else the upstream says of it."""
 
     @property
-    def body(self) -> Tree:
+    def error(self) -> Tree:
         """The error object."""
         own: Tree = {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
-        return {"error": {**self.further, **own}}
+        return {**self.further, **own}
 
 
 def refused(status: int, message: str, code: str, param: str | None = None) -> Trouble:

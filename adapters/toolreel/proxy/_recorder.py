@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +19,7 @@ from toolreel.cassette._transports import AsyncRecordTransport
 from toolreel.proxy._conversations import Conversation, Conversations
 from toolreel.proxy._settings import ProxySettings
 from toolreel.proxy._shelf import Shelf
+from toolreel.proxy._writer import Writer
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._plan.presets.preset import Preset, exact_config
@@ -46,7 +46,7 @@ class Recorder:
         self._settings: Final = settings
         self._tell: Final = tell
         self._salt: Final = os.urandom(16)
-        self._writer: Final = ThreadPoolExecutor(1, thread_name_prefix="toolreel-recordings")
+        self._writer: Final = Writer(self._save, self._finish)
         folder = None if settings.folder is None else Path(settings.folder)
         self._conversations: Final = None if folder is None or settings.replays else Conversations(folder)
         self._shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
@@ -92,38 +92,37 @@ class Recorder:
             else _FromShelf(self._shelf, None if self._settings.replays else inner)
         )
 
-    def put_back(self, conversation: Conversation, entries: Sequence[Json], caller: str) -> None:
+    def put_back(self, conversation: Conversation, said: Sequence[Json], size: int) -> None:
         """Let a conversation wait for its next request.
 
         Before the client has the end of the reply, since its next request may follow at once.
 
-        :param entries: the request's messages, and the reply if there was one
+        :param said: the reply, if there was one
+        :param size: bytes of the request
         """
         if self._conversations is None:
             return
-        for each in self._conversations.put_back(conversation, entries, caller):
-            self._writer.submit(self._finish, each)
-        exchanges = conversation.recording.exchanges
         if self._shelf is not None:
+            exchanges = conversation.recording.exchanges
             for exchange in exchanges[conversation.shelved :]:
                 self._shelf.add(conversation.path, exchange)
-        conversation.shelved = len(exchanges)
+            conversation.shelved = len(exchanges)
+        for each in self._conversations.put_back(conversation, said, size):
+            self._writer.end(each)
 
     def write(self, conversation: Conversation) -> None:
-        """Write a conversation to disk soon: one at a time, and once for all that has come until then."""
-        if conversation.recording.grown and not conversation.due:
-            conversation.due = True
-            self._writer.submit(self._save, conversation)
+        """Write a conversation to disk soon."""
+        if conversation.recording.grown:
+            self._writer.save(conversation)
 
     def close(self) -> None:
         """Write what is left, and the journals of all conversations; call it when no request is under way."""
         if self._conversations is not None:
             for each in self._conversations.take_all():
-                self._writer.submit(self._finish, each)
-        self._writer.shutdown()
+                self._writer.end(each)
+        self._writer.close()
 
     def _save(self, conversation: Conversation) -> None:
-        conversation.due = False
         if conversation.withheld:
             return
         try:

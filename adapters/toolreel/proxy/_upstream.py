@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
-from toolreel._driver.streaming.pulling import apulled
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled, TooLarge, UndecodableBody
 from toolreel.http._connection_limits import async_trace
@@ -46,75 +45,113 @@ class Upstream:
     transport: httpx.AsyncBaseTransport
     limits: Limits
 
-    async def pieces(self, sent: Sent) -> AsyncGenerator[str | ReplyReceived | RequestFailed, None]:
-        """The text of a success as it arrives, and last the event for the whole.
+    def pieces(self, sent: Sent) -> Pieces:
+        """The text of a success as it arrives, and last the event for the whole."""
+        return Pieces(self.transport, self.limits, sent)
 
-        Nothing is read while a piece is in use. Closing the generator closes the connection.
+
+class Pieces:
+    """The reply to one request, which is sent when the first piece is wanted.
+
+    Nothing is read while a piece is in use. Closing it closes the connection. It is no generator: with one in
+    another, each with its scope, a piece took twice the time.
+    """
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, limits: Limits, sent: Sent) -> None:
+        self._transport: Final = transport
+        self._limits: Final = limits
+        self._sent: Final = sent
+        self._exchange: Final = Exchange(limits.deadline_seconds, limits.response_bytes)
+        self._text: Final = _UTF8("replace")
+        self._incoming: _Incoming | None = None
+        self._over = False
+
+    def __aiter__(self) -> Pieces:
+        return self
+
+    async def __anext__(self) -> str | ReplyReceived | RequestFailed:
+        """The next piece.
 
         :raises toolreel.ReplayMismatch: if the transport replays, and has no such request
         """
-        exchange = Exchange(self.limits.deadline_seconds, self.limits.response_bytes)
-        ended = False
-        async with aclosing(apulled(self._pieces(sent, exchange), lambda: within(exchange))) as pieces:
-            async for piece in pieces:
-                ended = not isinstance(piece, str)
-                yield piece
-        if not ended:
-            yield RequestFailed(0, "timeout", exchange.message)
+        if self._over:
+            raise StopAsyncIteration
+        with within(self._exchange):
+            return await self._next()
+        return await self._ended(RequestFailed(0, "timeout", self._exchange.message))
 
-    async def _pieces(
-        self, sent: Sent, exchange: Exchange
-    ) -> AsyncGenerator[str | ReplyReceived | RequestFailed, None]:
+    async def aclose(self) -> None:
+        """Close the connection, unless the reply was complete."""
+        self._over = True
+        incoming, self._incoming = self._incoming, None
+        if incoming is not None:
+            with within(self._exchange):
+                await hang_up(incoming.response, incoming.chunks)
+
+    async def _next(self) -> str | ReplyReceived | RequestFailed:
         try:
-            async with (
-                aclosing(
-                    await self.transport.handle_async_request(self._request(sent, exchange))
-                ) as response,
-                aclosing(self._read(response)) as pieces,
-            ):
-                async for piece in pieces:
-                    yield piece
+            incoming = self._incoming or await self._begun()
+            if fault := incoming.fault:
+                return await self._ended(RequestFailed(0, "broken", fault))
+            response, decoder = incoming.response, incoming.decoder(self._limits.response_bytes)
+            async for chunk in incoming.chunks:
+                piece = self._text.decode(decoder.feed(chunk))
+                if piece and response.is_success:
+                    return piece
+            return await self._ended(answered(0, response.status_code, response.headers, decoder.finish()))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            yield lost(0, error)
-        except TooLarge as error:  # raised by a recording transport, which reads the body itself
-            yield broken(0, None, error)
+            return await self._ended(lost(0, error))
+        except (Stalled, TooLarge, UndecodableBody) as error:
+            status = self._incoming.response.status_code if self._incoming else None
+            return await self._ended(broken(0, status, error))
 
-    def _request(self, sent: Sent, exchange: Exchange) -> httpx.Request:
+    async def _begun(self) -> _Incoming:
+        response = await self._transport.handle_async_request(self._request())
+        self._incoming = _Incoming(response)
+        return self._incoming
+
+    async def _ended(self, event: ReplyReceived | RequestFailed) -> ReplyReceived | RequestFailed:
+        await self.aclose()
+        return event
+
+    def _request(self) -> httpx.Request:
         """The request; the transport alone sees it, so no client of httpx is needed."""
-        seconds = self.limits.stall_seconds
+        seconds, sent = self._limits.stall_seconds, self._sent
         timeouts = {"connect": _CONNECT, "read": seconds, "write": seconds, "pool": seconds}
         request = httpx.Request(
             sent.method,
-            sent.url,
+            _url(sent.url),
             headers=dict(sent.headers),
             content=sent.body or None,
             extensions={
-                "timeout": {name: exchange.within(timeout) for name, timeout in timeouts.items()},
+                "timeout": {name: self._exchange.within(timeout) for name, timeout in timeouts.items()},
                 "trace": async_trace,
             },
         )
         request.read()
         return request
 
-    async def _read(
-        self, response: httpx.Response
-    ) -> AsyncGenerator[str | ReplyReceived | RequestFailed, None]:
-        if fault := fault_of(response):
-            yield RequestFailed(0, "broken", fault)
-            return
-        chunks = async_chunks_of(response)
-        try:
-            decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self.limits.response_bytes)
-            text = _UTF8("replace")
-            async for chunk in chunks:
-                piece = text.decode(decoder.feed(chunk))
-                if piece and response.is_success:
-                    yield piece
-            event = answered(0, response.status_code, response.headers, decoder.finish())
-        except (Stalled, TooLarge, UndecodableBody) as error:
-            await hang_up(response, chunks)
-            event = broken(0, response.status_code, error)
-        except GeneratorExit:  # the client has left, or the reply is complete
-            await hang_up(response, chunks)
-            raise
-        yield event
+
+class _Incoming:
+    """A response that has begun."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.response: Final = response
+        self.fault: Final = fault_of(response)
+        self.chunks: Final = async_chunks_of(response)
+        self._decoder: BoundedDecoder | None = None
+
+    def decoder(self, limit: int) -> BoundedDecoder:
+        """What decodes its body.
+
+        :raises UndecodableBody: if nothing here can
+        """
+        if self._decoder is None:
+            self._decoder = BoundedDecoder(self.response.headers.get("content-encoding", ""), limit)
+        return self._decoder
+
+
+@lru_cache(maxsize=256)
+def _url(url: str) -> httpx.URL:
+    """A URL that httpx has parsed, which takes as long as the rest of a request."""
+    return httpx.URL(url)

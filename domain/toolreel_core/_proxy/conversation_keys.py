@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from toolreel_core._jsontext.canonical import Json, Tree, finite, read
+from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of
 
 
@@ -37,7 +37,22 @@ def key_of(entries: Iterable[Json], *, caller: str = "") -> Key:
 
     :param caller: who sends them; those of different callers are never the same
     """
-    return _chain([*entries], caller)[-1]
+    return further(_beginning(caller), entries)
+
+
+def further(key: Key, entries: Iterable[Json]) -> Key:
+    """The key of what a key stands for, and then these messages.
+
+    >>> first, second = {"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Ho."}
+    >>> further(key_of([first]), [second]) == key_of([first, second])
+    True
+    """
+    return _chain(key, entries)[-1]
+
+
+def prefixes(entries: Sequence[Json], *, caller: str = "") -> Sequence[Key]:
+    """The key of the messages until each of them."""
+    return _chain(_beginning(caller), entries)[1:]
 
 
 def openings(entries: Sequence[Json], *, caller: str = "") -> tuple[Key, ...]:
@@ -45,14 +60,20 @@ def openings(entries: Sequence[Json], *, caller: str = "") -> tuple[Key, ...]:
 
     It is the same as a whole if the client asks again, since it has got no reply.
     """
-    keys = _chain(entries, caller)
+    keys = _chain(_beginning(caller), entries)
     ends = [at for at, entry in enumerate(entries) if as_tree(entry).get("role") == "assistant"]
     return (keys[-1], *(keys[at + 1] for at in reversed(ends)))
 
 
-def _chain(entries: Sequence[Json], caller: str) -> list[Key]:
-    exact = alike = sha256(caller.encode("utf-8", "replace")).digest()
-    keys = [Key(exact.hex(), alike.hex())]
+def _beginning(caller: str) -> Key:
+    digest = sha256(caller.encode("utf-8", "replace")).hexdigest()
+    return Key(digest, digest)
+
+
+def _chain(key: Key, entries: Iterable[Json]) -> list[Key]:
+    """The key, and then one for each further message."""
+    exact, alike = map(bytes.fromhex, key)
+    keys = [key]
     for entry in entries:
         tree = as_tree(entry)
         said = _text({"role": _role(tree), "said": _said(tree)})
@@ -92,4 +113,4 @@ def _value(arguments: Json) -> Json:
 
 def _text(value: Json) -> bytes:
     """The same text for the same value, whatever the order of its keys."""
-    return json.dumps(finite(value), sort_keys=True, default=dict).encode()
+    return json.dumps(value, sort_keys=True).encode()

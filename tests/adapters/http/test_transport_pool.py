@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+import struct
 import threading
 import time
 from collections import deque
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import anyio
 import certifi
@@ -42,20 +48,87 @@ class Clock:
         return self.now
 
 
-def test_a_connection_is_used_again() -> None:
-    with serving(HELLO, HELLO, Answer(raw=b""), HELLO) as server, HttpEndpoint(server.url) as endpoint:
-        kinds = [type(endpoint.send(asking(ref=ref))) for ref in range(1, 5)]
-    assert kinds == [ReplyReceived, ReplyReceived, RequestFailed, ReplyReceived]
-    assert server.connections == 2
+CLOSED = Answer(raw=b"")
+"""What a server does that closes an idle connection just as a request arrives on it."""
+HALF = Answer(raw=b"HTTP/1.1 200 OK\r\ncontent-")
+ONCE_MORE: dict[str, tuple[list[Answer], list[type], int]] = {
+    "a connection is used again": ([HELLO, HELLO], [ReplyReceived] * 2, 1),
+    "a used connection was closed": ([HELLO, CLOSED, HELLO], [ReplyReceived] * 2, 2),
+    "closed again, it is not sent again": (
+        [HELLO, CLOSED, CLOSED, HELLO],
+        [ReplyReceived, RequestFailed, ReplyReceived],
+        3,
+    ),
+    "a new connection was closed": ([CLOSED, HELLO], [RequestFailed, ReplyReceived], 2),
+    "something of a reply had come": ([HELLO, HALF, HELLO], [ReplyReceived, RequestFailed, ReplyReceived], 2),
+    "each request has one more try": ([HELLO, CLOSED, HELLO, CLOSED, HELLO], [ReplyReceived] * 3, 3),
+}
+"""What a server does, what comes of the requests, and how many connections they take."""
+
+
+@pytest.mark.parametrize(("script", "kinds", "connections"), ONCE_MORE.values(), ids=ONCE_MORE)
+def test_a_request_on_a_closed_connection_is_sent_once_more(
+    script: list[Answer], kinds: list[type], connections: int
+) -> None:
+    with serving(*script) as server, HttpEndpoint(server.url) as endpoint:
+        assert [type(endpoint.send(asking(ref=ref))) for ref in range(len(kinds))] == kinds
+    assert server.connections == connections
+    assert len({seen.body for seen in server.seen}) == 1
 
 
 @pytest.mark.anyio
-async def test_a_connection_is_used_again_by_async_endpoints() -> None:
-    with serving(HELLO, HELLO, Answer(raw=b""), HELLO) as server:
+@pytest.mark.parametrize(("script", "kinds", "connections"), ONCE_MORE.values(), ids=ONCE_MORE)
+async def test_async_endpoints_send_it_once_more_too(
+    script: list[Answer], kinds: list[type], connections: int
+) -> None:
+    with serving(*script) as server:
         async with AsyncHttpEndpoint(server.url) as endpoint:
-            kinds = [type(await endpoint.send(asking(ref=ref))) for ref in range(1, 5)]
-    assert kinds == [ReplyReceived, ReplyReceived, RequestFailed, ReplyReceived]
-    assert server.connections == 2
+            assert [type(await endpoint.send(asking(ref=ref))) for ref in range(len(kinds))] == kinds
+    assert server.connections == connections
+    assert len({seen.body for seen in server.seen}) == 1
+
+
+def test_a_connection_that_is_reset_while_a_long_request_is_written_is_closed_too() -> None:
+    """The server does not read what it refuses, so the client gets a reset in the midst of writing."""
+    long = asking("x" * 3_000_000)
+    with one_request_a_connection() as (url, opened), HttpEndpoint(url) as endpoint:
+        kinds = [type(endpoint.send(effect)) for effect in (asking(), long, long)]
+    assert kinds == [ReplyReceived] * 3
+    assert len(opened) == 3
+
+
+@contextmanager
+def one_request_a_connection() -> Generator[tuple[str, list[int]]]:
+    """A server that says it keeps connections, and resets each when a second request comes on it."""
+    opened: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def handle(self) -> None:
+            opened.append(self.client_address[1])
+            self.handle_one_request()
+            self.connection.recv(1)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-length", str(len(HELLO.body)))
+            self.end_headers()
+            self.wfile.write(HELLO.body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, args=(0.01,)).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", opened
+        finally:
+            server.shutdown()
 
 
 def test_no_more_requests_are_under_way_than_there_may_be() -> None:

@@ -206,6 +206,17 @@ def test_a_client_that_leaves_ends_the_upstreams_work() -> None:
     assert [entry["status"] for entry in proxy.log] == [200, 499]
 
 
+def test_an_upstream_that_closes_a_connection_that_rests_is_no_error() -> None:
+    with (
+        serving(saying("Four."), Answer(raw=b""), saying("Five.")) as server,
+        proxying(to(server)) as proxy,
+        client(proxy.url) as sdk,
+    ):
+        said = [sdk.chat.completions.create(model="m", messages=ASKED) for _ in range(2)]
+    assert [each.choices[0].message.content for each in said] == ["Four.", "Five."]
+    assert server.connections == 2
+
+
 def test_several_choices_pass_as_they_come() -> None:
     answer = streaming(chunk("a"), chunk(finish="stop"), DONE)
     with serving(answer) as server, proxying(to(server)) as proxy:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from toolreel.cassette._open_cassette import Recording
 from toolreel.proxy import ProxySettings, Route
 from toolreel_core import Completed
 
-SESSIONS, TURNS = 50, 4
+SESSIONS, TURNS = 20, 4
 
 
 async def session(client: httpx.AsyncClient, url: str, word: str, *, stream: bool) -> list[str]:
@@ -105,6 +107,34 @@ def ask(url: str, messages: Any = ASKED, **further: Any) -> Any:  # noqa: ANN401
     with openai.OpenAI(base_url=url, api_key="sk-client-0123456789", max_retries=0) as sdk:
         done: Any = sdk.chat.completions.create(model="m", messages=messages, tools=TOOLS, **further)
         return done
+
+
+def test_what_is_left_is_written_under_a_server_that_does_not_say_when_it_ends(tmp_path: Path) -> None:
+    """Without the lifespan of ASGI, the end of the process is all that the proxy hears of."""
+    code = """
+import asyncio, sys
+import httpx
+from toolreel.proxy import ProxySettings, Route, proxy_app
+
+app = proxy_app(ProxySettings((Route(sys.argv[1]),), folder=sys.argv[2]))
+
+async def main():
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client:
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hi."}]}
+        print((await client.post("/v1/chat/completions", json=body)).status_code)
+
+asyncio.run(main())
+"""
+    with serving(saying("Four.")) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", code, server.url, str(tmp_path)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    assert done.stdout == "200\n"
+    (path,) = tmp_path.glob("*.yaml")
+    assert Recording.load(path).total == 1
 
 
 def test_sessions_with_the_same_words_get_a_cassette_each(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._proxy.conversation_keys import key_of, openings
+from toolreel_core._proxy.conversation_keys import further, key_of, openings
 
 ASKED: dict[str, Any] = {"role": "user", "content": "Hi."}
 
@@ -50,6 +50,13 @@ def test_ids_tell_two_conversations_apart() -> None:
     one, other = key_of([calling("a")]), key_of([calling("b")])
     assert one.exact != other.exact
     assert one.alike == other.alike
+
+
+def test_a_key_goes_on_where_another_ended() -> None:
+    history = [ASKED, calling(), {"role": "tool", "tool_call_id": "a", "content": "3"}]
+    for at in range(len(history) + 1):
+        begun = key_of(history[:at], caller="a")
+        assert further(begun, history[at:]) == key_of(history, caller="a")
 
 
 def test_callers_are_always_apart() -> None:
