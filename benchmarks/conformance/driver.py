@@ -18,7 +18,7 @@ from benchmarks.conformance.shape import Call, Shape
 
 __all__ = ["Came", "Driver"]
 
-START: Final = 240.0
+START: Final = 120.0
 """More seconds for the first case of a process, which imports its packages."""
 
 

@@ -125,8 +125,7 @@ def said(answer: Answer, form: Form, *, stream: bool) -> Answer | None:
             return answer  # HTML, half a body or nothing: what stands before a server sends them to all
         if isinstance(tree, dict) and tree.get("error") and "choices" not in tree:
             return answer  # gateways have one way to report errors
-    body = _body(tree, form) if isinstance(tree, dict) else None
-    if body is None:
+    if not isinstance(tree, dict) or (body := _body(tree, form)) is None:
         return None
     if not stream:
         return Answer((json.dumps(body).encode(),), answer.status)
@@ -234,7 +233,7 @@ def _no_json(word: str) -> object:
 def _response(thought: object, text: str | None, calls: list[Any], finish: str) -> dict[str, Any]:
     summary = [{"type": "summary_text", "text": thought}]
     items: list[Any] = [{"type": "reasoning", "id": "rs_1", "summary": summary}] if thought else []
-    part = {"type": "output_text", "text": text, "annotations": []}
+    part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
     items += [{"type": "message", "id": "msg_1", "role": "assistant", "content": [part]}] if text else []
     for number, call in enumerate(calls):
         made = {"type": "function_call", "id": f"fc_{number}", "call_id": call["id"], **call["function"]}
