@@ -16,7 +16,7 @@ from toolreel.proxy import Extras, ProxySettings, Route, proxy_app
 __all__ = ["ASKING", "proxying"]
 
 ASKING: Final = Extras(retries=2, recover_empty=True, correct_arguments=1)
-"""The three repairs that cost a request of their own: ``--retries 2 --recover-empty --correct-arguments 1``."""
+"""The repairs that cost a request of their own: ``--retries 2 --recover-empty --correct-arguments 1``."""
 _VERSION: Final = "/v1"
 
 

@@ -11,7 +11,8 @@ from benchmarks.conformance.setup import BEHIND, WORDS, Setup
 __all__ = ["behind_page", "behind_table", "headline"]
 
 _HEAD: Final = (
-    "| right, of {shapes} shapes | direct | behind the proxy | gain | with requests of its own | gain | got worse |\n"
+    "| right, of {shapes} shapes | direct | behind the proxy | gain "
+    "| with requests of its own | gain | got worse |\n"
     "|---|---:|---:|---:|---:|---:|---:|"
 )
 
@@ -31,19 +32,24 @@ class _Client(NamedTuple):
     def gain(self, setup: Setup) -> int:
         return self.right(setup) - self.right("direct")
 
+    def column(self, setup: Setup) -> str:
+        """What is right there, and how much more that is than alone."""
+        return f"{self.right(setup)} | {self.gain(setup):+d}" if setup in self.rows else "– | –"
+
     def worse(self, setup: Setup) -> list[str]:
         """What it gets right on its own, and not behind the proxy."""
-        return sorted(self.rows["direct"].right - self.rows[setup].right)
+        return sorted(self.rows["direct"].right - self.rows[setup].right) if setup in self.rows else []
 
 
 def _clients(rows: Mapping[Setup, Sequence[Row]]) -> list[_Client]:
-    """All that were put through every setup; toolreel's own loop needs no proxy."""
+    """All that were put behind the proxy; toolreel's own loop needs none."""
     by_id = {setup: {row.peer.id: row for row in each} for setup, each in rows.items()}
-    return [
-        _Client({setup: each[row.peer.id] for setup, each in by_id.items()})
+    clients = [
+        _Client({setup: each[row.peer.id] for setup, each in by_id.items() if row.peer.id in each})
         for row in rows["direct"]
-        if not row.peer.ours and all(row.peer.id in each for each in by_id.values())
+        if not row.peer.ours
     ]
+    return [client for client in clients if "proxy" in client.rows]
 
 
 def behind_table(rows: Mapping[Setup, Sequence[Row]]) -> str:
@@ -52,7 +58,7 @@ def behind_table(rows: Mapping[Setup, Sequence[Row]]) -> str:
     shapes = max((len(client.rows["direct"].verdicts) for client in clients), default=0)
     lines = [_HEAD.format(shapes=shapes)]
     for client in clients:
-        proxied, asking = (f"{client.right(setup)} | {client.gain(setup):+d}" for setup in BEHIND)
+        proxied, asking = map(client.column, BEHIND)
         worse = {shape for setup in BEHIND for shape in client.worse(setup)}
         lines.append(f"| {client.name} | {client.right('direct')} | {proxied} | {asking} | {len(worse)} |")
     return "\n".join(lines) + "\n"
@@ -62,12 +68,15 @@ def headline(rows: Mapping[Setup, Sequence[Row]], shapes: int) -> str:
     """What the proxy does for its clients, in a sentence."""
     clients = _clients(rows)
     direct, proxied, asking = (
-        _range([client.right(setup) for client in clients]) for setup in ("direct", *BEHIND)
+        _range([client.right(setup) for client in clients if setup in client.rows])
+        for setup in ("direct", *BEHIND)
     )
     gains = _range([client.gain("proxy") for client in clients])
     return (
-        f"Of {shapes} shapes of replies that real servers have sent, {len(clients)} well-known clients get {direct} right on\n"
-        f"their own, {proxied} behind the proxy ({gains} more each), and {asking} with the three repairs below that cost a request.\n"
+        f"Of {shapes} shapes of replies that real servers have sent, {len(clients)} well-known clients "
+        f"get {direct} right\n"
+        f"on their own, {proxied} behind the proxy ({gains} more each), and {asking} with the "
+        "three repairs that cost\na request ([the table](compare.md#behind-the-proxy)).\n"
     )
 
 
@@ -80,7 +89,7 @@ def behind_page(rows: Mapping[Setup, Sequence[Row]]) -> str:
     parts = ["# The same clients behind the proxy\n", behind_table(rows)]
     for client in _clients(rows):
         parts.append(f"## {client.name}\n")
-        for setup in BEHIND:
+        for setup in (each for each in BEHIND if each in client.rows):
             parts.append(f"Not right {_in_words(setup)}:\n")
             parts.append("\n".join(_left(client, setup)) + "\n")
     return "\n".join(parts)

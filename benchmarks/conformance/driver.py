@@ -18,7 +18,7 @@ from benchmarks.conformance.shape import Call, Shape
 
 __all__ = ["Came", "Driver"]
 
-START: Final = 60.0
+START: Final = 120.0
 """More seconds for the first case of a process, which imports its packages."""
 
 
@@ -35,7 +35,7 @@ class Driver:
     """The process, started anew when it has died or hangs."""
 
     def __init__(self, peer: Peer) -> None:
-        self._peer = peer
+        self.peer = peer
         self._process: Popen[str] | None = None
         self._lines: queue.Queue[str] = queue.Queue()
 
@@ -58,6 +58,9 @@ class Driver:
     def stop(self) -> None:
         """End the process."""
         if self._process:
+            if self._process.stdin:
+                with suppress(BrokenPipeError):
+                    self._process.stdin.close()
             self._process.kill()
             self._process.wait()
         self._process = None
@@ -66,13 +69,15 @@ class Driver:
         """The process, and the seconds that it may need to begin with."""
         if self._process and self._process.poll() is None:
             return self._process, 0.0
-        self._process = process = self._peer.start()
+        self._process = process = self.peer.start()
         lines: queue.Queue[str] = queue.Queue()
         self._lines = lines
 
         def read() -> None:
-            for line in process.stdout or ():
-                lines.put(line)
+            if process.stdout:
+                with process.stdout as said:
+                    for line in said:
+                        lines.put(line)
             lines.put("")
 
         threading.Thread(target=read, daemon=True).start()

@@ -19,7 +19,7 @@ from benchmarks.conformance.history import Message, refusals
 from benchmarks.conformance.replies import Answer, final_answer, first_answer, message_answer, refusal
 from benchmarks.conformance.shape import Shape
 
-__all__ = ["Provider", "Seen", "serving"]
+__all__ = ["Provider", "Seen", "give", "serving"]
 
 _LIMIT: Final = 24
 """Requests of one run that are answered; a loop that wants more has lost its way."""
@@ -93,6 +93,31 @@ def _tool_names(body: Mapping[str, object]) -> list[str]:
     return [str(function.get("name")) for function in functions if isinstance(function, dict)]
 
 
+def give(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    """Write an answer as slowly, and break off as abruptly, as it says."""
+    handler.send_response(answer.status)
+    handler.send_header("content-type", answer.content_type)
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    for part in answer.parts:
+        if isinstance(part, bytes):
+            _write(handler, part)
+        else:
+            time.sleep(part)
+    if answer.ending == "drop":
+        handler.close_connection = True
+        handler.connection.shutdown(socket.SHUT_RDWR)
+    else:
+        handler.wfile.write(b"0\r\n\r\n")
+
+
+def _write(handler: BaseHTTPRequestHandler, part: bytes) -> None:
+    """One chunk; an empty one would end the body."""
+    if part:
+        handler.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+        handler.wfile.flush()
+
+
 @contextmanager
 def serving(shapes: Mapping[str, Shape]) -> Generator[Provider]:
     """Serve on a free port of this machine until the block ends."""
@@ -107,7 +132,7 @@ def serving(shapes: Mapping[str, Shape]) -> Generator[Provider]:
                 super().handle()
 
         def do_GET(self) -> None:
-            self._give(Answer((b'{"error":{"message":"not found"}}',), 404))
+            give(self, Answer((b'{"error":{"message":"not found"}}',), 404))
 
         def do_POST(self) -> None:
             text = self.rfile.read(int(self.headers.get("content-length", 0)))
@@ -120,31 +145,9 @@ def serving(shapes: Mapping[str, Shape]) -> Generator[Provider]:
                 body = json.loads(text)
             except ValueError as error:
                 provider.seen(parts[2]).refused.append(f"the body is not JSON: {error}")
-                self._give(refusal("the body is not JSON"))
+                give(self, refusal("the body is not JSON"))
                 return
-            self._give(provider.answer(shape, parts[2], body))
-
-        def _give(self, answer: Answer) -> None:
-            self.send_response(answer.status)
-            self.send_header("content-type", answer.content_type)
-            self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            for part in answer.parts:
-                if isinstance(part, bytes):
-                    self._write(part)
-                else:
-                    time.sleep(part)
-            if answer.ending == "drop":
-                self.close_connection = True
-                self.connection.shutdown(socket.SHUT_RDWR)
-            else:
-                self.wfile.write(b"0\r\n\r\n")
-
-        def _write(self, part: bytes) -> None:
-            """One chunk; an empty one would end the body."""
-            if part:
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
-                self.wfile.flush()
+            give(self, provider.answer(shape, parts[2], body))
 
         def log_message(self, format: str, *args: object) -> None:
             pass

@@ -1,4 +1,6 @@
-"""Put the peers through the shapes, alone and behind the proxy: ``python -m benchmarks.conformance.run``.
+"""Put the peers through the shapes: ``python -m benchmarks.conformance.run``.
+
+Each is run alone and behind the proxy, and toolreel in all wire forms.
 
 Results are kept under ``.conformance/``, one line a run, so that a second start only makes what is
 missing: runs of another version, of a changed shape, or with ``--fresh`` are made again. The table is
@@ -14,17 +16,20 @@ import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
-from typing import Final
+from typing import Final, assert_never, cast
 
 from benchmarks.conformance.driver import Driver
+from benchmarks.conformance.form_server import speaking
+from benchmarks.conformance.forms import Form, has_meaning
 from benchmarks.conformance.judge import Run, judged
 from benchmarks.conformance.peer import HERE, PEERS, Peer
 from benchmarks.conformance.provider import Provider, serving
 from benchmarks.conformance.results import Result, results_of, results_path
-from benchmarks.conformance.setup import SETUPS, WORDS, Setup
+from benchmarks.conformance.row import Row
+from benchmarks.conformance.setup import PEERS_TOO, SETUPS, WORDS, Setup
 from benchmarks.conformance.shape import Shape, load
 from benchmarks.conformance.table import published, rows_of, table, today, write
 from benchmarks.shared.environment import CACHE, ROOT, NotInstalled
@@ -49,7 +54,9 @@ class Place:
 
 def put_through(peer: Peer, shapes: Sequence[Shape], place: Place) -> None:
     """Make the runs of one peer that are missing, and keep each as soon as it is judged."""
-    kept, driver = results_of(peer, place.setup), Driver(peer)
+    spoken = () if place.setup in PEERS_TOO else (place.setup,)
+    kept = results_of(peer, place.setup)
+    driver = Driver(replace(peer, arguments=(*peer.arguments, *spoken)))
     try:
         with results_path(peer, place.setup).open("a", encoding="utf-8") as file:
             for shape in shapes:
@@ -84,7 +91,9 @@ def _result(peer: Peer, shape: Shape, place: Place, driver: Driver, key: str) ->
 def _key(peer: Peer, shape: Shape, setup: Setup) -> str:
     """What a result depends on: shape, driver, packages, and this project where it takes part."""
     files = sorted(path for path in peer.home.iterdir() if path.is_file())
-    judging = [HERE / f"{name}.py" for name in ("driver", "history", "judge", "provider", "replies")]
+    forms = () if setup in PEERS_TOO else ("form_server", "forms")
+    judged_by = ("driver", "history", "judge", "provider", "replies", *forms)
+    judging = [HERE / f"{name}.py" for name in judged_by]
     parts = [
         repr(shape),
         *(path.read_text("utf-8") for path in (*files, *judging, HERE / "peers/driving.py")),
@@ -104,12 +113,22 @@ def _this_project() -> str:
 def _serving(setup: Setup, shapes: Mapping[str, Shape], patience: float) -> Generator[Place]:
     with ExitStack() as stack:
         provider = stack.enter_context(serving(shapes))
-        url = provider.url
-        if setup != "direct":
-            from benchmarks.conformance.behind_proxy import proxying  # noqa: PLC0415 - needs the extra `proxy`
+        match setup:
+            case "direct":
+                url = provider.url
+            case "proxy" | "proxy_asking":
+                from benchmarks.conformance.behind_proxy import proxying  # noqa: PLC0415 - the extra `proxy`
 
-            url = stack.enter_context(proxying(provider.url, asking=setup == "proxy_asking"))
+                url = stack.enter_context(proxying(provider.url, asking=setup == "proxy_asking"))
+            case "responses" | "messages":
+                url = stack.enter_context(speaking(provider, setup))
+            case _:
+                assert_never(setup)
         yield Place(setup, provider, url, patience)
+
+
+def _applies(shape: Shape, setup: Setup) -> bool:
+    return setup in PEERS_TOO or has_meaning(shape, cast("Form", setup))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -129,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--setup",
         action="append",
         choices=SETUPS,
-        help="only this one; without it, alone and behind the proxy",
+        help="only this one: alone, behind the proxy, or that with the repairs that cost requests",
     )
     given = parser.parse_args(arguments)
     wanted = [peer.id for peer in PEERS if peer.ours] if given.ours else given.peer
@@ -147,19 +166,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for peer in there:
                 results_path(peer, setup).unlink(missing_ok=True)
         with _serving(setup, shapes, given.patience) as place, ThreadPoolExecutor(given.jobs) as pool:
-            list(pool.map(partial(put_through, shapes=chosen, place=place), there))
+            sayable = [shape for shape in chosen if _applies(shape, setup)]
+            taking = [peer for peer in there if peer.ours or setup in PEERS_TOO]
+            list(pool.map(partial(put_through, shapes=sayable, place=place), taking))
     for identity, reason in reasons.items():
         print(f"{identity}: not installed: {reason}", file=sys.stderr)
     found = {setup: rows_of(shapes, {peer.id: results_of(peer, setup) for peer in there}) for setup in setups}
-    if given.peer or given.shape or given.setup:
+    if given.peer or given.shape:
         for setup, rows in found.items():
             print(f"{WORDS[setup]}:\n\n{table(rows, len(shapes), reasons)}")
     else:
-        if given.ours:
-            before = published()
-            found = {s: [*rows, *(r for r in before[s] if not r.peer.ours)] for s, rows in found.items()}
-        write([*shapes.values()], found, reasons)
+        write([*shapes.values()], _joined(published(), found), reasons)
     return 1 if reasons else 0
+
+
+def _joined(
+    before: Mapping[Setup, Sequence[Row]], found: Mapping[Setup, Sequence[Row]]
+) -> dict[Setup, list[Row]]:
+    """All rows as they are now: what was not put through again stays as it was published."""
+    joined = {}
+    for setup in SETUPS:
+        new = {row.peer.id: row for row in found.get(setup, ())}
+        rows = {**{row.peer.id: row for row in before.get(setup, ())}, **new}
+        joined[setup] = [rows[peer.id] for peer in PEERS if peer.id in rows]
+    return joined
 
 
 def _not_installed(peers: Iterable[Peer]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The table: counts by peer, and the verdict of each peer on each shape.
 
-``write`` leaves ``results.json``, ``TABLE.md``, ``MATRIX.md`` and ``BEHIND_PROXY.md`` beside this file, and puts
-the tables between marks into docs/compare.md and docs/proxy.md.
+``write`` leaves ``results.json``, ``TABLE.md``, ``MATRIX.md`` and ``BEHIND_PROXY.md`` beside this file, and
+puts the tables between marks into docs/compare.md and docs/proxy.md.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.conformance.behind_table import behind_page, behind_table, headline
+from benchmarks.conformance.form_table import form_table
+from benchmarks.conformance.forms import FORMS
 from benchmarks.conformance.judge import VERDICTS, Verdict
 from benchmarks.conformance.peer import HERE, PEERS, Peer
 from benchmarks.conformance.results import Result
@@ -28,6 +30,7 @@ _IN_DOCS: Final = Marks("<!-- conformance: made by make conformance -->", "<!-- 
 _BEHIND_IN_DOCS: Final = Marks(
     "<!-- behind the proxy: made by make conformance -->", "<!-- end of behind the proxy -->"
 )
+_FORMS_IN_DOCS: Final = Marks("<!-- wire forms: made by make conformance -->", "<!-- end of wire forms -->")
 _PUBLISHED: Final = HERE / "results.json"
 _MARKS: Final[Mapping[Verdict, str]] = {
     "right": "right",
@@ -90,6 +93,7 @@ def write(shapes: Sequence[Shape], rows: Mapping[Setup, Sequence[Row]], reasons:
         "shapes": len(shapes),
         "peers": _as_json(direct),
         "behind": {setup: _as_json(rows[setup]) for setup in BEHIND},
+        "forms": {form: _as_json(rows[form]) for form in FORMS},
         "not_installed": dict(reasons),
     }
     _save(_PUBLISHED, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
@@ -98,6 +102,7 @@ def write(shapes: Sequence[Shape], rows: Mapping[Setup, Sequence[Row]], reasons:
     _save(HERE / "BEHIND_PROXY.md", behind_page(rows))
     _IN_DOCS.put(ROOT / "docs" / "compare.md", made)
     _BEHIND_IN_DOCS.put(ROOT / "docs" / "compare.md", compared)
+    _FORMS_IN_DOCS.put(ROOT / "docs" / "compare.md", form_table(rows))
     _BEHIND_IN_DOCS.put(ROOT / "docs" / "proxy.md", headline(rows, len(shapes)))
 
 
@@ -118,7 +123,7 @@ def _as_json(rows: Iterable[Row]) -> dict[str, object]:
 def published() -> dict[Setup, list[Row]]:
     """The rows of the tables as they were written last."""
     tree = json.loads(_PUBLISHED.read_text("utf-8"))
-    kept: Mapping[Setup, Mapping[str, Any]] = {"direct": tree["peers"], **tree["behind"]}
+    kept: Mapping[Setup, Mapping[str, Any]] = {"direct": tree["peers"], **tree["behind"], **tree["forms"]}
     return {
         setup: [
             Row(

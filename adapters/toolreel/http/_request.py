@@ -32,7 +32,7 @@ STALL_TIMEOUT: Final = 120.0
 """Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
 (future-os#431)."""
 
-_ANTHROPIC_VERSION: Final = "2023-06-01"
+ANTHROPIC_VERSION: Final = "2023-06-01"
 """The version of the form of Messages; the only one since (https://docs.anthropic.com/en/api/versioning)."""
 
 _X_API_KEY: Final = "x-api-key"
@@ -123,6 +123,16 @@ class Address:
         )
 
 
+def url_in(form: WireForm, url: str) -> str:
+    """The URL of a form, from that of chat completions.
+
+    >>> url_in("messages", "http://127.0.0.1:8080/v1/chat/completions?a=1")
+    'http://127.0.0.1:8080/v1/messages?a=1'
+    """
+    base, question, query = url.partition("?")
+    return f"{base.removesuffix(PATHS['chat_completions'])}{PATHS[form]}{question}{query}"
+
+
 def address_in(form: WireForm, address: Address) -> Address:
     """The address for requests of this form, from that for chat completions.
 
@@ -131,11 +141,10 @@ def address_in(form: WireForm, address: Address) -> Address:
     """
     if form == "chat_completions":
         return address
-    base, question, query = address.url.partition("?")
-    url = f"{base.removesuffix(PATHS['chat_completions'])}{PATHS[form]}{question}{query}"
+    url = url_in(form, address.url)
     if form == "responses":
         return replace(address, url=url)
-    headers = {"anthropic-version": _ANTHROPIC_VERSION, **address.headers}
+    headers = {"anthropic-version": ANTHROPIC_VERSION, **address.headers}
     bearer = headers.get("authorization", "")
     if bearer.startswith(_BEARER) and _X_API_KEY not in headers:
         del headers["authorization"]  # Anthropic takes a token of OAuth there, and refuses a key

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Final, TypeAlias
 
 from toolreel._internal.errors import MissingExtra
@@ -32,8 +33,10 @@ from toolreel.proxy._thoughts import KeptThoughts
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._proxy.client_forms.losses import Loss
 from toolreel_core._proxy.client_request import ClientRequest, Refusal, client_request
 from toolreel_core._proxy.upstream_request import outbound
+from toolreel_core._settings.wire_form import PATHS, WireForm
 
 try:
     import anyio
@@ -59,7 +62,7 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
         Path(f"{prefix}{path}", endpoint)
         for prefix in ("/v1", "")
         for path, endpoint in (
-            ("/chat/completions", _Guarded(proxy, proxy.chat)),
+            *((PATHS[form], _Guarded(proxy, proxy.replies(form), form)) for form in PATHS),
             ("/models", _Guarded(proxy, proxy.models)),
         )
     ]
@@ -124,15 +127,18 @@ class Proxy:
     async def models(self, scope: Scope, _receive: Receive, answer: ClientAnswer) -> None:
         """The models of all routes."""
         listed = await models_of(
-            self.settings.routes, self.recorder, lambda route: self._asking(route, scope)
+            self.settings.routes, self.recorder, lambda route: self._asking(route, scope, self._form(route))
         )
         if isinstance(listed, Trouble):
             await answer.trouble(listed)
         else:
             await answer.whole(listed)
 
-    async def chat(self, scope: Scope, receive: Receive, answer: ClientAnswer) -> None:
-        """A chat completion."""
+    def replies(self, form: WireForm) -> Endpoint:
+        """Replies of the model, to requests of this form."""
+        return partial(self._reply, form)
+
+    async def _reply(self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer) -> None:
         began = time.monotonic()
         try:
             body = await body_of(receive, self.settings.limits.request_bytes)
@@ -144,7 +150,7 @@ class Proxy:
                 refused(413, f"The request is larger than {most} bytes.", "request_too_large")
             )
             return
-        request = client_request(body)
+        request = client_request(body, form)
         if isinstance(request, Refusal):
             await answer.trouble(refused(400, request.message, "invalid_request", request.param))
             return
@@ -158,6 +164,9 @@ class Proxy:
             await self._while_there(request, route, scope, receive, answer, began)
         finally:
             self.metrics.under_way -= 1
+
+    def _form(self, route: Route) -> WireForm:
+        return self._routes.profile(route, route.upstream_model).provider.wire_form
 
     async def _while_there(
         self,
@@ -188,8 +197,12 @@ class Proxy:
             caller = self.recorder.caller(key_in(scope["headers"]))
             request, more = self._thoughts.restored(request, profile, caller)
             out = outbound(request, profile, model=route.upstream_model)
+            if isinstance(out, Loss):
+                words = out.message(profile.provider.wire_form, request.form)
+                await answer.trouble(refused(400, words, out.code, out.param))
+                return
             out = replace(out, repairs=(*more, *out.repairs))
-            upstream, sent = self._asking(route, scope)
+            upstream, sent = self._asking(route, scope, profile.provider.wire_form)
         except ToolreelError as error:  # a preset that cannot be used, a key that is not set
             await answer.trouble(Trouble(500, str(error), "proxy_misconfigured"))
             return
@@ -232,13 +245,15 @@ class Proxy:
                 conversation.name if conversation else "",
             )
 
-    def _asking(self, route: Route, scope: Scope) -> tuple[Upstream, Sent]:
-        """How a route is asked, with the headers of a client."""
-        url = route.chat_url
+    def _asking(self, route: Route, scope: Scope, form: WireForm) -> tuple[Upstream, Sent]:
+        """How a route is asked in a form, with the headers of a client."""
+        url = route.url(form)
         if url not in self._transports:
             most = self.settings.limits.connections
             self._transports[url] = async_transport(url, proxy=None, http2=False, connections=most)
-        headers = passed_on(scope["headers"], token=self.settings.token, api_key_env=route.api_key_env)
+        headers = passed_on(
+            scope["headers"], token=self.settings.token, api_key_env=route.api_key_env, form=form
+        )
         return Upstream(self._transports[url], self.settings.limits), Sent(url, headers, b"")
 
     def _count(
@@ -288,12 +303,13 @@ class _Open:
 class _Guarded:
     """An endpoint for clients that show the token, and for none that a page in a browser has sent here."""
 
-    def __init__(self, proxy: Proxy, answer: Endpoint) -> None:
+    def __init__(self, proxy: Proxy, answer: Endpoint, form: WireForm = "chat_completions") -> None:
         self._proxy = proxy
         self._answer = answer
+        self._form: Final = form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer, settings = ClientAnswer(send), self._proxy.settings
+        answer, settings = ClientAnswer(send, self._form), self._proxy.settings
         if is_foreign(scope["headers"], settings.hosts):
             await answer.trouble(
                 refused(403, "This proxy is addressed by the name of this machine only.", "foreign_host")

@@ -1,9 +1,9 @@
-"""Answers one request for a chat completion: plain or streamed, repaired, asked again where wanted."""
+"""Answers one request for a reply of the model: plain or streamed, repaired, asked again where wanted."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
@@ -23,6 +23,7 @@ from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired, salvaged
 from toolreel_core._proxy.reply_stream import ReplyStream
 from toolreel_core._proxy.upstream_request import Outbound
+from toolreel_core._settings.wire_form import WireForm
 
 try:
     import anyio
@@ -31,6 +32,11 @@ except ImportError:
 
 _AFTER_DONE: Final = 0.2
 """Seconds in which an upstream may end a stream that is complete; then its connection can be used again."""
+_IDS: Final[Mapping[WireForm, str]] = {
+    "chat_completions": "chatcmpl-",
+    "responses": "resp_",
+    "messages": "msg_",
+}
 _SEVERAL: Final = "SEVERAL_CHOICES"
 """Noticed where several choices are streamed at once, which pass as they are."""
 
@@ -67,7 +73,10 @@ class ChatExchange:
     ending: Callable[[Done], None]
     """Called before the client has the end of the answer."""
     done: Done = field(default_factory=Done)
-    head: Head = field(default_factory=lambda: Head(f"chatcmpl-{uuid4().hex}", int(time.time())))
+    head: Head = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.head = Head(f"{_IDS[self.request.form]}{uuid4().hex}", int(time.time()))
 
     async def perform(self) -> Done:
         """Answer the client."""
@@ -108,7 +117,7 @@ class ChatExchange:
             return
         self._head_lines()
         self.ending(self.done)
-        await self.answer.whole(reply.body)
+        await self.answer.whole(reply.answer(self.request))
 
     async def _stream(self) -> None:
         stream, corrections = ReplyStream.of(self.request, self.profile, self.head), self._corrections()
@@ -131,10 +140,8 @@ class ChatExchange:
         if reply.problem:
             await self._fail(no_reply(reply.problem))
             return
-        for chunk in chunks:
-            await self.answer.event(chunk)
         self.ending(self.done)
-        await self.answer.end(self._notes())
+        await self.answer.end(self._notes(), chunks)
 
     async def _listen(
         self, stream: ReplyStream, *, show: bool

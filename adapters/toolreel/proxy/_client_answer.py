@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from toolreel.proxy._errors import Trouble
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._proxy.client_forms.answers import broken_in, error_in
+from toolreel_core._settings.wire_form import WireForm
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -56,8 +58,10 @@ async def body_of(receive: Receive, limit: int) -> bytes:
 class ClientAnswer:
     """The answer to one request."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, form: WireForm = "chat_completions") -> None:
         self._send: Final = send
+        self._form: Final = form
+        self._events = 0
         self.headers: Final[dict[str, str]] = {}
         """Further headers, for as long as none have been sent."""
         self.status = 0
@@ -78,7 +82,9 @@ class ClientAnswer:
 
     async def event(self, tree: Tree) -> None:
         """Send an event of a stream, which begins with it."""
-        await self.raw(f"data: {canonical(tree)}\n\n")
+        named = "" if self._form == "chat_completions" else f"event: {tree.get('type')}\n"
+        self._events += 1
+        await self.raw(f"{named}data: {canonical(tree)}\n\n")
 
     async def raw(self, text: str) -> None:
         """Send a piece of a stream as it is."""
@@ -96,20 +102,27 @@ class ClientAnswer:
         if time.monotonic() - self._sent_at > _KEEP_ALIVE:
             await self.raw(": held back until it is known whether it is a call\n\n")
 
-    async def end(self, notes: Mapping[str, Json]) -> None:
-        """End a stream, with what was repaired in a comment, which clients skip."""
-        # Before [DONE]: clients stop reading there.
-        text = json.dumps(notes)
-        await self.raw(f": toolreel {text}\n\ndata: [DONE]\n\n")
+    async def end(self, notes: Mapping[str, Json], events: Sequence[Tree]) -> None:
+        """End a stream with its last events, and with what was repaired in a comment, which clients skip."""
+        chat = self._form == "chat_completions"
+        for event in events if chat else events[:-1]:
+            await self.event(event)
+        # Before the very last: clients stop reading there.
+        await self.raw(f": toolreel {json.dumps(notes)}\n\n")
+        if chat:
+            await self.raw("data: [DONE]\n\n")
+        else:
+            await self.event(events[-1])
         await self._close()
 
     async def trouble(self, trouble: Trouble) -> None:
         """Send an error: as the answer, or as the last event of a stream that has begun."""
         if not self.status:
-            await self.whole(trouble.body, trouble.status, trouble.headers)
+            body = error_in(self._form, trouble.status, trouble.error)
+            await self.whole(body, trouble.status, trouble.headers)
             return
         self.status = trouble.status
-        await self.event(trouble.body)
+        await self.event(broken_in(self._form, trouble.status, trouble.error, self._events))
         await self._close()
 
     async def _start(self, status: int, headers: Mapping[str, str]) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from toolreel._internal.errors import ProxyConfigError
+from toolreel.http._request import ANTHROPIC_VERSION
+from toolreel_core._settings.wire_form import WireForm
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI has them: names in lower case."""
@@ -62,10 +64,14 @@ def shows(headers: Headers, token: str) -> bool:
     return any(hmac.compare_digest(each.encode(), token.encode()) for each in given)
 
 
-def passed_on(headers: Headers, *, token: str, api_key_env: str) -> dict[str, str]:
+def passed_on(
+    headers: Headers, *, token: str, api_key_env: str, form: WireForm = "chat_completions"
+) -> dict[str, str]:
     """The headers for the upstream: the client's, with the proxy's own key where it has one.
 
-    The proxy's token never goes on, wherever the client put it.
+    The proxy's token never goes on, wherever the client put it. A key stands where the upstream looks for it.
+
+    :param form: of the upstream
 
     :raises ProxyConfigError: if the variable of the key is not set
     """
@@ -87,7 +93,30 @@ def passed_on(headers: Headers, *, token: str, api_key_env: str) -> dict[str, st
         kept = {name: value for name, value in kept.items() if name not in _KEYS}
         kept["authorization"] = f"Bearer {key}"
     kept["content-type"] = "application/json"
+    return _of_messages(kept, own=bool(api_key_env)) if form == "messages" else _of_openai(kept)
+
+
+def _of_messages(headers: dict[str, str], *, own: bool) -> dict[str, str]:
+    """The headers as Anthropic takes them.
+
+    :param own: whether the key is the proxy's, which is never a token of OAuth
+    """
+    kept = {"anthropic-version": ANTHROPIC_VERSION, **headers}
+    foreign = "anthropic-version" not in headers
+    bearer = kept.get("authorization", "")
+    if bearer.lower().startswith(_BEARER) and "x-api-key" not in kept and (own or foreign):
+        del kept["authorization"]  # Anthropic takes a token of OAuth there, and refuses a key
+        kept["x-api-key"] = _without_bearer(bearer)
     return kept
+
+
+def _of_openai(headers: dict[str, str]) -> dict[str, str]:
+    """The headers of a client of Anthropic's as others take them."""
+    if "anthropic-version" not in headers:
+        return headers
+    kept = {name: value for name, value in headers.items() if not name.startswith("anthropic-")}
+    key = kept.pop("x-api-key", "")
+    return {**({"authorization": f"Bearer {key}"} if key else {}), **kept}
 
 
 def is_foreign(headers: Headers, hosts: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Errors in OpenAI's own form, so that every client can read them."""
+"""Errors as OpenAI has them, which are sent in the form of the client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolreel_core._jsontext.canonical import Json, Tree, finite, read
 from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._protocol.events import RequestFailed
 from toolreel_core._proxy.reply import words_of
-from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.provider_errors import Problem, ProblemCode
 
 OURS: Final = "toolreel_error"
 """The type of errors that the proxy makes itself."""
@@ -19,6 +19,9 @@ UPSTREAM: Final = "upstream_error"
 
 _NEVER_AGAIN: Final = {"x-should-retry": "false"}
 """The openai SDKs obey it: the same request fails the same way."""
+
+_STATUSES: Final[Mapping[ProblemCode, int]] = {"RATE_LIMITED": 429, "CONTENT_FILTER": 400}
+"""A filter says the same again; Azure reports it as an error of the request, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,10 @@ class Trouble:
     """What else the upstream says of it."""
 
     @property
-    def body(self) -> Tree:
+    def error(self) -> Tree:
         """The error object."""
         own: Tree = {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
-        return {"error": {**self.further, **own}}
+        return {**self.further, **own}
 
 
 def refused(status: int, message: str, code: str, param: str | None = None) -> Trouble:
@@ -93,5 +96,5 @@ def _said(event: RequestFailed, headers: Mapping[str, str]) -> Trouble:
 
 def no_reply(problem: Problem) -> Trouble:
     """The error for an answer of status 200 that is no completion."""
-    status = 429 if problem.code == "RATE_LIMITED" else 502
+    status = _STATUSES.get(problem.code, 502)
     return Trouble(status, words_of(problem), problem.code.lower(), UPSTREAM)

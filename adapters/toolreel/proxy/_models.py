@@ -14,9 +14,9 @@ from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._settings.wire_form import PATHS, form_of
 
 _PATTERN: Final = frozenset("*?[")
-_CHAT: Final = "/chat/completions"
 
 
 async def models_of(
@@ -46,7 +46,7 @@ async def models_of(
 
 async def _listed(upstream: Upstream, sent: Sent) -> dict[str, Json] | Trouble:
     base, _, query = sent.url.partition("?")
-    url = f"{base.removesuffix(_CHAT)}/models{f'?{query}' if query else ''}"
+    url = f"{base.removesuffix(PATHS[form_of(base)])}/models{f'?{query}' if query else ''}"
     async with aclosing(upstream.pieces(replace(sent, url=url, method="GET"))) as pieces:
         async for piece in pieces:
             match piece:

@@ -9,10 +9,11 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal.errors import ProxyConfigError
-from toolreel.http._request import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url
+from toolreel.http._request import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_in
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._proxy.corrections import Extras
 from toolreel_core._proxy.profile import Profile
+from toolreel_core._settings.wire_form import WireForm
 
 RecordMode: TypeAlias = Literal["record", "replay", "auto"]
 """``record``: everything goes to the upstream, and is recorded; ``replay``: nothing does; ``auto``: what is
@@ -51,10 +52,9 @@ class Route:
     def __post_init__(self) -> None:
         checked_chat_url(self.upstream, self.api_prefix)
 
-    @property
-    def chat_url(self) -> str:
-        """The URL of chat completions."""
-        return checked_chat_url(self.upstream, self.api_prefix)
+    def url(self, form: WireForm) -> str:
+        """The URL for requests of a form."""
+        return url_in(form, checked_chat_url(self.upstream, self.api_prefix))
 
     def takes(self, model: str) -> bool:
         """Whether requests for this model go here."""
@@ -122,17 +122,10 @@ class Routes:
         """What is repaired for a model.
 
         :raises ConfigError: if its preset cannot be used
-        :raises ProxyConfigError: if it is for another wire form
         """
         key = (self._routes.index(route), model)
         if key not in self._profiles:
             if len(self._profiles) >= _PROFILES:
                 self._profiles.clear()
-            profile = Profile.of(route.preset(route.upstream_model or model), route.settings)
-            if profile.provider.wire_form != "chat_completions":
-                raise ProxyConfigError(
-                    f"wire_form: the proxy speaks chat_completions, but the preset says "
-                    f"{profile.provider.wire_form}; name another preset, or none"
-                )
-            self._profiles[key] = profile
+            self._profiles[key] = Profile.of(route.preset(route.upstream_model or model), route.settings)
         return self._profiles[key]

@@ -30,7 +30,7 @@ from toolreel_core._transforms.neutral_control_tokens import neutralized_content
 _Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 
 _ANY: Final = Provider()
-_REASONING: Final = ("reasoning_content", "reasoning")
+REASONING: Final = ("reasoning_content", "reasoning")
 """The fields in which reasoning text comes."""
 
 
@@ -160,7 +160,7 @@ def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
     chosen = provider.reasoning_field
     if not chosen or chosen in tree:
         return tree
-    return {chosen if key in _REASONING else key: value for key, value in tree.items()}
+    return {chosen if key in REASONING else key: value for key, value in tree.items()}
 
 
 def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
@@ -174,9 +174,9 @@ def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
             required = True
         case _:
             assert_never(provider.reasoning_required_on)
-    field = provider.reasoning_field or _REASONING[0]
+    field = provider.reasoning_field or REASONING[0]
     # Some servers say null in every message, and mean none.
-    if not required or any(tree.get(key) for key in (field, *_REASONING)):
+    if not required or any(tree.get(key) for key in (field, *REASONING)):
         return tree
     return {**tree, field: provider.reasoning_placeholder}
 

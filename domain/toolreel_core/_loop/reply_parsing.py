@@ -56,7 +56,7 @@ def _received(body: str, state: State, form: WireForm) -> Received:
     plan = state.present
     # Most servers speak chat completions, which nothing has to be translated into.
     joined, repairs, carry, paused = (
-        as_chat(body, form) if form != "chat_completions" else (*unstreamed(body), NOTHING, False)
+        as_chat(body, form)[:4] if form != "chat_completions" else (*unstreamed(body), NOTHING, False)
     )
     changed, quirks = transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(

@@ -46,14 +46,31 @@ def options_in(form: WireForm, options: Tree) -> Tree:
         case "chat_completions":
             return options
         case "messages":
-            said = _said(form, options, _MESSAGES)
+            said = words_in(form, options)
             # One call a turn is said of a choice, so there has to be one.
             choice: Tree = {"tool_choice": {"type": "auto"}} if "tool_choice" in said else {}
             return merged({"max_tokens": MAX_TOKENS, **choice}, said)
         case "responses":
             # Nothing that the server remembers decides what a run does, so a recording has all of it.
             unstored: Tree = {"store": False}
-            return {**unstored, **_said(form, options, _RESPONSES)}
+            return {**unstored, **words_in(form, options)}
+        case _:
+            assert_never(form)
+
+
+def words_in(form: WireForm, options: Tree) -> Tree:
+    """The same without what a form needs besides.
+
+    >>> words_in("responses", {"max_tokens": 100})
+    {'max_output_tokens': 100}
+    """
+    match form:
+        case "chat_completions":
+            return options
+        case "messages":
+            return _said(form, options, _MESSAGES)
+        case "responses":
+            return _said(form, options, _RESPONSES)
         case _:
             assert_never(form)
 

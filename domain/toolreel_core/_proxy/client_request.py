@@ -15,8 +15,11 @@ from typing import Final, cast
 from toolreel_core._conversation.chat_form import message_in
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._proxy.client_forms import messages_request, responses_request
+from toolreel_core._proxy.client_forms.losses import Loss, Said
+from toolreel_core._settings.wire_form import WireForm
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 
@@ -30,19 +33,30 @@ class Refusal:
     message: str
     param: str | None = None
     """The key that is wrong."""
+    code: str = "invalid_request"
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """A request for a chat completion."""
+    """A request for a reply of the model."""
 
     tree: Tree
-    """The body as the client sent it."""
+    """The body as chat completions say it; as the client sent it, if that is its form."""
     model: str
     messages: tuple[Message, ...] | None
     """What its messages mean; ``None`` if one of them means nothing to us."""
     tools: ToolSurface = field(default=_NO_TOOLS, repr=False)
     """The functions that the model may call, as far as they could be read."""
+    form: WireForm = "chat_completions"
+    """The form in which the client asks, and is answered."""
+    own: Tree = field(default_factory=dict, repr=False)
+    """The body as the client sent it, if it is in another form than chat completions."""
+    said: tuple[Said, ...] = field(default=(), repr=False)
+    """Its messages in both forms, then."""
+    losses: tuple[Loss, ...] = ()
+    """What another form can't say of it."""
+    hints: tuple[str, ...] = ()
+    """What another form leaves out of it."""
 
     @property
     def entries(self) -> Sequence[Json]:
@@ -83,10 +97,12 @@ class ClientRequest:
         return tuple(message.content for message in heard)
 
 
-def client_request(body: bytes | str) -> ClientRequest | Refusal:
-    """The request in a body of chat completions, or why it is none.
+def client_request(body: bytes | str, form: WireForm = "chat_completions") -> ClientRequest | Refusal:
+    """The request in a body of this form, or why it is none.
 
     >>> client_request('{"model":"m","messages":[{"role":"user","content":"Hi."}]}').messages
+    (UserMessage(content='Hi.'),)
+    >>> client_request('{"model":"m","input":"Hi."}', "responses").messages
     (UserMessage(content='Hi.'),)
     >>> client_request("[]").message
     'The body is no JSON object.'
@@ -95,18 +111,46 @@ def client_request(body: bytes | str) -> ClientRequest | Refusal:
     tree = read(text).value_or(None)
     if not isinstance(tree, Mapping):
         return Refusal("The body is no JSON object.")
-    entries = tree.get("messages")
-    if not isinstance(entries, list) or not entries:
-        return Refusal("messages: expected a list with at least one message.", "messages")
+    if refusal := _refusal(tree, form):
+        return refusal
+    model = tree.get("model")
+    name = model if isinstance(model, str) else ""
+    if form == "chat_completions":
+        entries = [*map(as_tree, items_of(tree, "messages"))]
+        return ClientRequest(tree, name, _messages(entries), _surface(canonical(tree.get("tools"))))
+    chat = messages_request.read(tree) if form == "messages" else responses_request.read(tree)
+    entries = [entry for said in chat.said for entry in said.chat]
+    return ClientRequest(
+        {**chat.options, "messages": entries},
+        name,
+        _messages(entries),
+        _surface(canonical(finite(chat.options.get("tools")))),
+        form,
+        tree,
+        chat.said,
+        chat.losses,
+        chat.hints,
+    )
+
+
+def _refusal(tree: Tree, form: WireForm) -> Refusal | None:
+    """Why an object is no request."""
+    key = "input" if form == "responses" else "messages"
+    given = tree.get(key)
+    if form == "responses" and (isinstance(given, str) or (given is None and tree.get("prompt"))):
+        entries: Sequence[Json] = ()
+    elif not isinstance(given, list) or not given:
+        expected = "a text or a list of items" if form == "responses" else "a list with at least one message"
+        return Refusal(f"{key}: expected {expected}.", key)
+    else:
+        entries = given
     for number, entry in enumerate(entries):
         if not isinstance(entry, Mapping):
-            return Refusal(f"messages[{number}]: expected an object with role and content.", "messages")
-    model = tree.get("model")
-    if model is not None and not isinstance(model, str):
+            needed = "an item" if form == "responses" else "an object with role and content"
+            return Refusal(f"{key}[{number}]: expected {needed}.", key)
+    if not isinstance(tree.get("model"), str | None):
         return Refusal("model: expected the name of a model.", "model")
-    return ClientRequest(
-        tree, model or "", _messages([*map(as_tree, entries)]), _surface(canonical(tree.get("tools")))
-    )
+    return None
 
 
 def _messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:

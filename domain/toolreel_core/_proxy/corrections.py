@@ -6,7 +6,7 @@ would send another request, so does the proxy; where it would run a tool or end,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -61,7 +61,7 @@ class Again:
     """``retry``, ``recover_empty`` or ``correct_arguments``."""
 
 
-_SENT: Final = ("messages", "tools", "tool_choice")
+_SENT: Final = ("messages", "input", "system", "tools", "tool_choice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,10 @@ class Corrections:
     added: Mapping[str, int]
     """How many requests were added, by reason."""
     extras: Extras
+    row: str = "messages"
+    """Where the messages stand."""
+    begun: int = 0
+    """How many the loop's first request had."""
 
     @classmethod
     def of(
@@ -88,8 +92,10 @@ class Corrections:
         if extras.none or request.messages is None or not request.messages or request.choices > 1:
             return None
         sent = as_tree(parse(body))
+        # A plan has the words of chat completions, whatever goes out.
+        said = sent if profile.provider.wire_form == "chat_completions" else request.tree
         options = {
-            key: value for key, value in sent.items() if key not in {"model", "messages", "tools", "stream"}
+            key: value for key, value in said.items() if key not in {"model", "messages", "tools", "stream"}
         }
         config = {**profile.config.changes(), **extras.settings}
         try:
@@ -105,7 +111,12 @@ class Corrections:
             return None
         begun = start(plan)
         asked = _asked(begun.effects)
-        return None if asked is None else cls(begun.state, asked.ref, body, {}, extras)
+        if asked is None:
+            return None
+        row = "input" if profile.provider.wire_form == "responses" else "messages"
+        # What a client has written may be more or fewer elements than the loop makes of it.
+        before = len(items_of(as_tree(parse(JsonText(asked.request.body))), row))
+        return cls(begun.state, asked.ref, body, {}, extras, row, before)
 
     def after(self, event: ReplyReceived | RequestFailed) -> tuple[Corrections, Again | None]:
         """The state after a reply or failure, and the request that follows, if one does."""
@@ -120,12 +131,12 @@ class Corrections:
         if asked is None:
             return self, None
         before, now = as_tree(parse(self.first)), as_tree(parse(JsonText(asked.request.body)))
-        reason = _reason(now, wait_ms, len(items_of(before, "messages")))
+        reason = _reason(items_of(now, self.row)[self.begun :], wait_ms)
         if not self._may(reason):
             return self, None
         body: Tree = {
             **{key: value for key, value in before.items() if key in now or key not in _SENT},
-            "messages": now.get("messages"),
+            **{key: now[key] for key in (self.row, "system") if key in now},
         }
         added = {**self.added, reason: self.added.get(reason, 0) + 1}
         return replace(self, state=done.state, ref=asked.ref, added=added), Again(
@@ -150,10 +161,15 @@ def _asked(effects: tuple[Effect, ...]) -> SendRequest | None:
             return None
 
 
-def _reason(now: Tree, wait_ms: int, before: int) -> str:
+def _reason(added: Sequence[Json], wait_ms: int) -> str:
     """Why the loop asks again: messages of its own say what it wants."""
-    added: list[Json] = [*items_of(now, "messages")][before:]
     if wait_ms or not added:
         return "retry"
-    told = any(as_tree(entry).get("role") == "tool" for entry in added)
-    return "correct_arguments" if told else "recover_empty"
+    return "correct_arguments" if any(map(_is_result, added)) else "recover_empty"
+
+
+def _is_result(entry: Json) -> bool:
+    """Whether an element of any form is the result of a call, or has one."""
+    tree = as_tree(entry)
+    blocks = (as_tree(block).get("type") for block in items_of(tree, "content"))
+    return tree.get("role") == "tool" or tree.get("type") == "function_call_output" or "tool_result" in blocks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pyrsistent import PMap, pmap
@@ -13,6 +13,8 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, f
 from toolreel_core._jsontext.tree_access import as_tree, items_of, merged, tree_at
 from toolreel_core._loop.admission import coerced_arguments
 from toolreel_core._loop.reply_parsing import transformed
+from toolreel_core._proxy.client_forms.answers import answer_in
+from toolreel_core._proxy.client_forms.completion import Completion
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._replies.calls.tool_call import ToolCall
@@ -63,6 +65,16 @@ class Repaired:
     problem: Problem | None = None
     """Why there is no completion."""
     usage: Usage = _NO_USAGE
+    own: Tree = field(default_factory=dict, repr=False)
+    """What the upstream has sent, if it is in the client's form, and that is another one than the body's."""
+
+    def answer(self, request: ClientRequest) -> Tree:
+        """The body that the client gets."""
+        return answer_in(request.form, self.body, self.said(request))
+
+    def said(self, request: ClientRequest) -> Completion:
+        """What is written in other forms."""
+        return Completion.of(self.body, self.usage, self.own, request.own)
 
 
 def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired:
@@ -89,7 +101,11 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     problem = _problem(read[0], codes, request)
     choices: list[Json] = [] if problem else [each.choice() for each in read]
     completion = _completion(tree, first, choices, request, head)
-    return Repaired(completion, repairs, noticed, problem, first.usage)
+    own = as_tree(whole.own) if request.form == profile.provider.wire_form else {}
+    read_as_own = whole.own is not None and whole.own is not whole.body
+    return Repaired(
+        completion, repairs, noticed, problem, first.usage, as_tree(finite(own)) if read_as_own else {}
+    )
 
 
 def _problem(reading: _Reading, codes: Iterable[str], request: ClientRequest) -> Problem | None:
@@ -108,7 +124,9 @@ def _problem(reading: _Reading, codes: Iterable[str], request: ClientRequest) ->
 
 
 def _offers_other_tools(request: ClientRequest) -> bool:
-    return any(as_tree(tool).get("type") != "function" for tool in items_of(request.tree, "tools"))
+    # In the other forms, only the client's own words have tools of other types.
+    own = request.form != "chat_completions"
+    return own or any(as_tree(tool).get("type") != "function" for tool in items_of(request.tree, "tools"))
 
 
 def words_of(problem: Problem) -> str:

@@ -7,6 +7,7 @@ arguments are and whether they were cut; each goes out whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -15,16 +16,22 @@ from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._proxy.client_forms.completion import Completion
+from toolreel_core._proxy.client_forms.event_row import EventRow, Kind
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.held_text import HeldText
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired
+from toolreel_core._replies.reply import Usage
 from toolreel_core._replies.streaming.stream import Delta, Stream
 from toolreel_core._replies.wire_forms.event_stream import EventStream, stream_in
 
 SENT_BEFORE: Final = "TEXT_SENT_BEFORE"
 """Noticed where text had passed that the complete reply no longer has."""
 
+_EVENTS: Final = re.compile(r".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
+"""Events of a stream as they come, the last one perhaps in part."""
+_NO_USAGE: Final = Usage()
 _NO_PIECES: Final[PVector[str]] = pvector()
 _STREAMED: Final = frozenset({"content", "reasoning_content", "reasoning", "role", "tool_calls"})
 
@@ -46,6 +53,8 @@ class ReplyStream:
     """Whether reasoning has passed."""
     opened: bool = False
     """Whether a chunk has passed."""
+    row: EventRow | None = None
+    """What has passed, for a client of another form than chat completions."""
 
     @classmethod
     def of(cls, request: ClientRequest, profile: Profile, head: Head) -> ReplyStream:
@@ -53,7 +62,8 @@ class ReplyStream:
         offered = bool(request.tools.names) and request.tree.get("tool_choice") != "none"
         dialects = profile.config.dialects(offered=offered)
         text = HeldText(dialects, request.tools.known)
-        return cls(request, profile, head, stream_in(profile.provider.wire_form), text)
+        row = None if request.form == "chat_completions" else EventRow(request.form)
+        return cls(request, profile, head, stream_in(profile.provider.wire_form), text, row=row)
 
     @property
     def over(self) -> bool:
@@ -77,14 +87,16 @@ class ReplyStream:
 
     def feed(self, text: str) -> tuple[ReplyStream, tuple[Tree, ...]]:
         """The state after the next piece of the body, and the chunks that the client gets now."""
-        stream, deltas = self.stream.feed(text)
-        at = replace(self, stream=stream, raw=self.raw.append(text))
-        chunks: list[Tree] = []
-        for delta in deltas:
-            at, passing = at._passing(delta)
-            if passing:
-                chunks += at._chunks(passing)
-                at = replace(at, opened=True)
+        at, chunks = replace(self, raw=self.raw.append(text)), list[Tree]()
+        # In the client's own form each event is heard for itself, since blocks pass between them.
+        for piece in _EVENTS.findall(text) if self._in_own_form else (text,):
+            stream, deltas = at.stream.feed(piece)
+            at = replace(at, stream=stream)
+            for delta in deltas:
+                at, passing = at._passing(delta)
+                if passing:
+                    at, passed = at._passed(passing)
+                    chunks += passed
         return at, tuple(chunks)
 
     def again(self) -> ReplyStream:
@@ -109,7 +121,32 @@ class ReplyStream:
         rest = self._rest(tree_at(choice, "message"))
         if rest is None:
             rest, reply = "", replace(reply, noticed=(*reply.noticed, SENT_BEFORE))
+        if self.row is not None:
+            return self.row.end(reply.said(self.request), rest), reply
         return tuple(self._ending(choice, rest, reply.body)), reply
+
+    @property
+    def _in_own_form(self) -> bool:
+        """Whether client and upstream speak the same form, which is not chat completions."""
+        return self.row is not None and self.request.form == self.profile.provider.wire_form
+
+    def _passed(self, passing: Tree) -> tuple[ReplyStream, tuple[Tree, ...]]:
+        """After something has passed, and what the client gets for it."""
+        if self.row is None:
+            return replace(self, opened=True), tuple(self._chunks(passing))
+        kind: Kind = "text" if "content" in passing else "thinking"
+        text = str(next(iter(passing.values())))
+        if not self._in_own_form or not isinstance(self.stream, EventStream) or self.stream.chat is not None:
+            said = Completion.of(self._frame({}), _NO_USAGE, {}, self.request.own)
+            row, events = self.row.piece(kind, text, said)
+        else:
+            heard = self.stream.events
+            if heard.assembly.has(heard.assembly.latest, "summary_text"):  # goes out whole, as an item
+                return self, ()
+            said = Completion.of(self._frame({}), _NO_USAGE, heard.head, self.request.own)
+            blocks = heard.blocks() if heard.assembly.latest not in self.row.places else ()
+            row, events = self.row.piece(kind, text, said, heard.assembly.latest, blocks)
+        return replace(self, row=row, opened=self.opened or bool(events)), events
 
     def _passing(self, delta: Delta) -> tuple[ReplyStream, Tree]:
         """What passes at once of a delta; nothing of a call."""
@@ -157,7 +194,7 @@ class ReplyStream:
         yield {**self._frame({}), "choices": [choice]}
 
     def _frame(self, body: Tree) -> Tree:
-        head = self.stream.head if isinstance(self.stream, Stream) else {}
+        head = self.stream.head
         given = head.get("id") or body.get("id")
         created, model = head.get("created"), head.get("model")
         return {

@@ -6,23 +6,29 @@ that understand each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
-from toolreel_core._conversation.message import Message
-from toolreel_core._conversation.provider_quirks import written
-from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, turn_begins
+from toolreel_core._conversation.provider_quirks import REASONING, written
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse
 from toolreel_core._jsontext.tree_access import as_tree, merged
 from toolreel_core._plan.request import accepted_options, reserved_keys
+from toolreel_core._plan.wire_options import options_in
+from toolreel_core._proxy.client_forms.losses import Loss, unsaid
 from toolreel_core._proxy.client_request import ClientRequest
+from toolreel_core._proxy.other_upstreams import (
+    HISTORY_REPAIRED,
+    own_options,
+    own_tools,
+    projected,
+    row_of,
+    unread,
+)
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.readable_history import readable
+from toolreel_core._settings.wire_form import WireForm
 from toolreel_core._transforms import apply_all
-
-HISTORY_REPAIRED: Final = "history"
-"""Name of the repair of a history that no setting asks for: an id, a name or a result in it was not valid."""
 
 _PARTS: Final = frozenset({"model", "messages", "tools"})
 _NEEDS_TOOLS: Final = ("tools", "tool_choice", "parallel_tool_calls")
@@ -37,11 +43,16 @@ class Outbound:
     """Names of the settings and transforms that changed it."""
 
 
-def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound:
-    """The body for the upstream.
+def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound | Loss:
+    """The body for the upstream, or what its form can't say of the request.
 
     :param model: its name for the model, if it has another one than the client
     """
+    form = profile.provider.wire_form
+    if request.form != form:
+        return _translated(request, profile, model or request.model)
+    if form != "chat_completions":
+        return _in_own_form(request, profile, model or request.model)
     options, dropped = _options(request, profile)
     messages, mended = _messages(request, profile)
     tools, transformed = _tools(request, profile)
@@ -53,6 +64,52 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
     order = [*kept, *(["model"] if parts["model"] else []), *options]
     body: Tree = {key: parts[key] if key in _PARTS else options[key] for key in order}
     return Outbound(canonical(finite(body)), tuple(dict.fromkeys((*mended, *transformed, *dropped))))
+
+
+def _in_own_form(request: ClientRequest, profile: Profile, model: str) -> Outbound:
+    """The body as the client sent it, with what has to change."""
+    form, own = profile.provider.wire_form, request.own
+    row = row_of(request, profile)
+    tools, transformed = own_tools(request, profile)
+    options, dropped = own_options(request, profile)
+    parts: Tree = {"model": model, **row.parts(form), "tools": tools}
+    kept = [key for key in own if key in options or parts.get(key) is not None]
+    order = dict.fromkeys([*kept, *(key for key, value in parts.items() if value), *options])
+    body: Tree = {key: parts[key] if key in parts else options[key] for key in order}
+    return Outbound(canonical(finite(body)), tuple(dict.fromkeys((*row.names, *transformed, *dropped))))
+
+
+def _translated(request: ClientRequest, profile: Profile, model: str) -> Outbound | Loss:
+    """The body in the form of the upstream, which is not the client's."""
+    form = profile.provider.wire_form
+    said, found = unsaid(request.tree, form)
+    losses = (*request.losses, *found.losses, *unread(request, form))
+    if losses:
+        return losses[0]
+    spoken = replace(request, tree=_counted(said, profile))
+    options, dropped = _options(spoken, profile)
+    row = row_of(spoken, profile)
+    tools, transformed = _tools(spoken, profile)
+    offered: Tree = {"tools": tools} if tools else {}
+    body: Tree = {"model": model, **row.parts(form), **options_in(form, {**offered, **options})}
+    hints = tuple(f"without_{hint}" for hint in (*request.hints, *found.hints, *_unsigned(request, form)))
+    return Outbound(
+        canonical(finite(body)), tuple(dict.fromkeys((*row.names, *transformed, *dropped, *hints)))
+    )
+
+
+def _unsigned(request: ClientRequest, form: WireForm) -> Iterator[str]:
+    """The thoughts in a history, which only chat completions take from others as their text."""
+    thoughts = (as_tree(entry).get(key) for entry in request.entries for key in REASONING)
+    if form != "chat_completions" and any(thoughts):
+        yield "reasoning"
+
+
+def _counted(tree: Tree, profile: Profile) -> Tree:
+    """The options of a request; streamed chat completions say how many tokens it was if they are asked."""
+    chat = profile.provider.wire_form == "chat_completions"
+    asks = chat and tree.get("stream") is True and profile.provider.supports_stream_options != "no"
+    return {**tree, "stream_options": {"include_usage": True}} if asks else tree
 
 
 def _options(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str, ...]]:
@@ -91,7 +148,7 @@ def _messages(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str
     sent: list[Json] = []
     names: dict[str, None] = {}
     form = profile.form
-    for out in _projected(messages, profile):
+    for out in projected(messages, profile):
         text = written(out.message, form, opens=out.opens, closes=out.closes)
         quirks = (*out.quirks, *text.quirks)
         unchanged = not quirks and id(out.message) in own
@@ -100,20 +157,6 @@ def _messages(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str
     if len(sent) < len(messages) and not names:
         names[HISTORY_REPAIRED] = None
     return sent, tuple(names)
-
-
-def _projected(messages: Sequence[Message], profile: Profile) -> list[Outgoing]:
-    """What goes out for the messages, in order."""
-    projection, sent = Projection(profile.provider), list[Outgoing]()
-    arrangement = arranged(messages, profile.provider)
-    begins = turn_begins([entry.message for entry in arrangement])
-    for place, entry in enumerate(arrangement):
-        projection, out = projection.of(entry.message, fresh=place >= begins)
-        if entry.quirks and out:
-            last = out[-1]
-            out = (*out[:-1], Outgoing(last.message, (*entry.quirks, *last.quirks), last.opens, last.closes))
-        sent += out
-    return [*sent, *projection.unanswered()]
 
 
 def _tools(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str, ...]]:

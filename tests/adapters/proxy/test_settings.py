@@ -2,12 +2,20 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel._internal.errors import ProxyConfigError
+from toolreel.presets import shipped
 from toolreel.proxy import Route
 from toolreel.proxy._settings import Routes
+from toolreel_core._settings.wire_form import WireForm
 
 
-def test_a_preset_of_another_wire_form_is_refused() -> None:
-    route = Route("http://nowhere.invalid", settings={"wire_form": "responses"})
-    with pytest.raises(ProxyConfigError, match="speaks chat_completions, but the preset says responses"):
-        Routes((route,)).profile(route, "m")
+@pytest.mark.parametrize(
+    ("name", "form", "url"),
+    [
+        ("openai_responses", "responses", "http://nowhere.invalid/v1/responses"),
+        ("anthropic_messages", "messages", "http://nowhere.invalid/v1/messages"),
+    ],
+)
+def test_a_preset_of_another_wire_form_decides_where_requests_go(name: str, form: WireForm, url: str) -> None:
+    route = Route("http://nowhere.invalid", preset=lambda _: shipped().get(name))
+    assert Routes((route,)).profile(route, "m").provider.wire_form == form
+    assert route.url(form) == url

@@ -6,11 +6,25 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._proxy import upstream_request
 from toolreel_core._proxy.client_request import ClientRequest, client_request
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired
+from toolreel_core._proxy.upstream_request import Outbound
 
-__all__ = ["HEAD", "PING", "STOCK", "Loose", "asked", "call", "choices_of", "function", "said", "whole"]
+__all__ = [
+    "HEAD",
+    "PING",
+    "STOCK",
+    "Loose",
+    "asked",
+    "call",
+    "choices_of",
+    "function",
+    "outbound",
+    "said",
+    "whole",
+]
 
 Loose: TypeAlias = Mapping[str, Any]
 HEAD = Head("chatcmpl-1", 1_700_000_000)
@@ -50,6 +64,13 @@ def whole(message: Loose, finish: Json = "stop", **further: Json) -> str:
 def said(body: str, request: ClientRequest | None = None, profile: Profile | None = None) -> Repaired:
     """The repaired reply."""
     return repaired(body, request or asked(), profile or Profile(), HEAD)
+
+
+def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound:
+    """The request that goes out, which loses nothing."""
+    out = upstream_request.outbound(request, profile, model=model)
+    assert isinstance(out, Outbound)
+    return out
 
 
 def choices_of(reply: Repaired) -> list[Any]:

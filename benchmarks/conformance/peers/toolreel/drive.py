@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import ssl
 import sys
+from typing import cast
 
 import httpx
 
 from benchmarks.conformance.peers.driving import FUNCTIONS, MODEL, PROMPT, Case, drive
-from toolreel import Completed, LoopConfig, Plan, Ports, PythonTools, run
+from toolreel import Completed, LoopConfig, Plan, Ports, Provider, PythonTools, run
 from toolreel.http import HttpEndpoint
+from toolreel_core._settings.wire_form import WireForm
 
 __all__ = ["CONFIGS", "RunFailed", "ask"]
 
@@ -36,9 +38,10 @@ NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Reading the machine's certificates takes longer than a run, and loopback needs none."""
 
 
-def ask(case: Case, config: LoopConfig) -> str:
+def ask(case: Case, config: LoopConfig, form: WireForm = "chat_completions") -> str:
     """One run; its text if it completed."""
-    plan = Plan.of(model=MODEL, messages=PROMPT, tools=TOOLS.surface, config=config)
+    provider = Provider(wire_form=form)
+    plan = Plan.of(model=MODEL, messages=PROMPT, tools=TOOLS.surface, config=config, provider=provider)
     transport = httpx.HTTPTransport(verify=NO_CERTIFICATES)
     with HttpEndpoint(case.base_url, transport=transport) as endpoint:
         outcome = run(plan, Ports(endpoint, TOOLS)).outcome
@@ -48,4 +51,5 @@ def ask(case: Case, config: LoopConfig) -> str:
 
 
 if __name__ == "__main__":
-    drive(lambda case: ask(case, CONFIGS[sys.argv[1]]))
+    spoken = cast("WireForm", sys.argv[2]) if len(sys.argv) > 2 else "chat_completions"
+    drive(lambda case: ask(case, CONFIGS[sys.argv[1]], spoken))

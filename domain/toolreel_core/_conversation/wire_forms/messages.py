@@ -56,6 +56,11 @@ def _text_in(block: Json) -> str | None:
     return text if isinstance(text, str) else None
 
 
+def _may_go_back(block: Json) -> bool:
+    """Anthropic refuses a thought without a signature, and servers that sign none can do without it."""
+    return _type(block) != "thinking" or (isinstance(block, Mapping) and bool(block.get("signature")))
+
+
 def _call(call: SentCall, kept: Json) -> Tree:
     beside = kept if isinstance(kept, Mapping) else {}
     return {**beside, "type": "tool_use", "id": call.id, "name": call.name, "input": _input(call.arguments)}
@@ -70,7 +75,7 @@ _ITEMS: Final = Items(
     key=MESSAGES_BLOCKS,
     is_call=lambda block: _type(block) == "tool_use",
     text_in=_text_in,
-    may_go_back=lambda _: True,
+    may_go_back=_may_go_back,
     text=lambda text: {"type": "text", "text": text},
     call=_call,
 )

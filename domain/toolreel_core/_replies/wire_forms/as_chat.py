@@ -26,6 +26,8 @@ class ReadAsChat(NamedTuple):
     """What has to go back with the message; see :class:`Translated`."""
     paused: bool = False
     """Whether the server goes on when the message is sent back."""
+    own: Json = None
+    """The body in its own form, as if it had not been streamed; null if that is chat completions."""
 
 
 def as_chat(body: str, form: WireForm) -> ReadAsChat:
@@ -37,12 +39,14 @@ def as_chat(body: str, form: WireForm) -> ReadAsChat:
     if form == "chat_completions":
         return ReadAsChat(*unstreamed(body))
     if not body.lstrip(BLANK).startswith(FIELDS):
-        translated = _translated(read(body).value_or(body), form)
-        return ReadAsChat(translated.body, (), translated.carry, translated.paused)
+        own = read(body).value_or(body)
+        translated = _translated(own, form)
+        return ReadAsChat(translated.body, (), translated.carry, translated.paused, own)
     stream = stream_in(form).feed(body)[0].close()[0]
-    translated = _translated(stream.whole(), form)
+    joined = stream.whole()
+    translated = _translated(joined, form)
     codes: tuple[WarningCode, ...] = ("STREAM_FRAME_LOST",) if stream.lost else ()
-    return ReadAsChat(translated.body, codes, translated.carry, translated.paused)
+    return ReadAsChat(translated.body, codes, translated.carry, translated.paused, joined)
 
 
 def form_in(body: str) -> WireForm | None:

@@ -44,6 +44,11 @@ class EventStream:
     chat: Stream | None = None
     """The stream of chat completions that this one really is: some gateways translate the request alone."""
 
+    @property
+    def head(self) -> Mapping[str, Json]:
+        """What is known of the reply besides what it says."""
+        return self.events.head if self.chat is None else self.chat.head
+
     def feed(self, text: str) -> tuple[EventStream, tuple[Delta, ...]]:
         """The stream after the next chunk of text, and the deltas to display."""
         if self.done or self.streamed is False:

@@ -56,7 +56,16 @@ def chat_of(body: Json) -> Translated:
     reason = body.get("stop_reason")
     finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
     choice: Tree = {"index": 0, "message": message, "finish_reason": finish}
-    return Translated({**head, **usage, "choices": [choice]}, _carry(blocks), paused=reason == _PAUSED)
+    return Translated({**head, **usage, "choices": [choice]}, carried(blocks), paused=reason == _PAUSED)
+
+
+def whole_blocks(body: Tree) -> list[Tree]:
+    """The blocks of a reply as documented, each with its type.
+
+    >>> whole_blocks({"content": "Hi."})
+    [{'type': 'text', 'text': 'Hi.'}]
+    """
+    return [{**_whole(block), "type": _kind(block)} for block in _blocks(body.get("content"))]
 
 
 def _blocks(content: Json) -> list[Tree]:
@@ -109,7 +118,7 @@ def _usage(usage: Tree) -> Tree:
     return {**usage, "prompt_tokens": sum(counts), "completion_tokens": usage.get("output_tokens"), **cached}
 
 
-def _carry(blocks: Sequence[Tree]) -> JsonText:
+def carried(blocks: Sequence[Tree]) -> JsonText:
     """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_kind(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
         return NOTHING

@@ -15,6 +15,7 @@ from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._replies.wire_forms.assembly import Assembly, number_in
 from toolreel_core._replies.wire_forms.joined_events import JoinedEvents
+from toolreel_core._replies.wire_forms.messages import whole_blocks
 from toolreel_core._replies.wire_forms.translated import type_of
 
 _PIECES: Final[Mapping[str, tuple[str, str]]] = {
@@ -54,6 +55,11 @@ class MessageEvents(JoinedEvents):
     def calls(self) -> bool:
         """Whether there is a call in it."""
         return self.has("tool_use")
+
+    def blocks(self) -> tuple[tuple[int, Tree], ...]:
+        """The blocks so far, each with its place."""
+        whole = whole_blocks({"content": [*self.assembly.values()]})
+        return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
 
     def body(self) -> Tree:
         """The body as if it had not been streamed."""

@@ -48,7 +48,16 @@ def chat_of(body: Json) -> Translated:
         message["refusal"] = refusal
     head = {key: body[key] for key in _HEAD if body.get(key)}
     choice: Tree = {"index": 0, "message": message, "finish_reason": _finish(body, called=bool(calls))}
-    return Translated({**head, "choices": [choice]}, _carry(items))
+    return Translated({**head, "choices": [choice]}, carried(items))
+
+
+def whole_items(body: Tree) -> list[Tree]:
+    """The items of a reply, each with its type.
+
+    >>> whole_items({"output": [{"name": "ping", "arguments": "{}"}]})
+    [{'name': 'ping', 'arguments': '{}', 'type': 'function_call'}]
+    """
+    return [{**item, "type": _kind(item)} for item in _items(body.get("output"))]
 
 
 def _items(output: Json) -> Iterator[Tree]:
@@ -130,7 +139,7 @@ def _finish(body: Tree, *, called: bool) -> Json:
             return status
 
 
-def _carry(items: Sequence[Tree]) -> JsonText:
+def carried(items: Sequence[Tree]) -> JsonText:
     """The items that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_kind(item) in {"message", "function_call"} for item in items):
         return NOTHING

@@ -15,6 +15,7 @@ from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._replies.wire_forms.assembly import number_in
 from toolreel_core._replies.wire_forms.joined_events import JoinedEvents
+from toolreel_core._replies.wire_forms.responses import whole_items
 from toolreel_core._replies.wire_forms.translated import type_of
 
 _PIECES: Final[Mapping[str, tuple[str, str]]] = {
@@ -60,6 +61,11 @@ class ResponseEvents(JoinedEvents):
     def calls(self) -> bool:
         """Whether there is a call in it."""
         return self.has("function_call")
+
+    def blocks(self) -> tuple[tuple[int, Tree], ...]:
+        """The items so far, each with its place."""
+        whole = whole_items({"output": [*map(_whole, self.assembly.values())]})
+        return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
 
     def body(self) -> Tree:
         """The body as if it had not been streamed."""

@@ -1,0 +1,1 @@
+"""The forms of clients: each is read into chat completions, and written from them."""

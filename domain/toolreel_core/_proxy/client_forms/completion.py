@@ -1,0 +1,78 @@
+"""A repaired reply, ready to be written in another form than chat completions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolreel_core._conversation.message import AssistantMessage, SentCall
+from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical
+from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._replies.reply import Usage
+
+OWN: Final = "own"
+"""The key under which :meth:`Completion.message` keeps the upstream's blocks or items."""
+_NO_USAGE: Final = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a form needs to write a reply."""
+
+    id: str
+    created: int
+    model: str
+    text: str
+    thought: str
+    calls: tuple[SentCall, ...]
+    finish: str
+    """In the words of chat completions."""
+    refused: bool
+    usage: Usage = _NO_USAGE
+    own: Tree = field(default_factory=dict)
+    """The upstream's body, if it has spoken this form: what was not repaired stays as it is there."""
+    asked: Tree = field(default_factory=dict)
+    """The client's body."""
+
+    @classmethod
+    def of(cls, body: Tree, usage: Usage, own: Tree, asked: Tree) -> Completion:
+        """From a chat completion with one choice, or without one before anything is known.
+
+        :param own: the upstream's body, if it has spoken the form that is to be written
+        """
+        choice = as_tree(next(iter(items_of(body, "choices")), None))
+        message = tree_at(choice, "message")
+        refusal = message.get("refusal")
+        created = body.get("created")
+        return cls(
+            str(body.get("id", "")),
+            created if isinstance(created, int) else 0,
+            str(body.get("model", "")),
+            _text(refusal) or _text(message.get("content")),
+            _text(message.get("reasoning_content")),
+            tuple(_calls(message)),
+            str(choice.get("finish_reason", "")),
+            bool(refusal),
+            usage,
+            own,
+            asked,
+        )
+
+    def message(self, blocks: Sequence[Json]) -> AssistantMessage:
+        """The message, with the blocks or items of the upstream as what is kept of it."""
+        kept = canonical({OWN: blocks}) if blocks else NOTHING
+        return AssistantMessage(self.text, self.calls, kept)
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _calls(message: Tree) -> Iterator[SentCall]:
+    for entry in map(as_tree, items_of(message, "tool_calls")):
+        match entry.get("function"):
+            case {"name": str() as name, "arguments": str() as arguments}:
+                yield SentCall(_text(entry.get("id")), name, arguments)
+            case _:  # a tool without a schema, which stays among the items
+                continue

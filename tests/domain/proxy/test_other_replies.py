@@ -1,0 +1,523 @@
+"""Replies to clients of Responses and Messages: repaired, and the same whether they are streamed or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import pytest
+
+from tests.domain.proxy.asked import HEAD, Loose
+from tests.wire_forms import events_of
+from toolreel_core._jsontext.canonical import Tree, canonical
+from toolreel_core._proxy.client_forms.answers import broken_in, error_in
+from toolreel_core._proxy.client_request import ClientRequest, client_request
+from toolreel_core._proxy.profile import Profile
+from toolreel_core._proxy.reply import Repaired, repaired
+from toolreel_core._proxy.reply_stream import SENT_BEFORE, ReplyStream
+from toolreel_core._settings.wire_form import WireForm
+
+FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
+ALL: Final[tuple[WireForm, ...]] = ("chat_completions", *FORMS)
+IN_TEXT: Final = 'Looking.\n<tool_call>{"name": "stock", "arguments": {"part": "pin"}}</tool_call>'
+TOOLS: Final[Mapping[WireForm, Loose]] = {
+    "responses": {"type": "function", "name": "stock", "parameters": {"type": "object"}},
+    "messages": {"name": "stock", "input_schema": {"type": "object"}},
+}
+
+
+def asked(form: WireForm, **further: Any) -> ClientRequest:  # noqa: ANN401
+    said: Loose = (
+        {"input": "Hi."}
+        if form == "responses"
+        else {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi."}]}
+    )
+    request = client_request(canonical({"model": "m", **said, "tools": [TOOLS[form]], **further}), form)
+    assert isinstance(request, ClientRequest)
+    return request
+
+
+def by(form: WireForm) -> Profile:
+    return Profile.of(settings={"wire_form": form})
+
+
+def plain(form: WireForm, upstream: WireForm, body: Loose | str, **further: Any) -> tuple[Any, Repaired]:  # noqa: ANN401
+    request = asked(form, **further)
+    text = body if isinstance(body, str) else canonical(dict(body))
+    reply = repaired(text, request, by(upstream), HEAD)
+    assert reply.problem is None
+    return json.loads(canonical(reply.answer(request))), reply
+
+
+def streamed(
+    form: WireForm,
+    upstream: WireForm,
+    text: Iterable[str],
+    **further: Any,  # noqa: ANN401
+) -> tuple[list[Any], list[Any], Repaired]:
+    """The events that pass at once, those at the end, and the reply."""
+    stream, early = ReplyStream.of(asked(form, **further), by(upstream), HEAD), list[Tree]()
+    for piece in text:
+        stream, events = stream.feed(piece)
+        early += events
+    late, reply = stream.close()
+    return json.loads(canonical(early)), json.loads(canonical([*late])), reply
+
+
+def chat(content: Any, finish: str = "stop", **further: Any) -> Loose:  # noqa: ANN401
+    choice = {"message": {"role": "assistant", "content": content, **further}, "finish_reason": finish}
+    usage = {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 3}}
+    return {"id": "gen-1", "created": 7, "model": "m-2", "choices": [choice], "usage": usage}
+
+
+def frames(*deltas: Loose, finish: str = "stop") -> list[str]:
+    head = {"id": "gen-1", "created": 7, "model": "m-2"}
+    given: list[Any] = [{**head, "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    given.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    given.append({**head, "choices": [], "usage": chat("")["usage"]})
+    return [*(f"data: {canonical(frame)}\n\n" for frame in given), "data: [DONE]\n\n"]
+
+
+CALL: Final = {"id": "c1", "type": "function", "function": {"name": "stock", "arguments": '{"part": "pin"}'}}
+
+
+def message(*content: Loose, stop: str = "end_turn", **further: Any) -> dict[str, Any]:  # noqa: ANN401
+    usage = {"input_tokens": 3, "output_tokens": 2, "service_tier": "standard"}
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m-2", "stop_sequence": None}
+    return {**head, "content": content, "stop_reason": stop, "usage": usage, **further}
+
+
+def response(*output: Loose, status: str = "completed", **further: Any) -> dict[str, Any]:  # noqa: ANN401
+    usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+    head = {"id": "resp_1", "object": "response", "created_at": 7, "model": "m-2", "billing": {"payer": "p"}}
+    return {**head, "output": output, "status": status, "usage": usage, **further}
+
+
+TEXT: Final = {"type": "text", "text": "Look."}
+USE: Final = {"type": "tool_use", "id": "toolu_1", "name": "stock", "input": {"part": "pin"}}
+THOUGHT: Final = {"type": "thinking", "thinking": "Hm. Ho.", "signature": "c2ln"}
+SEARCH: Final = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "a"}}
+FOUND: Final = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"url": "u"}]}
+CITED: Final = {"type": "text", "text": "It is so.", "citations": [{"type": "x", "url": "u"}]}
+HIDDEN: Final = {"type": "redacted_thinking", "data": "eA=="}
+
+
+def item(text: str, id_: str = "msg_a") -> dict[str, Any]:
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {"id": id_, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+
+
+CALLED: Final = {
+    "id": "fc_a",
+    "type": "function_call",
+    "call_id": "call_1",
+    "name": "stock",
+    "arguments": '{"part":"pin"}',
+    "status": "completed",
+}
+SUMMARY: Final = {
+    "id": "rs_a",
+    "type": "reasoning",
+    "summary": [{"type": "summary_text", "text": "I looked."}],
+    "encrypted_content": "eA==",
+}
+REASONED: Final = {
+    "id": "rs_b",
+    "type": "reasoning",
+    "summary": [],
+    "content": [{"type": "reasoning_text", "text": "Hm. Ho."}],
+}
+SEARCHED: Final = {"id": "ws_a", "type": "web_search_call", "status": "completed"}
+PATCH: Final = {"id": "ctc_a", "type": "custom_tool_call", "call_id": "call_2", "name": "patch", "input": "x"}
+
+
+def test_a_chat_completion_is_a_message() -> None:
+    body, _ = plain(
+        "messages", "chat_completions", chat("Look.", "tool_calls", reasoning="Hm.", tool_calls=[CALL])
+    )
+    assert body == {
+        "id": "gen-1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m-2",
+        "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": ""},
+            TEXT,
+            {**USE, "id": "c1"},
+        ],
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 2, "output_tokens": 2, "cache_read_input_tokens": 3},
+    }
+
+
+def test_a_chat_completion_is_a_response() -> None:
+    body, _ = plain(
+        "responses",
+        "chat_completions",
+        chat("Look.", "tool_calls", reasoning="Hm.", tool_calls=[CALL]),
+        temperature=0.5,
+        metadata={"a": "b"},
+    )
+    assert [item["type"] for item in body["output"]] == ["reasoning", "message", "function_call"]
+    thought, said, call = body["output"]
+    assert thought["content"] == [{"type": "reasoning_text", "text": "Hm."}]
+    assert said == item("Look.", "msg_gen-1_1")
+    assert call == {**CALLED, "id": "fc_gen-1_2", "call_id": "c1"}
+    assert {key: body[key] for key in ("status", "created_at", "temperature", "metadata")} == {
+        "status": "completed",
+        "created_at": 7,
+        "temperature": 0.5,
+        "metadata": {"a": "b"},
+    }
+    assert body["usage"] == {
+        "input_tokens": 5,
+        "input_tokens_details": {"cached_tokens": 3},
+        "output_tokens": 2,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 7,
+    }
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop", "status", "reason"),
+    [
+        ("stop", "end_turn", "completed", None),
+        ("length", "max_tokens", "incomplete", "max_output_tokens"),
+        ("content_filter", "refusal", "incomplete", "content_filter"),
+    ],
+)
+def test_it_says_why_it_ended(finish: str, stop: str, status: str, reason: str | None) -> None:
+    assert plain("messages", "chat_completions", chat("A.", finish))[0]["stop_reason"] == stop
+    body, _ = plain("responses", "chat_completions", chat("A.", finish))
+    assert (body["status"], body["incomplete_details"]) == (status, reason and {"reason": reason})
+
+
+def test_a_refusal_is_one() -> None:
+    body, _ = plain("messages", "chat_completions", chat(None, refusal="No."))
+    assert (body["stop_reason"], body["content"]) == ("refusal", [{"type": "text", "text": "No."}])
+    body, _ = plain("responses", "chat_completions", chat(None, refusal="No."))
+    assert body["output"][0]["content"] == [{"type": "refusal", "refusal": "No."}]
+    early, late, _ = streamed("responses", "chat_completions", [canonical(dict(chat(None, refusal="No.")))])
+    kinds = [event["type"] for event in (*early, *late)]
+    assert kinds[4:6] == ["response.refusal.delta", "response.refusal.done"]
+
+
+def test_arguments_that_are_no_object_are_told_as_they_are() -> None:
+    call = {**CALL, "function": {"name": "stock", "arguments": "{oops"}}
+    body, _ = plain("messages", "chat_completions", chat(None, "tool_calls", tool_calls=[call]))
+    assert body["content"][-1]["input"] == {"unreadable_arguments": "{oops"}
+
+
+def rebuilt(form: WireForm, events: Iterable[Any]) -> Any:  # noqa: ANN401 - a body
+    """What a client makes of the events; it fails where they contradict each other."""
+    return _message_of([*events]) if form == "messages" else _response_of([*events])
+
+
+def _message_of(events: list[Any]) -> Any:  # noqa: ANN401
+    first, *rest = events
+    assert first["type"] == "message_start"
+    body, inputs = first["message"], dict[int, str]()
+    for event in rest:
+        match event:
+            case {"type": "content_block_start", "index": index, "content_block": block}:
+                assert index == len(body["content"])
+                body["content"].append(dict(block))
+            case {"type": "content_block_delta", "index": index, "delta": delta}:
+                kind = str(delta["type"])
+                assert index == len(body["content"]) - 1
+                block = body["content"][index]
+                match kind:
+                    case "input_json_delta":
+                        inputs[index] = inputs.get(index, "") + delta["partial_json"]
+                        block["input"] = json.loads(inputs[index])
+                    case "citations_delta":
+                        block["citations"] = [*block.get("citations", []), delta["citation"]]
+                    case "signature_delta":
+                        block["signature"] = delta["signature"]
+                    case _:
+                        key = kind.removesuffix("_delta")
+                        block[key] += delta[key]
+            case {"type": "message_delta", "delta": ends, "usage": usage}:
+                body |= {**ends, "usage": usage}
+            case _:
+                pass
+    assert [event["type"] for event in events].count("content_block_stop") == len(body["content"])
+    assert events[-1] == {"type": "message_stop"}
+    return body
+
+
+def _response_of(events: list[Any]) -> Any:  # noqa: ANN401
+    assert [event["sequence_number"] for event in events] == [*range(len(events))]
+    assert [event["type"] for event in events[:2]] == ["response.created", "response.in_progress"]
+    ids, texts, done = list[str](), dict[str, str](), list[Any]()
+    for event in events[2:-1]:
+        match event:
+            case {"type": "response.output_item.added", "output_index": index, "item": {"id": id_}}:
+                assert index == len(ids)
+                ids.append(id_)
+            case {"type": "response.output_item.done", "item": item}:
+                assert item["id"] == ids[-1]
+                done.append(item)
+            case {"delta": delta, "item_id": id_}:
+                assert id_ == ids[-1]
+                texts[id_] = texts.get(id_, "") + delta
+            case _:
+                pass
+    body = events[-1]["response"]
+    assert events[-1]["type"] == f"response.{body['status']}"
+    assert events[0]["response"]["id"] == body["id"]
+    assert done == body["output"]
+    for item in done:
+        parts = [*item.get("content", []), *item.get("summary", [])]
+        text = item.get("arguments") or "".join(part.get("text", "") for part in parts)
+        assert texts.get(item["id"], "") == text
+    return body
+
+
+MESSAGES: Final = [
+    message(TEXT),
+    message(THOUGHT, TEXT, USE, stop="tool_use"),
+    message(TEXT, SEARCH, FOUND, CITED, TEXT, CITED),
+    message(HIDDEN, THOUGHT, TEXT, stop="pause_turn"),
+    message(THOUGHT, USE, THOUGHT, TEXT, stop="tool_use"),
+    message(stop="end_turn"),
+    message(TEXT, stop="stop_sequence", stop_sequence="END"),
+]
+RESPONSES: Final = [
+    response(item("Look.")),
+    response(SUMMARY, item("Look."), CALLED),
+    response(REASONED, item("Look."), CALLED, PATCH),
+    response(SEARCHED, item("Look."), item("So.", "msg_b")),
+    response(PATCH),
+    response(item("Look."), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+]
+OWN: Final = [*(("messages", one) for one in MESSAGES), *(("responses", one) for one in RESPONSES)]
+
+
+@pytest.mark.parametrize(("form", "body"), OWN)
+def test_in_its_own_form_what_is_right_stays(form: WireForm, body: dict[str, Any]) -> None:
+    got, reply = plain(form, form, body)
+    assert {key: got[key] for key in body} == {**json.loads(canonical(body)), "usage": got["usage"]}
+    assert body["usage"].items() <= got["usage"].items()
+    assert reply.repairs == ()
+
+
+@pytest.mark.parametrize("size", [1, 7, 400, 100_000])
+@pytest.mark.parametrize(("form", "body"), OWN)
+def test_streamed_it_says_the_same(form: WireForm, body: dict[str, Any], size: int) -> None:
+    text = "".join(own_events(form, body))
+    early, late, _ = streamed(form, form, [text[at : at + size] for at in range(0, len(text), size)])
+    assert rebuilt(form, [*early, *late]) == plain(form, form, body)[0]
+
+
+def own_events(form: WireForm, body: dict[str, Any]) -> Iterable[str]:
+    """The events of an upstream that streams every block in its pieces."""
+    if form == "responses":
+        return _events_of_response(body)
+    return _events_of_message(body)
+
+
+def _events_of_message(body: dict[str, Any]) -> Iterable[str]:
+    head = {**body, "content": [], "stop_reason": None, "stop_sequence": None}
+    events: list[Any] = [{"type": "message_start", "message": head}]
+    for index, block in enumerate(body["content"]):
+        at = {"index": index}
+        empty = {**block, **{key: "" for key in ("text", "thinking", "signature") if key in block}}
+        empty |= {"input": {}} if "input" in block else {}
+        empty.pop("citations", None)
+        deltas: list[Any] = []
+        for key in ("text", "thinking"):
+            if key in block:
+                middle = len(block[key]) // 2
+                deltas += [
+                    {"type": f"{key}_delta", key: half} for half in (block[key][:middle], block[key][middle:])
+                ]
+        if "signature" in block:
+            deltas.append({"type": "signature_delta", "signature": block["signature"]})
+        deltas += [{"type": "citations_delta", "citation": each} for each in block.get("citations", [])]
+        if "input" in block:
+            deltas.append({"type": "input_json_delta", "partial_json": json.dumps(block["input"])})
+        events.append({"type": "content_block_start", **at, "content_block": empty})
+        events += [{"type": "content_block_delta", **at, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", **at})
+    ends = {key: body[key] for key in ("stop_reason", "stop_sequence")}
+    events += [{"type": "message_delta", "delta": ends, "usage": body["usage"]}, {"type": "message_stop"}]
+    return [f"event: {event['type']}\ndata: {canonical(event)}\n\n" for event in events]
+
+
+def _events_of_response(body: dict[str, Any]) -> Iterable[str]:
+    events: list[Any] = [{"type": "response.created", "response": {**body, "output": []}}]
+    for index, one in enumerate(body["output"]):
+        at = {"output_index": index, "item_id": one["id"]}
+        kind = {"message": "output_text", "reasoning": "reasoning_text"}.get(one["type"])
+        added = {**one, **{key: [] for key in ("content", "summary") if key in one}}
+        events.append({"type": "response.output_item.added", **at, "item": added})
+        for part in one.get("content", []):
+            middle = len(part["text"]) // 2
+            for half in (part["text"][:middle], part["text"][middle:]):
+                events.append({"type": f"response.{kind}.delta", **at, "content_index": 0, "delta": half})
+        for number, part in enumerate(one.get("summary", [])):
+            where = {**at, "summary_index": number}
+            events.append({"type": "response.reasoning_summary_text.delta", **where, "delta": part["text"]})
+        events.append({"type": "response.output_item.done", **at, "item": one})
+    events.append({"type": f"response.{body['status']}", "response": body})
+    return [f"event: {event['type']}\ndata: {canonical(event)}\n\n" for event in events]
+
+
+def test_in_its_own_form_text_thoughts_and_what_the_server_did_pass_at_once() -> None:
+    body = message(THOUGHT, SEARCH, FOUND, CITED, TEXT, USE, stop="tool_use")
+    early, late, _ = streamed("messages", "messages", _events_of_message(body))
+    begun = [event["content_block"]["type"] for event in early if event["type"] == "content_block_start"]
+    assert begun == ["thinking", "server_tool_use", "web_search_tool_result", "text", "text"]
+    rest = [event["content_block"]["type"] for event in late if event["type"] == "content_block_start"]
+    assert rest == ["tool_use"]
+
+
+@pytest.mark.parametrize("upstream", ALL)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_that_was_text_is_a_call(form: WireForm, upstream: WireForm) -> None:
+    """Text passes at once until the call; what comes after it waits."""
+    given = {"messages": message({"type": "text", "text": IN_TEXT}), "responses": response(item(IN_TEXT))}
+    body = given.get(upstream, chat(IN_TEXT))
+    events: Iterable[str] = frames({"content": IN_TEXT[:20]}, {"content": IN_TEXT[20:]})
+    events = own_events(upstream, given[upstream]) if upstream in given else events
+    whole, reply = plain(form, upstream, body)
+    early, late, again = streamed(form, upstream, events)
+    assert reply.repairs == again.repairs == ("TEXT_CALL_READ",)
+    built = rebuilt(form, [*early, *late])
+    key = "content" if form == "messages" else "output"
+    assert [one["type"] for one in built[key]] == [one["type"] for one in whole[key]]
+    assert built[key][-1] == whole[key][-1]
+    assert whole[key][-1]["name"] == "stock"
+    assert any("delta" in event for event in early)
+
+
+def test_thoughts_and_text_of_a_chat_pass_at_once() -> None:
+    events = frames({"reasoning": "H"}, {"reasoning": "m."}, {"content": "Lo"}, {"content": "ok."})
+    for form in FORMS:
+        early, late, _ = streamed(form, "chat_completions", events)
+        kinds = [event["type"] for event in early]
+        assert sum(kind.endswith("delta") for kind in kinds) == 4
+        body = rebuilt(form, [*early, *late])
+        whole, _ = plain(form, "chat_completions", chat("Look.", reasoning="Hm."))
+        assert body == whole
+
+
+def test_thoughts_between_texts_are_blocks_of_their_own() -> None:
+    events = frames(
+        {"content": "A"}, {"reasoning": "Hm."}, {"content": "B"}, {"tool_calls": [{**CALL, "index": 0}]}
+    )
+    for form, key in (("messages", "content"), ("responses", "output")):
+        early, late, _ = streamed(form, "chat_completions", events)  # type: ignore[arg-type]
+        body = [*early, *late]
+        kinds = [
+            (event.get("content_block") or event.get("item"))["type"]
+            for event in body
+            if event["type"] in {"content_block_start", "response.output_item.added"}
+        ]
+        assert len(kinds) == 4
+        assert kinds[0] == kinds[2]
+        assert key
+
+
+def test_what_was_sent_before_it_was_known_to_be_a_thought_is_noticed() -> None:
+    said = frames({"content": "Hm, "}, {"content": "so</think>Four."})
+    early, late, reply = streamed("messages", "chat_completions", said)
+    assert SENT_BEFORE in reply.noticed
+    body = rebuilt("messages", [*early, *late])
+    assert body["content"][0]["type"] == "text"
+
+
+def test_a_gateway_that_streams_chat_completions_is_read() -> None:
+    for form in FORMS:
+        early, late, _ = streamed(form, form, frames({"content": "Four."}))
+        body = rebuilt(form, [*early, *late])
+        assert plain(form, form, chat("Four."))[0] == body
+        assert "Four." in canonical(body)
+
+
+def test_a_reply_that_begins_again_goes_on_after_what_has_passed() -> None:
+    for form in FORMS:
+        stream = ReplyStream.of(asked(form), by("chat_completions"), HEAD)
+        stream, early = stream.feed("".join(frames({"content": " "}, {"reasoning": "Hm."})))
+        stream, more = stream.again().feed("".join(frames({"content": "Four."})))
+        late, _ = stream.close()
+        kinds = [event["type"] for event in (*early, *more, *late)]
+        assert kinds.count("message_start") + kinds.count("response.created") == 1
+        assert "Four." in canonical([*more])
+
+
+def test_errors_are_in_the_form_of_the_client() -> None:
+    error: Tree = {"message": "Busy.", "type": "server_error", "code": "busy", "param": None}
+    assert error_in("responses", 503, error) == {"error": error}
+    assert error_in("messages", 429, error)["error"] == {**error, "type": "rate_limit_error"}
+    assert error_in("messages", 503, {**error, "type": "overloaded_error"})["error"] == {
+        **error,
+        "type": "overloaded_error",
+    }
+    assert error_in("messages", 500, error)["error"] == {**error, "type": "api_error"}
+    assert broken_in("messages", 429, error, 4) == error_in("messages", 429, error)
+    assert broken_in("responses", 503, error, 4) == {
+        "type": "error",
+        "code": "busy",
+        "message": "Busy.",
+        "param": None,
+        "sequence_number": 4,
+    }
+
+
+def test_an_upstream_without_ids_gets_ours() -> None:
+    bare = {"status": "completed", "output": [{"role": "assistant", "content": "Hi."}]}
+    body, _ = plain("responses", "responses", bare)
+    assert (body["id"], body["output"][0]["id"], body["created_at"]) == (
+        HEAD.id,
+        f"msg_{HEAD.id}_0",
+        HEAD.created,
+    )
+    text = "".join(events_of("responses", response({**item("Hi."), "id": ""})))
+    early, late, _ = streamed("responses", "responses", [text])
+    assert rebuilt("responses", [*early, *late])["output"][0]["id"] == "msg_resp_1_0"
+
+
+@pytest.mark.parametrize("called", [False, True])
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        ({"content": "A"}, {"reasoning": "Hm."}, {"content": "B <"}),
+        ({"reasoning": "Hm."}, {"content": "A"}, {"reasoning": "Ho."}),
+        ({"content": "A <"},),
+        ({"content": "A"}, {"reasoning": "Hm."}, {"content": "B"}),
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_is_lost_or_said_twice_whatever_the_order(
+    form: WireForm, deltas: tuple[Loose, ...], called: bool
+) -> None:
+    calls: tuple[Loose, ...] = ({"tool_calls": [{**CALL, "index": 0}]},) if called else ()
+    early, late, reply = streamed(form, "chat_completions", frames(*deltas, *calls))
+    body = rebuilt(form, [*early, *late])
+    blocks = body["content"] if form == "messages" else body["output"]
+    parts = blocks if form == "messages" else [part for one in blocks for part in one.get("content", [])]
+    said = [part.get("text", "") for part in parts if part["type"] in {"text", "output_text"}]
+    assert "".join(said) == "".join(delta.get("content", "") for delta in deltas)
+    assert [one["name"] for one in blocks if "name" in one] == ["stock"] * called
+    assert reply.noticed == ()
+
+
+def test_an_item_without_an_id_gets_one_before_the_text_behind_it() -> None:
+    searched = {key: value for key, value in SEARCHED.items() if key != "id"}
+    body = response(searched, item("Look."))
+    events = _events_of_response(response({**SEARCHED, "id": ""}, item("Look.")))
+    early, late, _ = streamed("responses", "responses", events)
+    assert (
+        rebuilt("responses", [*early, *late])["output"] == plain("responses", "responses", body)[0]["output"]
+    )
+
+
+def test_a_client_of_chat_completions_gets_one() -> None:
+    request = client_request('{"model":"m","messages":[{"role":"user","content":"Hi."}]}')
+    assert isinstance(request, ClientRequest)
+    reply = repaired(canonical(dict(chat("Look."))), request, Profile(), HEAD)
+    assert reply.answer(request) == reply.body
