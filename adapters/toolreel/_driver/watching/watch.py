@@ -43,7 +43,7 @@ class Begun:
 class Watch(Protocol):
     """What watches one run."""
 
-    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
+    def stepped(self, effect: Wanted | None, event: Event, after: Step, /) -> None:
         """The run took an event, of this effect or of the user."""
         ...
 
