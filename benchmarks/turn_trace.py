@@ -46,6 +46,7 @@ from toolreel import (
     run,
 )
 from toolreel._driver.ports import Wanted
+from toolreel._driver.watching.watch import unwatch, watch_logs, watch_with
 from toolreel.cassette import use_cassette
 from toolreel.demo import workspace
 from toolreel.http import HttpEndpoint
@@ -136,11 +137,13 @@ def _run(plan: Plan, transport: httpx.BaseTransport, tools: Iterable[Callable[..
     with HttpEndpoint("http://replay.invalid", transport=transport) as endpoint:
         trace = Trace(Ports(endpoint, PythonTools(tools)))
         before = sys.getprofile()
+        unwatch(watch_logs)  # logs follow a turn, and decide nothing in it
         sys.setprofile(trace.called)
         try:
             run(plan, trace)
         finally:
             sys.setprofile(before)
+            watch_with(watch_logs)
     return trace
 
 

@@ -6,9 +6,9 @@ This is the package that an application imports. What most programs need is righ
     from toolreel.http import HttpEndpoint
 
 More is in ``toolreel.http``, ``toolreel.cassette``, ``toolreel.tools.mcp``, ``toolreel.tools.openapi``,
-``toolreel.tools.skills``, ``toolreel.testing``, ``toolreel.presets`` and ``toolreel.evals``; whoever
-embeds the reducer in a runtime of their own imports ``toolreel_core``. A path with a component that
-begins with an underscore is private.
+``toolreel.tools.skills``, ``toolreel.testing``, ``toolreel.presets``, ``toolreel.otel`` and
+``toolreel.evals``; whoever embeds the reducer in a runtime of their own imports ``toolreel_core``. A path
+with a component that begins with an underscore is private.
 
 Names are loaded when they are first used: every pytest on the machine imports this package for its
 plugin, and pays nothing for it.

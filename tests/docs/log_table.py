@@ -41,17 +41,17 @@ OTHERS: Final = (
 
 def table() -> str:
     """A row for each kind of record, by logger and level."""
-    rows = [*OTHERS]
+    rows: list[tuple[str, str, str, tuple[str, ...]]] = [*OTHERS]
     for kind, (concern, level) in LEVELS.items():
         names = tuple(RENAMED.get(each.name, each.name) for each in fields(kind) if each.name not in CONTENT)
         rows.append((concern, level, tag(kind), names))
-    order = [*CONCERNS]
+    order: list[str] = [*CONCERNS]
     levels = ["error", "warning", "info", "debug"]
     rows.sort(key=lambda row: (order.index(row[0]), levels.index(row[1]), row[2]))
     lines = ["| logger | level | `event` | fields |", "|---|---|---|---|"]
-    for concern, level, event, names in rows:
-        shown = ", ".join(f"`{name}`" for name in names)
-        lines.append(f"| `toolreel.{concern}` | {level.upper()} | `{event}` | {shown} |")
+    for logger, severity, event, shown in rows:
+        told = ", ".join(f"`{name}`" for name in shown)
+        lines.append(f"| `toolreel.{logger}` | {severity.upper()} | `{event}` | {told} |")
     return "\n".join(lines) + "\n"
 
 

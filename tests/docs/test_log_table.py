@@ -15,7 +15,11 @@ def calls() -> Iterator[tuple[str, str, str]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(ast.Name("log"), [ast.Constant(concern), level, ast.Constant(event), *_]):
-                    yield concern, level.value if isinstance(level, ast.Constant) else "", event
+                    yield (
+                        str(concern),
+                        str(level.value) if isinstance(level, ast.Constant) else "",
+                        str(event),
+                    )
                 case _:
                     pass
 

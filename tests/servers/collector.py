@@ -47,8 +47,8 @@ class Collector:
         found = []
         for block in re.split(r"^Span #\d+$", self.text, flags=re.MULTILINE)[1:]:
             own = block.partition("ResourceSpans")[0].splitlines()
-            fields = dict(match.groups() for line in own if (match := _FIELD.match(line)))
-            attributes = dict(match.groups() for line in own if (match := _VALUE.match(line)))
+            fields = {match[1]: match[2] for line in own if (match := _FIELD.match(line))}
+            attributes = {match[1]: match[2] for line in own if (match := _VALUE.match(line))}
             found.append(Received(fields, attributes))
         return found
 

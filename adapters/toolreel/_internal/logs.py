@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -30,6 +31,7 @@ RENAMED: Final = {"name": "tool", "names": "tools", "is": "status"}
 """Fields whose names a log record or Python has taken."""
 
 
+@cache
 def logger(concern: Concern) -> logging.Logger:
     """The logger of a concern; without any handler of the application, it is silent."""
     import logging
@@ -43,6 +45,12 @@ def logger(concern: Concern) -> logging.Logger:
 def is_on() -> bool:
     """Whether anything may be logged at all."""
     return "logging" in sys.modules
+
+
+def is_heard(concern: Concern, level: Level) -> bool:
+    """Whether anybody wants such a record: what is in it need not be put together otherwise."""
+    logging = sys.modules.get("logging")
+    return logging is not None and logger(concern).isEnabledFor(_number(logging, level))
 
 
 def log(concern: Concern, level: Level, event: str, told: Mapping[str, object]) -> None:

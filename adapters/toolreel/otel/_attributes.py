@@ -51,7 +51,7 @@ class Answer:
         body: Mapping[str, Json] = {}
         if isinstance(event, ReplyReceived):
             chat = as_chat(event.body, effect.request.form).body
-            body = as_tree(read(chat).value_or(None) if isinstance(chat, str) else chat)
+            body = as_tree(read(chat).value_or("") if isinstance(chat, str) else chat)
         read_note = next((note for note in notes if isinstance(note, ReplyRead)), None)
         lost = next((note for note in notes if isinstance(note, RequestLost)), None)
         return cls(

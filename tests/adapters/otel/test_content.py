@@ -33,7 +33,7 @@ def look(part: str) -> str:
 
 
 TOOLS = PythonTools([look])
-SCRIPT = [
+SCRIPT: list[Any] = [
     calling(("look", {"part": 7})),
     Lost("timeout", "thunder"),
     calling(("look", {"part": "thunder"}), text="marigold"),
@@ -120,7 +120,7 @@ def test_another_value_of_the_variable_is_refused(monkeypatch: pytest.MonkeyPatc
 
 def test_content_may_go_into_events_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "EVENT_ONLY")
-    exporter, provider = InMemoryLogRecordExporter(), LoggerProvider()
+    exporter, provider = InMemoryLogRecordExporter(), LoggerProvider()  # type: ignore[no-untyped-call] # it has no types
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     with instrumented() as heard:
         instrument(tracer_provider=heard.provider, logger_provider=provider)

@@ -31,7 +31,7 @@ from toolreel import (
 from toolreel._driver.clocks import InstantClock
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.user.approvers import Always
-from toolreel._driver.watching.watch import _WATCHERS
+from toolreel._driver.watching.watch import WATCHERS
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.journal_performer import Rehearsal
 from toolreel.durable import DurableRuns, Worker
@@ -119,7 +119,7 @@ def test_a_tool_call_says_what_was_called() -> None:
 
 
 def test_a_request_over_http_says_where_it_went_and_what_came() -> None:
-    reply = {
+    reply: Any = {
         "id": "chatcmpl-7",
         "model": "m-2026",
         "choices": [{"message": {"role": "assistant", "content": "42"}, "finish_reason": "stop"}],
@@ -169,7 +169,7 @@ def test_a_request_over_http_says_where_it_went_and_what_came() -> None:
 
 
 def test_a_failed_request_and_its_retry_are_two_spans_and_the_note_is_an_event() -> None:
-    script = [Lost("timeout", "no answer to Bearer abcdefgh1234"), saying("Hi.")]
+    script: list[Any] = [Lost("timeout", "no answer to Bearer abcdefgh1234"), saying("Hi.")]
     with instrumented() as heard:
         run(plan(), Ports(ScriptedEndpoint(script), TOOLS, clock=InstantClock()))
     failed, answered = heard.named(CHAT)
@@ -369,13 +369,13 @@ def test_a_watcher_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> N
     def broken(_: object) -> None:
         raise RuntimeError("no disk")
 
-    monkeypatch.setattr("toolreel._driver.watching.watch._WATCHERS", [broken])
+    monkeypatch.setattr("toolreel._driver.watching.watch.WATCHERS", [broken])
     with pytest.warns(RuntimeWarning, match=r"a watcher of runs failed: RuntimeError\('no disk'\)"):
         on_run()
 
 
 def test_instrumenting_twice_gives_one_span_a_run_and_uninstrumenting_none() -> None:
-    before = [*_WATCHERS]
+    before = [*WATCHERS]
     with instrumented() as heard:
         instrument(tracer_provider=heard.provider)
         on_run()
@@ -383,7 +383,7 @@ def test_instrumenting_twice_gives_one_span_a_run_and_uninstrumenting_none() -> 
         uninstrument()
         on_run()
         assert len(heard.named(RUN)) == 1
-    assert before == _WATCHERS
+    assert before == WATCHERS
 
 
 def test_the_same_run_is_made_with_and_without_spans() -> None:

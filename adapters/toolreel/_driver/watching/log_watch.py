@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from toolreel._driver.watching.note_fields import fields_of, name_of
-from toolreel._internal.logs import Concern, Level, is_on, log
+from toolreel._internal.logs import Concern, Level, is_heard, log
 from toolreel_core._protocol import notes as n
 from toolreel_core._protocol.effects import AskApproval, Effect, RunTool, SendRequest
 from toolreel_core._protocol.state import Settled
 
 if TYPE_CHECKING:
     from toolreel._driver.ports import Wanted
-    from toolreel._driver.watching.watch import Begun, Watch
+    from toolreel._driver.watching.watch import Begun
     from toolreel_core._protocol.events import Event
     from toolreel_core._protocol.state import State, Step
 
@@ -88,8 +88,9 @@ class LogWatch:
     def _tell(self, answered: int | None, notes: Iterable[n.Note], wanted: Iterable[Effect]) -> None:
         for note in notes:
             concern, level = LEVELS[type(note)]
-            ref = _wanted_by(note, wanted) or answered
-            log(concern, level, name_of(note), {**self._who, "ref": ref, **fields_of(note)})
+            if is_heard(concern, level):
+                ref = _wanted_by(note, wanted) or answered
+                log(concern, level, name_of(note), {**self._who, "ref": ref, **fields_of(note)})
 
 
 def _wanted_by(note: n.Note, wanted: Iterable[Effect]) -> int | None:
@@ -102,8 +103,3 @@ def _wanted_by(note: n.Note, wanted: Iterable[Effect]) -> int | None:
             return next((effect.ref for effect in calls if effect.call_id == note.call_id), None)
         case _:
             return None
-
-
-def watch_logs(begun: Begun) -> Watch | None:
-    """Begin to log a run, if anything may be logged."""
-    return LogWatch(begun) if is_on() else None

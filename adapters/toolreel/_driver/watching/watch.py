@@ -6,6 +6,8 @@ raises becomes a ``RuntimeWarning``. Without watchers, a step pays for a call of
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -13,8 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel._driver.ports import Wanted, secrets_of
-from toolreel._driver.watching.log_watch import watch_logs
-from toolreel._driver.watching.who import new_name
 from toolreel_core._protocol.effects import Effect, SendRequest
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
@@ -43,7 +43,7 @@ class Begun:
 class Watch(Protocol):
     """What watches one run."""
 
-    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
+    def stepped(self, effect: Wanted | None, event: Event, after: Step, /) -> None:
         """The run took an event, of this effect or of the user."""
         ...
 
@@ -78,19 +78,31 @@ class ScopedWatch(Protocol):
 Watcher: TypeAlias = Callable[[Begun], Watch | None]
 """Begins to watch a run; ``None`` if it does not want to."""
 
-_WATCHERS: list[Watcher] = [watch_logs]
+
+def watch_logs(begun: Begun) -> Watch | None:
+    """Log a run, in a program that has imported ``logging``; any other has configured none of it."""
+    if "logging" not in sys.modules:
+        return None
+    from toolreel._driver.watching.log_watch import LogWatch  # few programs of one run log
+
+    return LogWatch(begun)
+
+
+WATCHERS: list[Watcher] = [watch_logs]
+_NAME: Final = 6
+"""Bytes of the name of a run that has none. It is in no journal and no digest: a replay has another one."""
 
 
 def watch_with(watcher: Watcher) -> None:
     """Watch every run that begins from now on."""
-    if watcher not in _WATCHERS:
-        _WATCHERS.append(watcher)
+    if watcher not in WATCHERS:
+        WATCHERS.append(watcher)
 
 
 def unwatch(watcher: Watcher) -> None:
     """Watch no further runs."""
-    if watcher in _WATCHERS:
-        _WATCHERS.remove(watcher)
+    if watcher in WATCHERS:
+        WATCHERS.remove(watcher)
 
 
 class Watches:
@@ -158,7 +170,7 @@ def watched(at: Step, performer: object, run: str = "") -> Generator[Watches | N
 
     :param run: the name of a durable run
     """
-    watches = _begun(at, performer, run) if _WATCHERS else None
+    watches = _begun(at, performer, run) if WATCHERS else None
     if watches is None:
         yield None
         return
@@ -173,7 +185,7 @@ def watched(at: Step, performer: object, run: str = "") -> Generator[Watches | N
 def _begun(at: Step, performer: object, run: str) -> Watches | None:
     replays = hasattr(performer, "lap_of") or _replays(performer)
     begun = Begun(
-        run or new_name(),
+        run or os.urandom(_NAME).hex(),
         at.state,
         at.notes,
         tuple(at.effects),
@@ -183,7 +195,7 @@ def _begun(at: Step, performer: object, run: str) -> Watches | None:
         replays,
     )
     found = list[Watch]()
-    for watcher in tuple(_WATCHERS):
+    for watcher in tuple(WATCHERS):
         try:
             watch = watcher(begun)
         except Exception as error:  # noqa: BLE001 - watching must not end a run

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
 from toolreel._internal.errors import MissingExtra
-from toolreel._internal.logs import log_error
 from toolreel.tools._call_context import (
     CurrentCall,
     ProgressListener,
@@ -38,6 +37,8 @@ ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
 
 
 def _log_error(call: CurrentCall, error: Exception) -> None:
+    from toolreel._internal.logs import log_error  # imported here, because few runs log anything
+
     message = f"tool {call.name} failed, call {call.call_id} of turn {call.turn}"
     log_error("tools", message, {"tool": call.name, "call_id": call.call_id, "turn": call.turn}, error)
 

@@ -31,7 +31,7 @@ def look(part: str) -> str:
 
 TOOLS = PythonTools([look])
 PLAN = Plan.of(model="m", messages="lighthouse", tools=TOOLS.surface)
-SCRIPT = [
+SCRIPT: list[Any] = [
     calling(("look", {"part": 7})),
     Lost("timeout", "thunder"),
     calling(("look", {"part": "thunder"}), text="marigold"),
