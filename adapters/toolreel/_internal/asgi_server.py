@@ -28,15 +28,17 @@ def serve_app(
     drain: float,
     ready: Callable[[], None],
     lifespan: bool = True,
+    log_level: str = "error",
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends at once.
 
     :param drain: seconds for requests that are under way
     :param ready: called once requests are taken
+    :param log_level: below which nothing is printed
     """
     config = uvicorn.Config(
         app,
-        log_level="error",
+        log_level=log_level,
         access_log=False,
         lifespan="on" if lifespan else "off",
         ws="none",
