@@ -65,7 +65,7 @@ def draw_list() -> None:
     path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     command = [sys.executable, "-m", "toolreel", "ui", str(CASSETTES), "--no-open"]
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,  # noqa: S603 - ours
         sync_playwright() as playwright,
     ):
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []

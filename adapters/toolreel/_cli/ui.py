@@ -65,7 +65,9 @@ def ui_command(folder: Path, database: str | None, port: int, opens: bool) -> in
 
     ui.start()
     try:
-        serve_app(ui.app(token, bound), listening, drain=1, ready=ready, lifespan=False)
+        # A page that is being made when Ctrl-C comes is given up, and nobody needs its traceback.
+        served = ui.app(token, bound)
+        serve_app(served, listening, drain=1, ready=ready, lifespan=False, log_level="critical")
     finally:
         ui.stop()
     return 0

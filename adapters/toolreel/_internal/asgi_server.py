@@ -28,11 +28,13 @@ def serve_app(
     drain: float,
     ready: Callable[[], None],
     lifespan: bool = True,
+    log_level: str = "error",
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends at once.
 
     :param drain: seconds for requests that are under way
     :param ready: called once requests are taken
+    :param log_level: below which nothing is printed
     """
     config = server_config(app, drain, lifespan=lifespan)
     with listening:
@@ -43,7 +45,7 @@ def server_config(app: Any, drain: float = 30.0, *, lifespan: bool = True) -> uv
     """How an application is served."""
     return uvicorn.Config(
         app,
-        log_level="error",
+        log_level=log_level,
         access_log=False,
         lifespan="on" if lifespan else "off",
         ws="none",

@@ -71,7 +71,7 @@ class Guard:
 
     @staticmethod
     def _in_address(scope: Scope) -> str:
-        query = scope["query_string"].decode("latin-1")
+        query: str = scope["query_string"].decode("latin-1")
         return parse_qs(query).get("token", [""])[0]
 
 
