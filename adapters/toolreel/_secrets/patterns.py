@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 LOGIN_NAMES: Final = r"password|passwd|passphrase|pwd"
@@ -41,6 +42,7 @@ _PATH: Final = re.compile(r"^(?:[./~]|[A-Za-z]:\\|file:)")
 _PLAIN_PASSWORDS: Final = frozenset({"pass", "password", "passwd", "port", "pw", "pwd", "secret", "token"})
 
 
+@lru_cache(maxsize=1024)
 def names_a_secret(name: str) -> bool:
     """Whether a value with this name may be a secret.
 
@@ -122,7 +124,8 @@ _START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
 """Where a key may start: not inside a word, except after an escape such as ``\\n``, whose letter is not
 part of a word."""
 
-_COLON: Final = r"\\{0,3}[\"']?\s{0,9}[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
+_VALUE: Final = r"[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
+_COLON: Final = r"\\{0,3}[\"']?\s{0,9}" + _VALUE
 """Between a name and its value, in HTTP, JSON (also escaped), Python, YAML and shells."""
 
 _WORD: Final = r"[^\s\"'`,;&<>{}()\[\]\\]"
@@ -132,7 +135,7 @@ _BLOB: Final = re.compile(r"[A-Za-z0-9+/]{256,}")
 """Base64 of an image or audio, in which short patterns match by chance."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """The pattern of one kind of secret."""
 
@@ -143,6 +146,18 @@ class Shape:
     """Lower-case texts, one of which every match contains: a fast check that skips most texts."""
     proof: Callable[[re.Match[str]], bool] = bool
     """Whether a match is a secret and not ordinary text."""
+    inner: re.Pattern[str] | None = None
+    """What every match contains, found in a fraction of the time; ``None``: nothing but the hints."""
+    anywhere: bool = True
+    """Whether what matches in a text also matches where other lines stand around that text."""
+
+    def may_match_in(self, lines: str) -> bool:
+        """Whether one of some texts, joined by line breaks, may have a match."""
+        if not self.anywhere:
+            return True
+        if self.inner and not self.inner.search(lines):
+            return False
+        return self.pattern.search(lines) is not None
 
 
 def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int, str]]:
@@ -159,9 +174,16 @@ def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int
 
 
 def _shape(
-    kind: str, pattern: str, hints: str, proof: Callable[[re.Match[str]], bool] = bool, *, whole: bool = False
+    kind: str,
+    pattern: str,
+    hints: str,
+    proof: Callable[[re.Match[str]], bool] = bool,
+    *,
+    whole: bool = False,
+    inner: str | None = None,
 ) -> Shape:
-    return Shape(kind, re.compile(pattern if whole else _START + pattern), tuple(hints.split()), proof)
+    compiled = re.compile(pattern if whole else _START + pattern)
+    return Shape(kind, compiled, tuple(hints.split()), proof, re.compile(inner) if inner else None)
 
 
 SHAPES: Final = (
@@ -274,6 +296,7 @@ SHAPES: Final = (
         "passw passphrase pwd",
         is_a_password,
         whole=True,
+        inner=rf"{_VALUE}{_WORD}{{8}}",
     ),
     _shape(
         "key or token",
@@ -281,6 +304,7 @@ SHAPES: Final = (
         "key secret token credential",
         is_a_key,
         whole=True,
+        inner=rf"{_VALUE}{_WORD}{{16}}",
     ),
 )
 """All kinds of secrets; specific ones first, since the first of overlapping matches names the kind."""

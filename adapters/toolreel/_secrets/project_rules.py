@@ -102,7 +102,7 @@ def _own(kind: str, pattern: object, path: Path) -> Shape:
         raise SecretRulesError(
             f"{path}: patterns.{kind}: expected a regular expression that fits no empty text"
         )
-    return Shape(kind, compiled, ("",))
+    return Shape(kind, compiled, ("",), anywhere=False)
 
 
 def _texts(tree: Mapping[str, Any], key: str, path: Path) -> tuple[str, ...]:

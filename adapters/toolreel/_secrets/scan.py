@@ -8,18 +8,16 @@ itself.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from toolreel._secrets.candidates import BLOB
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.patterns import shaped
 from toolreel._secrets.project_rules import SecretRules, rules_in
 
 _EXCERPT: Final = 40
-_BLOB: Final = re.compile(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
-"""An image, audio or a file: only known values are looked for in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def _spans(text: str, known: Mapping[str, str], rules: SecretRules | None) -> li
     """The positions of secrets; overlapping ones are merged under the kind of the first."""
     rules = rules_in() if rules is None else rules
     # Patterns match Base64 by chance, and take long for megabytes of it.
-    shapes = () if _BLOB.fullmatch(text) else shaped(text, rules.shapes)
+    shapes = () if BLOB.fullmatch(text) else shaped(text, rules.shapes)
     every = [*(_Span(*found) for found in shapes), *_known(text, known)]
     found = [span for span in every if not rules.allows(text[span.secret : span.end])]
     found.sort(key=lambda span: span.start)  # stable, so the most specific pattern comes first

@@ -8,12 +8,14 @@ name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from toolreel._internal.errors import SecretFound
 from toolreel._secrets.byte_readings import as_ascii, readings
+from toolreel._secrets.candidates import batches, candidates
+from toolreel._secrets.harmless_texts import harmless_texts
 from toolreel._secrets.patterns import names_a_secret
-from toolreel._secrets.project_rules import SecretRules
+from toolreel._secrets.project_rules import SecretRules, rules_in
 from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.scan import Leak, leaks
 from toolreel._secrets.split_texts import put_together
@@ -22,6 +24,8 @@ from toolreel_core._jsontext.canonical import Json, canonical, read
 
 _NESTED: Final = 4
 """Maximum levels of JSON in JSON strings."""
+_JSON_BEGINS: Final = frozenset({"{", "[", '"'})
+_ARRAYS: Final = (list, tuple)
 
 
 def interaction_texts(entry: Mapping[str, Any], beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
@@ -62,6 +66,15 @@ def line_texts(line: str) -> Iterator[tuple[str, str]]:
     yield from _text("", line)
 
 
+def tree_texts(tree: Json) -> Iterator[tuple[str, str]]:
+    """The texts of a value that a line of a journal will be.
+
+    >>> [*tree_texts({"a": (1, "hi")})]
+    [('(a key)', 'a'), ('a[0]', '1'), ('a[1]', 'hi')]
+    """
+    yield from _leaves("", tree)
+
+
 def leaks_at(
     texts: Iterable[tuple[str, str]],
     known: Mapping[str, str],
@@ -72,9 +85,25 @@ def leaks_at(
 
     :param seen: texts scanned before, which are skipped; new ones are added
     """
-    for place, text in unseen(texts, set() if seen is None else seen):
-        for leak in leaks(text, known, rules):
-            yield place, leak
+    rules = rules_in() if rules is None else rules
+    for batch in batches(unseen(texts, set() if seen is None else seen)):
+        if not (held := candidates([text for _, text in batch], known, rules)):
+            continue
+        for place, text in batch:
+            for leak in leaks(text, held.known, held.rules):
+                yield place, leak
+
+
+def new_leaks(texts: Iterable[tuple[str, str]], known: Mapping[str, str]) -> Iterator[tuple[str, Leak]]:
+    """The leaks in the texts of a line; those that other lines had without a leak are not searched again."""
+    rules = rules_in()
+    harmless = harmless_texts(tuple(sorted(known.items())), rules)
+    others, found = harmless.others(texts), False
+    for one in leaks_at(others, known, rules):
+        found = True
+        yield one
+    if not found:
+        harmless.add(text for _, text in others)
 
 
 def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:
@@ -97,7 +126,7 @@ def refuse_secrets_in_line(line: str, known: Mapping[str, str], where: str) -> N
 
     :raises SecretFound: names location and kind, never the secret itself
     """
-    for place, leak in leaks_at(line_texts(line), known):
+    for place, leak in new_leaks(line_texts(line), known):
         raise SecretFound(
             f"{where}: not written, it holds {leak.kind} at {place or 'the top'}; "
             "keep secrets out of prompts and tool results"
@@ -133,40 +162,72 @@ def _request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Ite
     if messages or same:
         beginnings.learn(body, same, tree, messages)
     for index, message in enumerate(messages, same):
-        yield from _leaves(f"{place}.messages[{index}]", message, 0)
-    yield from _leaves(place, {key: value for key, value in tree.items() if key != "messages"}, 0)
+        yield from _leaves(f"{place}.messages[{index}]", message)
+    yield from _leaves(place, {key: value for key, value in tree.items() if key != "messages"})
 
 
-def _text(place: str, text: str, nested: int = 1) -> Iterator[tuple[str, str]]:
+_Found: TypeAlias = list[tuple[str, str]]
+"""Texts with their places. The walk adds to one list: generators in each other cost more than it does."""
+
+
+def _text(place: str, text: str, nested: int = 1) -> _Found:
     """The strings in JSON text, and the text itself unless it is canonical JSON."""
+    found: _Found = []
+    _add_text(found, place, text, nested)
+    return found
+
+
+def _leaves(place: str, value: Json) -> _Found:
+    """The strings in a value; JSON in them is not parsed."""
+    found: _Found = []
+    _add_leaves(found, place, value, 0)
+    return found
+
+
+def _add_text(found: _Found, place: str, text: str, nested: int) -> None:
     if "\0" in text:  # UTF-16 that was read as UTF-8
-        yield from _text(place, as_ascii(text), nested)
+        _add_text(found, place, as_ascii(text), nested)
     value: Json = None
-    if nested and text.lstrip()[:1] in {"{", "[", '"'}:  # such JSON is never null, so None is: not JSON
+    if nested and text.lstrip()[:1] in _JSON_BEGINS:  # such JSON is never null, so None is: not JSON
         value = read(text).value_or(None)
     if value is not None:
-        yield from _leaves(place, value, nested - 1)
+        _add_leaves(found, place, value, nested - 1)
     if value is None or canonical(value) != text:
-        yield place, text  # parsing drops the earlier values of a duplicate key
+        found.append((place, text))  # parsing drops the earlier values of a duplicate key
 
 
-def _leaves(place: str, value: Json, nested: int) -> Iterator[tuple[str, str]]:
+def _add_leaves(found: _Found, place: str, value: Json, nested: int) -> None:
+    # By type, most frequent first: a `match` takes twice as long, and this is most of a scan.
+    if isinstance(value, str):
+        if nested or "\0" in value:
+            _add_text(found, place, value, nested)
+        else:
+            found.append((place, value))
+    elif isinstance(value, dict):
+        if len(value) == 2 and (packed := _packed(value)):
+            part, text = packed
+            found.append((f"{place}.{part}", text))
+            return
+        for name, item in value.items():
+            key = str(name)  # a world in Python may have numbers as keys
+            found.append((f"{place} (a key)" if place else "(a key)", key))
+            inside = f"{place}.{key}" if place else key
+            if isinstance(item, str) and names_a_secret(key):
+                found.append((inside, f"{key}: {item}"))
+            _add_leaves(found, inside, item, nested)
+    elif isinstance(value, _ARRAYS):
+        for index, item in enumerate(value):
+            _add_leaves(found, f"{place}[{index}]", item, nested)
+    else:
+        found.append((place, str(value)))
+
+
+def _packed(value: Mapping[str, Json]) -> tuple[str, str] | None:
+    """The key and the text of what is Base64, unless the value is something else."""
     match value:
-        case str():
-            yield from _text(place, value, nested)
-        case {"data": str() as base64, "format": str() as form, **more} if not more:  # audio in a message
-            yield f"{place}.data", f"data:audio/{form};base64,{base64}"
-        case {"blob": str(), "base64": str() as base64, **more} if not more:  # a line of a journal
-            yield f"{place}.base64", f"data:;base64,{base64}"
-        case Mapping():
-            for key, item in value.items():
-                yield f"{place} (a key)".strip(), key
-                inside = f"{place}.{key}" if place else key
-                if isinstance(item, str) and names_a_secret(key):
-                    yield inside, f"{key}: {item}"
-                yield from _leaves(inside, item, nested)
-        case list():
-            for index, item in enumerate(value):
-                yield from _leaves(f"{place}[{index}]", item, nested)
+        case {"data": str() as base64, "format": str() as form}:  # audio in a message
+            return "data", f"data:audio/{form};base64,{base64}"
+        case {"blob": str(), "base64": str() as base64}:  # a line of a journal
+            return "base64", f"data:;base64,{base64}"
         case _:
-            yield place, str(value)
+            return None

@@ -45,8 +45,13 @@ def changed(settings: Settings) -> dict[str, Json]:
 
 def recorded(settings: Settings) -> dict[str, Json]:
     """The settings that differ from their first defaults, which is how records have them."""
-    given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
-    return {setting.name: value for setting, value in given if value != left_out(setting)}
+    first = _first_defaults(type(settings))
+    return {name: value for name, default in first if (value := getattr(settings, name)) != default}
+
+
+@cache
+def _first_defaults(kind: type[Settings]) -> tuple[tuple[str, object], ...]:
+    return tuple((setting.name, left_out(setting)) for setting in fields(kind))
 
 
 def check_settings(settings: Settings, minima: Mapping[str, int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, assert_never
 
@@ -13,6 +13,7 @@ from toolreel._journal.format import read_journal
 from toolreel._replay.from_cassette.journals import recover_runs
 from toolreel._replay.replay import companion
 from toolreel.cassette._open_cassette import Recording
+from toolreel_core._conversation.content.part import Text
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._plan.presets.preset import Preset
@@ -63,6 +64,8 @@ class RecordedSession:
     completed: bool
     parts: int = 0
     """Images and files that the user sent."""
+    other_runs: int = 0
+    """Other runs with tools in the recording, of which nobody asked for one."""
 
 
 def read_session(
@@ -81,7 +84,8 @@ def read_session(
         raise EvalPlanError(f"{path}: has {len(runs)} runs, so there is no run {number}")
     with_tools = [one for one in runs if one[0].state.plan.tools.names]
     run, events = runs[number - 1] if number else (with_tools or runs)[-1]
-    return _session(str(path), run, events)
+    session = _session(str(path), run, events)
+    return session if number else replace(session, other_runs=max(0, len(with_tools) - 1))
 
 
 def _runs(
@@ -135,7 +139,7 @@ def _session(source: str, run: Run, events: Sequence[Event]) -> RecordedSession:
         plan.tools,
         run.outcome.name,
         isinstance(run.outcome, Completed),
-        sum(len(each.parts) for each in (*opening, *spoken)),
+        sum(not isinstance(part, Text) for each in (*opening, *spoken) for part in each.parts),
     )
 
 

@@ -125,17 +125,27 @@ class _Author:
 
     def _note_what_is_lost(self) -> None:
         session = self.session
-        if session.parts:
+        if others := session.other_runs:
             self.decisions.append(
-                f"{session.parts} images or files of the user are left out; say in words what they show"
+                f"the recording has {_counted(others, 'other run')} with tools; this is the last one, and "
+                "--run N takes another"
+            )
+        if parts := session.parts:
+            self.decisions.append(
+                f"{_counted(parts, 'image or file', 'images or files')} of the user "
+                f"{'is' if parts == 1 else 'are'} left out; say in words what "
+                f"{'it shows' if parts == 1 else 'they show'}"
             )
         if not session.completed:
             self.decisions.append(
-                f"the session ended as {session.outcome}; say what the right answer would have been"
+                f"the session ended without an answer ({session.outcome}); "
+                "say what the right one would have been"
             )
-        lost = sum(not call.ok for call in self._calls())
-        if lost:
-            self.decisions.append(f"{lost} calls failed in the recording, so the good script leaves them out")
+        if lost := sum(not call.ok for call in self._calls()):
+            self.decisions.append(
+                f"{_counted(lost, 'call')} failed in the recording, so the good script leaves "
+                f"{'it' if lost == 1 else 'them'} out"
+            )
 
     def _calls(self) -> list[SessionCall]:
         return [call for exchange in self.session.replies for reply in exchange for call in reply.calls]
@@ -284,3 +294,12 @@ def _without_null(value: Json) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_without_null(item) for item in value if item is not None]
     return value
+
+
+def _counted(number: int, one: str, several: str = "") -> str:
+    """A number with its noun.
+
+    >>> _counted(1, "call"), _counted(2, "call")
+    ('1 call', '2 calls')
+    """
+    return f"{number} {one if number == 1 else several or f'{one}s'}"

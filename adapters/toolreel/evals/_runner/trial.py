@@ -11,7 +11,6 @@ from toolreel._driver.run_result import Run
 from toolreel.evals._runner.exchanges import converse
 from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
 from toolreel.evals._runner.outside_tools import NO_TOOLS, OutsideTools
-from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.cells import Sample
@@ -135,14 +134,14 @@ def _record(job: Job, attempts: Sequence[_Try]) -> Record:
     """The record; all but its attempts is about the last one."""
     sample, last = job.sample, attempts[-1]
     language = sample.cell.language
-    tally, configuration = last.run.state.tally, job.configuration.text
+    tally, configuration = last.run.state.tally, job.configuration
     return Record(
         key=sample.key,
         cell=sample.cell,
         trial=sample.trial,
         version=sample.version,
-        configuration=configuration,
-        digest=digest(configuration),
+        configuration=configuration.text,
+        digest=configuration.digest,
         tools_sent=last.evidence.tools_sent,
         verdict=last.verdict,
         loop=last.evidence.outcome.name,

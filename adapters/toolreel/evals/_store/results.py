@@ -26,12 +26,20 @@ from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 from toolreel._internal.errors import ResultsError
 from toolreel._journal.lock import taken
 from toolreel._journal.migrations import Versions
-from toolreel._secrets.scanned_texts import leaks_at, line_texts
+from toolreel._secrets.scanned_texts import new_leaks, tree_texts
 from toolreel.evals._store.plan_history import EarlierPlan, earlier_plans
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import VERSION, Record, record_line, record_of, run_in
+from toolreel_core.evals._records.record import (
+    VERSION,
+    Record,
+    line_of,
+    record_line,
+    record_of,
+    run_in,
+    tree_but_configuration,
+)
 from toolreel_core.evals._verdicts.verdict import Verdict
 
 HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
@@ -193,8 +201,6 @@ RECORDS: Final[Versions[Tree]] = Versions("record", ResultsError)
 
 _HEADER: Final = "header.json"
 _JOURNAL: Final = "journal.jsonl"
-_REMEMBERED: Final = 3_000
-"""Texts without a secret that are remembered, so that memory does not grow with the runs."""
 _WITHHELD: Final = "(withheld: this run's texts held a secret)"
 
 
@@ -257,7 +263,6 @@ class Journal:
     ) -> None:
         self._path = path / _JOURNAL
         self._secrets = known_secrets or {}
-        self._harmless = set[str]()
         self._lines = 0
         """Those that there were when it was opened."""
         with _writing(self._path):
@@ -288,29 +293,12 @@ class Journal:
 
         :return: what was written: texts that may hold a secret are withheld
         """
-        line = record_line(record)
-        if self._leaks(line, record.configuration):
-            record = _withheld(record)
-            line = record_line(record)
+        record, line = _safe(record, self._secrets)
         with _writing(self._path):
             self._file.write(f"{line}\n".encode())
             self._file.flush()
             os.fsync(self._file.fileno())
         return record
-
-    def _leaks(self, line: str, configuration: str) -> bool:
-        """Whether a line holds a secret; what many lines have in common is looked at once.
-
-        A configuration is most of a line, and the same in all runs of a cell.
-        """
-        if configuration in self._harmless:
-            line = line.replace(configuration, "{}", 1)
-        found = any(leaks_at(line_texts(line), self._secrets, seen=self._harmless))
-        if found or len(self._harmless) > _REMEMBERED:
-            self._harmless.clear()
-        if not found:
-            self._harmless.add(configuration)
-        return found
 
     def close(self) -> None:
         """Close the file, and release its lock."""
@@ -389,8 +377,17 @@ def safe_line(record: Record, secrets: Mapping[str, str], cassette: str | None =
     :param cassette: where its recording is, if the record does not say it
     """
     whole = record if cassette is None else replace(record, cassette=cassette)
-    line = record_line(whole)
-    return record_line(_withheld(whole)) if any(leaks_at(line_texts(line), secrets)) else line
+    return _safe(whole, secrets)[1]
+
+
+def _safe(record: Record, secrets: Mapping[str, str]) -> tuple[Record, str]:
+    """The record without texts that may hold a secret, and its line."""
+    tree = tree_but_configuration(record)
+    # The configuration is the same in all runs of a cell, so it is one text, which is searched once.
+    if any(new_leaks([("configuration", record.configuration), *tree_texts(tree)], secrets)):
+        record = _withheld(record)
+        return record, record_line(record)
+    return record, line_of(tree, record.configuration)
 
 
 def _withheld(record: Record) -> Record:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._internal.config_checks import Table
@@ -22,7 +23,7 @@ from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is computed once: each run of a cell records it
 class Configuration:
     """The effective configuration of a run."""
 
@@ -43,7 +44,7 @@ class Configuration:
     price: Price | None = None
     """What the model costs, where the cost of the run is limited; else a price decides nothing."""
 
-    @property
+    @cached_property
     def text(self) -> JsonText:
         """The settings that differ from their first defaults, as a JSON object; :meth:`of` reads it."""
         return canonical(
@@ -100,7 +101,7 @@ class Configuration:
             request_overrides=self.overrides,
         )
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of :attr:`text`."""
         return digest(self.text)

@@ -154,16 +154,42 @@ _OF_RUN: Final = (
     "judged",
 )
 
+_SEQUENCES: Final = (str, list, tuple)
+
 _Item = TypeVar("_Item")
 
 
 def record_line(record: Record) -> JsonText:
     """The record in one line, without its end."""
-    return canonical(record_tree(record))
+    return line_of(tree_but_configuration(record), record.configuration)
+
+
+def line_of(tree: Tree, configuration: JsonText) -> JsonText:
+    """The line of a record, from :func:`tree_but_configuration` and its configuration.
+
+    The configuration is most of the line, and is canonical text already.
+    """
+    behind = [*tree].index("tools_sent")
+    items = [*tree.items()]
+    before, after = canonical(dict(items[:behind])), canonical(dict(items[behind:]))
+    return JsonText(f'{before[:-1]},"configuration":{configuration},{after[1:]}')
 
 
 def record_tree(record: Record) -> Tree:
     """A record as a JSON object."""
+    return {
+        **_until_digest(record),
+        "configuration": parse(record.configuration),
+        **_from_tools(record),
+    }
+
+
+def tree_but_configuration(record: Record) -> dict[str, Json]:
+    """All of a record but its configuration, which all runs of a cell share."""
+    return {**_until_digest(record), **_from_tools(record)}
+
+
+def _until_digest(record: Record) -> dict[str, Json]:
     cell = record.cell
     return {
         "record": VERSION,
@@ -174,7 +200,11 @@ def record_tree(record: Record) -> Tree:
         **_verdict_tree(record.verdict),
         "version": record.version,
         "digest": record.digest,
-        "configuration": parse(record.configuration),
+    }
+
+
+def _from_tools(record: Record) -> dict[str, Json]:
+    return {
         "tools_sent": record.tools_sent,
         "loop": record.loop,
         "final": record.final,
@@ -258,7 +288,9 @@ def _given(values: Mapping[str, Json]) -> dict[str, Json]:
 
 def _is_default(value: Json) -> bool:
     """Whether it is ``null``, ``""``, ``[]`` or ``0``; a thousand times a run, so it encodes nothing."""
-    return value is None or (value == 0 if type(value) is int else isinstance(value, Sequence) and not value)
+    if type(value) is int:
+        return value == 0
+    return value is None or (isinstance(value, _SEQUENCES) and not value)
 
 
 @dataclass(frozen=True, slots=True)

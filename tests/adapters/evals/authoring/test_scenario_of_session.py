@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.servers.chat_server import replying, serving
 from toolreel import FileJournal, LoopConfig, Plan, Ports, PythonTools, run, speak, tool
 from toolreel._cli.evals.scenarios.check import check_command
 from toolreel._cli.evals.scenarios.from_recording import from_command
 from toolreel._internal.errors import EvalPlanError
+from toolreel.cassette import use_cassette
 from toolreel.evals._authoring.recorded_session import read_session
 from toolreel.evals._authoring.scenario_of_session import draft_of, name_of
 from toolreel.evals._runner.evaluation import evaluate
@@ -130,7 +134,7 @@ def conversation(path: Path) -> Path:
 def test_several_turns_and_results_are_carried_over(tmp_path: Path) -> None:
     draft = draft_of(read_session(conversation(tmp_path / "talk.journal.jsonl")), "pins")
     assert draft.proof.holds
-    assert draft.decisions == ("1 calls failed in the recording, so the good script leaves them out",)
+    assert draft.decisions == ("1 call failed in the recording, so the good script leaves it out",)
     tree = draft.tree
     assert tree["user"] == [
         "How many pins are there?",
@@ -197,3 +201,43 @@ def test_a_name_is_checked(tmp_path: Path) -> None:
     session = read_session(tmp_path / "it.journal.jsonl")
     with pytest.raises(EvalPlanError, match="the user said nothing"):
         draft_of(session)
+
+
+PIXEL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
+LOOK: Json = {
+    "type": "function",
+    "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}},
+}
+
+
+def talk(client: httpx.Client, url: str, content: Json) -> None:
+    """One tool loop of a client that is not toolreel."""
+    messages: list[Json] = [{"role": "user", "content": content}]
+    for _ in range(2):
+        asked = {"model": "m", "messages": messages, "tools": [LOOK]}
+        message = client.post(f"{url}/chat/completions", json=asked).json()["choices"][0]["message"]
+        messages.append(message)
+        messages += [
+            {"role": "tool", "tool_call_id": call["id"], "content": '{"seen": 4}'}
+            for call in message.get("tool_calls") or ()
+        ]
+
+
+def test_runs_and_pictures_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    path, picture = tmp_path / "any.yaml", {"type": "image_url", "image_url": {"url": PIXEL}}
+    replies = [calling(("look", {"at": "it"})), saying("There are 4.")]
+    with (
+        serving(*map(replying, (*replies, *replies))) as server,
+        use_cassette(path, mode="record") as session,
+        httpx.Client(transport=session.transport(httpx.HTTPTransport())) as client,
+    ):
+        talk(client, server.url, "How many?")
+        talk(client, server.url, [{"type": "text", "text": "And here?"}, picture])
+    last = draft_of(read_session(path))
+    assert last.tree["user"] == "And here?"
+    assert last.decisions == (
+        "the recording has 1 other run with tools; this is the last one, and --run N takes another",
+        "1 image or file of the user is left out; say in words what it shows",
+    )
+    first = draft_of(read_session(path, 1))
+    assert (first.tree["user"], first.decisions) == ("How many?", ())

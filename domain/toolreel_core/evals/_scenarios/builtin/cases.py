@@ -51,7 +51,9 @@ def drawn(
     return Scenario(name, pack, about, VERSION, groups, partial(_case, case), preset)
 
 
+@lru_cache(maxsize=64)
 def _case(case: Callable[[Draws], Case], seed: str) -> Case:
+    # A run asks for its case, for its scripts, and whether the scenario has real tools.
     return case(Draws(seed))
 
 

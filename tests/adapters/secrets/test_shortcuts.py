@@ -1,0 +1,160 @@
+"""The shortcuts of the scan find exactly what it finds without them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.adapters.secrets.planted import INNOCENT, KINDS
+from tests.adapters.secrets.slow_scan import slow_body_texts, slow_leaks, slow_line_texts
+from tests.samples import ROOT
+from toolreel._internal.errors import SecretFound
+from toolreel._secrets.candidates import candidates
+from toolreel._secrets.harmless_texts import HarmlessTexts, harmless_texts
+from toolreel._secrets.patterns import EMAIL, SHAPES
+from toolreel._secrets.project_rules import SecretRules, read_rules
+from toolreel._secrets.scan import leaks
+from toolreel._secrets.scanned_texts import (
+    body_texts,
+    leaks_at,
+    line_texts,
+    new_leaks,
+    refuse_secrets_in_line,
+    tree_texts,
+)
+from toolreel_core._jsontext.canonical import canonical
+
+KNOWN = {"STAFF": "quiet-horse/ÄB 17", "PIN": "1234 5678"}
+RULES = SecretRules(shapes=(*SHAPES, EMAIL))
+_WORDS = ([
+    *(planted.text for planted in KINDS.values()),
+    *(planted.text.swapcase() for planted in KINDS.values()),
+    *(planted.secret for planted in KINDS.values()),
+    *(planted.before for planted in KINDS.values()),
+    *(text for text in INNOCENT if len(text) < 1_000),
+    *KNOWN.values(),
+    *(f"EMP-{number}" for number in (1, 123456)),
+    *("api_key", "password", "token", "\0", "\u017fk-", "\u212aey: ", "\\u0073k-", "\\", '"', "\n", "Σ", "ß"),
+])  # fmt: skip
+WORDS = st.integers(0, len(_WORDS) - 1).map(_WORDS.__getitem__)
+"""Whole secrets, what surrounds them, halves of them, and characters that lower-casing or JSON change."""
+TEXTS = st.one_of(st.lists(WORDS | st.text(max_size=8), max_size=4).map("".join), st.text(max_size=30))
+VALUES = st.recursive(
+    TEXTS | st.integers() | st.booleans() | st.none(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(TEXTS | st.sampled_from(["api_key", "password"]), inner, max_size=3)
+        | st.fixed_dictionaries({"data": TEXTS, "format": TEXTS})
+        | st.fixed_dictionaries({"blob": TEXTS, "base64": TEXTS})
+        | inner.map(json.dumps)
+        | inner.map(lambda value: json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+    ),
+    max_leaves=8,
+)
+KNOWNS = st.sampled_from([{}, KNOWN])
+RULE_SETS = st.sampled_from(
+    [
+        SecretRules(),
+        RULES,
+        SecretRules(allowed=("sk-*", "quiet*")),
+    ]
+)
+
+
+@given(VALUES, KNOWNS, RULE_SETS, st.booleans())
+def test_a_line_has_the_leaks_that_each_of_its_texts_has(
+    value: object, known: Mapping[str, str], rules: SecretRules, spaced: bool
+) -> None:
+    line = json.dumps(value, separators=None if spaced else (",", ":"), ensure_ascii=spaced)
+    expected = [*slow_leaks(slow_line_texts(line), known, rules)]
+    assert [*leaks_at(line_texts(line), known, rules)] == expected
+
+
+@given(VALUES, KNOWNS)
+def test_so_has_a_body(value: object, known: Mapping[str, str]) -> None:
+    body = json.dumps(value).encode()
+    assert [*leaks_at(body_texts("body", body), known, RULES)] == [
+        *slow_leaks(slow_body_texts("body", body), known, RULES)
+    ]
+
+
+@given(st.lists(VALUES, max_size=3), KNOWNS)
+def test_what_is_remembered_of_other_lines_hides_no_leak(
+    values: list[object], known: Mapping[str, str]
+) -> None:
+    harmless_texts.cache_clear()
+    for value in (*values, *values):
+        line = canonical(json.loads(json.dumps(value)))
+        expected = [*slow_leaks(slow_line_texts(line), known, SecretRules())]
+        assert [*new_leaks(line_texts(line), known)] == expected
+        if line[0] in "{[":
+            assert [*new_leaks(tree_texts(json.loads(line)), known)] == expected
+
+
+@given(st.lists(TEXTS, max_size=6), KNOWNS, RULE_SETS)
+def test_what_no_candidate_is_left_for_is_in_no_text(
+    texts: list[str], known: Mapping[str, str], rules: SecretRules
+) -> None:
+    held = candidates(texts, known, rules)
+    assert [leaks(text, held.known, held.rules) for text in texts] == [
+        leaks(text, known, rules) for text in texts
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_secret_is_a_candidate_wherever_it_stands_among_others(kind: str) -> None:
+    text = KINDS[kind].text
+    for texts in ([text], ["word", text, "word"], [*INNOCENT, text, *INNOCENT], [text, text]):
+        held = candidates(texts, {}, SecretRules())
+        assert leaks(text, {}, held.rules) == leaks(text, {}, SecretRules()) != ()
+
+
+def test_a_pattern_of_a_project_may_ask_for_the_end_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text('[patterns]\n"staff number" = "\\\\AEMP-[0-9]{6}\\\\Z"\n', encoding="utf-8")
+    rules = read_rules(path)
+    ((place, leak),) = leaks_at(tree_texts(["one", "EMP-123456", "two"]), {}, rules)
+    assert (place, leak.kind) == ("[1]", "staff number")
+
+
+def test_a_shape_that_matches_has_its_inner_part() -> None:
+    quick = [shape for shape in SHAPES if shape.inner]
+    assert {shape.kind for shape in quick} == {"password", "key or token"}
+    for planted in KINDS.values():
+        for shape in quick:
+            if shape.pattern.search(planted.text):
+                assert shape.inner is not None
+                assert re.search(shape.inner, planted.text)
+
+
+def test_the_recordings_of_this_project_have_none_either_way() -> None:
+    lines = (ROOT / "cassettes").rglob("*.jsonl")
+    few = [line for path in sorted(lines)[:6] for line in path.read_text("utf-8").splitlines()[:20]]
+    assert len(few) > 20
+    for line in few:
+        assert [*leaks_at(line_texts(line), KNOWN)] == [
+            *slow_leaks(slow_line_texts(line), KNOWN, SecretRules())
+        ]
+
+
+def test_texts_are_harmless_for_the_values_that_are_known() -> None:
+    line = '{"a":"the quiet horse"}'
+    refuse_secrets_in_line(line, {}, "here")
+    with pytest.raises(SecretFound, match="value of ANIMAL"):
+        refuse_secrets_in_line(line, {"ANIMAL": "quiet horse"}, "here")
+    refuse_secrets_in_line(line, {}, "here")
+
+
+def test_what_is_remembered_has_a_limit() -> None:
+    kept = HarmlessTexts()
+    kept.add(["a", "b" * 8_000, "c" * 9_000])
+    assert kept.others([("", "a"), ("", "b" * 8_000), ("at", "c" * 9_000)]) == [("at", "c" * 9_000)]
+    for number in range(200):
+        kept.add([f"{number}" + "d" * 8_000])
+    assert kept.others([("", "a")]) == [("", "a")]
