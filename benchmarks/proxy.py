@@ -125,7 +125,7 @@ def _serve(name: str, url: str, folder: str, pipe: Connection) -> None:
             _proxy(ProxySettings(routes), pipe.send)
         case "proxy, recording":
             _proxy(ProxySettings(routes, folder=folder), pipe.send)
-        case "proxy, replaying":
+        case _:
             _proxy(ProxySettings(routes, folder=folder, mode="replay"), pipe.send)
 
 

@@ -36,12 +36,18 @@ def serve_app(
     :param ready: called once requests are taken
     :param log_level: below which nothing is printed
     """
-    config = server_config(app, drain, lifespan=lifespan)
+    config = server_config(app, drain, lifespan=lifespan, log_level=log_level)
     with listening:
         _Server(config, ready).run(sockets=[listening])
 
 
-def server_config(app: Any, drain: float = 30.0, *, lifespan: bool = True) -> uvicorn.Config:  # noqa: ANN401
+def server_config(
+    app: Any,  # noqa: ANN401 - an ASGI application
+    drain: float = 30.0,
+    *,
+    lifespan: bool = True,
+    log_level: str = "error",
+) -> uvicorn.Config:
     """How an application is served."""
     return uvicorn.Config(
         app,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from tests.domain.proxy.asked import Loose, asked, call, said, whole
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._proxy.client_request import ClientRequest
+from toolreel_core._proxy.conversation_keys import key_of
 from toolreel_core._proxy.dropped_thoughts import Kept, Thoughts, kept, restored, wants_thoughts
 from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.upstream_request import outbound
+from toolreel_core._proxy.upstream_request import Outbound, outbound
 from toolreel_core._settings.provider_support import Provider
 
 DEEPSEEK = Provider(reasoning_required_on="tool_turns", reasoning_placeholder=" ")
@@ -51,6 +53,18 @@ def stripped(message: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": message["content"], "tool_calls": calls}
 
 
+def body_of(request: ClientRequest, provider: Provider) -> str:
+    """What the upstream gets."""
+    sent = outbound(request, Profile(provider))
+    assert isinstance(sent, Outbound)
+    return sent.body
+
+
+def thinking(thoughts: Thoughts) -> Callable[[object], Thoughts | None]:
+    """Finds the same for every conversation."""
+    return lambda _: thoughts
+
+
 def finding(found: Kept) -> Any:  # noqa: ANN401 - a function
     def find(key: object) -> Thoughts | None:
         return found.thoughts if key == found.key else None
@@ -66,11 +80,11 @@ def test_what_a_client_drops_goes_back(provider: Provider, message: Loose) -> No
     bare = asked(ASKED, stripped(full), *results)
     request, changed = restored(bare, provider, finding(found), caller="me")
     assert changed
-    sent: Any = parse(outbound(request, Profile(provider)).body)
-    kept_by_client: Any = parse(outbound(asked(ASKED, full, *results), Profile(provider)).body)
+    sent: Any = parse(body_of(request, provider))
+    kept_by_client: Any = parse(body_of(asked(ASKED, full, *results), provider))
     for key in ("reasoning_content", "reasoning_details", "tool_calls"):
         assert sent["messages"][1].get(key) == kept_by_client["messages"][1].get(key)
-    assert sent != parse(outbound(bare, Profile(provider)).body)
+    assert sent != parse(body_of(bare, provider))
     other = restored(bare, provider, finding(found), caller="somebody else")
     assert other == (bare, False)
 
@@ -93,7 +107,7 @@ def test_nothing_is_kept_for_an_upstream_that_does_not_want_it(_provider: Provid
     full, found = reply_to(asked(ASKED), Provider(), message)
     assert found is None
     request = asked(ASKED, stripped(full), RESULT)
-    assert restored(request, Provider(), finding(Kept(("", ""), Thoughts({}))), caller="me") == (
+    assert restored(request, Provider(), finding(Kept(key_of(()), Thoughts({}))), caller="me") == (
         request,
         False,
     )
@@ -101,7 +115,7 @@ def test_nothing_is_kept_for_an_upstream_that_does_not_want_it(_provider: Provid
 
 def test_messages_that_mean_nothing_to_us_stay_as_they_are() -> None:
     request = asked({"role": "user", "content": [{"type": "hologram"}]})
-    assert restored(request, DEEPSEEK, lambda _key: Thoughts({"reasoning_content": "a"})) == (request, False)
+    assert restored(request, DEEPSEEK, thinking(Thoughts({"reasoning_content": "a"}))) == (request, False)
 
 
 @pytest.mark.parametrize("strange", [1, "a", [], {"a": [None]}, [1, {"b": 2}]])
@@ -109,6 +123,6 @@ def test_fields_of_any_shape_come_back(strange: Json) -> None:
     """Nobody but the upstream knows what is in them."""
     request = asked(ASKED, {"role": "assistant", "content": None, "tool_calls": [call()]}, RESULT)
     for thoughts in (Thoughts({"reasoning_details": strange}), Thoughts({}, ({"extra_content": strange},))):
-        again, changed = restored(request, GEMINI, lambda _key, given=thoughts: given)
+        again, changed = restored(request, GEMINI, thinking(thoughts))
         assert changed
-        assert outbound(again, Profile(Provider())).body
+        assert body_of(again, Provider())

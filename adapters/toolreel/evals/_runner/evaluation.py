@@ -181,8 +181,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         )
 
         def run_one(job: Job) -> Record:
-            if isinstance(watcher, BeginningWatcher):
-                watcher.began(job.sample)
+            _tell_began(watcher, job.sample)
             with recorder.context(job, cassette_name(job.sample)) as (context, saved):
                 record = located(guard.run(job, context), plan)
                 return replace(record, cassette=saved())
@@ -225,6 +224,11 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         *(required_runs, made, left, void, why, refused, course.spared, accepted, accepts),
         shard=str(plan.shard or ""),
     )
+
+
+def _tell_began(watcher: object, sample: Sample) -> None:
+    if isinstance(watcher, BeginningWatcher):
+        watcher.began(sample)
 
 
 def _recordings(out: Path, plan: EvalPlan, form: bool | RecordingForm) -> RecordingFiles | RecordingPacks:

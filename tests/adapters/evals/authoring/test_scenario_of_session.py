@@ -224,7 +224,8 @@ def talk(client: httpx.Client, url: str, content: Json) -> None:
 
 
 def test_runs_and_pictures_that_are_left_out_are_counted(tmp_path: Path) -> None:
-    path, picture = tmp_path / "any.yaml", {"type": "image_url", "image_url": {"url": PIXEL}}
+    path = tmp_path / "any.yaml"
+    picture: Json = {"type": "image_url", "image_url": {"url": PIXEL}}
     replies = [calling(("look", {"at": "it"})), saying("There are 4.")]
     with (
         serving(*map(replying, (*replies, *replies))) as server,
