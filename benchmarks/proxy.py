@@ -126,6 +126,8 @@ def _serve(name: str, url: str, folder: str, pipe: Connection) -> None:
             _proxy(ProxySettings(routes, folder=folder), pipe.send)
         case "proxy, replaying":
             _proxy(ProxySettings(routes, folder=folder, mode="replay"), pipe.send)
+        case _:
+            raise ValueError(f"no server is called {name!r}")
 
 
 class _Server:
