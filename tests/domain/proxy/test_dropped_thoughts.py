@@ -9,7 +9,7 @@ import pytest
 from tests.domain.proxy.asked import Loose, asked, call, said, whole
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.dropped_thoughts import Kept, Thoughts, kept, restored, wants_thoughts
+from toolreel_core._proxy.dropped_thoughts import Find, Kept, Thoughts, kept, restored, wants_thoughts
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.upstream_request import outbound
 from toolreel_core._settings.provider_support import Provider
@@ -58,6 +58,10 @@ def finding(found: Kept) -> Any:  # noqa: ANN401 - a function
     return find
 
 
+def finding_any(thoughts: Thoughts) -> Find:
+    return lambda _key: thoughts
+
+
 @pytest.mark.parametrize(("provider", "message"), WANTED.values(), ids=WANTED)
 def test_what_a_client_drops_goes_back(provider: Provider, message: Loose) -> None:
     full, found = reply_to(asked(ASKED), provider, message)
@@ -93,10 +97,7 @@ def test_nothing_is_kept_for_an_upstream_that_does_not_want_it(_provider: Provid
     full, found = reply_to(asked(ASKED), Provider(), message)
     assert found is None
     request = asked(ASKED, stripped(full), RESULT)
-    assert restored(request, Provider(), finding(Kept(("", ""), Thoughts({}))), caller="me") == (
-        request,
-        False,
-    )
+    assert restored(request, Provider(), finding_any(Thoughts({"reasoning": "a"}))) == (request, False)
 
 
 def test_messages_that_mean_nothing_to_us_stay_as_they_are() -> None:
@@ -109,6 +110,6 @@ def test_fields_of_any_shape_come_back(strange: Json) -> None:
     """Nobody but the upstream knows what is in them."""
     request = asked(ASKED, {"role": "assistant", "content": None, "tool_calls": [call()]}, RESULT)
     for thoughts in (Thoughts({"reasoning_details": strange}), Thoughts({}, ({"extra_content": strange},))):
-        again, changed = restored(request, GEMINI, lambda _key, given=thoughts: given)
+        again, changed = restored(request, GEMINI, finding_any(thoughts))
         assert changed
         assert outbound(again, Profile(Provider())).body
