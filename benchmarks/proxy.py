@@ -125,8 +125,10 @@ def _serve(name: str, url: str, folder: str, pipe: Connection) -> None:
             _proxy(ProxySettings(routes), pipe.send)
         case "proxy, recording":
             _proxy(ProxySettings(routes, folder=folder), pipe.send)
-        case _:
+        case "proxy, replaying":
             _proxy(ProxySettings(routes, folder=folder, mode="replay"), pipe.send)
+        case _:
+            raise ValueError(f"no server is called {name!r}")
 
 
 class _Server:

@@ -76,9 +76,10 @@ class Pieces:
         """
         if self._over:
             raise StopAsyncIteration
-        with within(self._exchange):
-            return await self._next()
-        return await self._ended(RequestFailed(0, "timeout", self._exchange.message))
+        found = list[str | ReplyReceived | RequestFailed]()
+        with within(self._exchange):  # ends what happens inside when the time is over
+            found.append(await self._next())
+        return found[0] if found else await self._ended(RequestFailed(0, "timeout", self._exchange.message))
 
     async def aclose(self) -> None:
         """Close the connection, unless the reply was complete."""

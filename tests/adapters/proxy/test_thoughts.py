@@ -55,12 +55,11 @@ def play(url: str, *, stream: bool) -> str | None:
     with openai.OpenAI(base_url=url, api_key="sk-client-0123456789", max_retries=0) as sdk:
         if stream:
             with sdk.chat.completions.stream(model="m", messages=ASKED, tools=TOOLS) as events:
-                final = events.get_final_completion()
-            made: Any = final.choices[0].message.tool_calls
+                calls: Any = events.get_final_completion().choices[0].message.tool_calls
         else:
             done = sdk.chat.completions.create(model="m", messages=ASKED, tools=TOOLS)
-            made = done.choices[0].message.tool_calls
-        (call,) = made
+            calls = done.choices[0].message.tool_calls
+        (call,) = calls
         said: Any = {"role": "assistant", "content": "", "tool_calls": [call.to_dict()]}
         history = [*ASKED, said, {"role": "tool", "tool_call_id": call.id, "content": "4"}]
         raw = sdk.chat.completions.with_raw_response.create(model="m", messages=history, tools=TOOLS)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.domain.proxy.asked import Loose, asked, call, said, whole
-from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.conversation_keys import key_of
-from toolreel_core._proxy.dropped_thoughts import Kept, Thoughts, kept, restored, wants_thoughts
+from toolreel_core._proxy.dropped_thoughts import Find, Kept, Thoughts, kept, restored, wants_thoughts
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.upstream_request import Outbound, outbound
 from toolreel_core._settings.provider_support import Provider
@@ -53,16 +51,11 @@ def stripped(message: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": message["content"], "tool_calls": calls}
 
 
-def body_of(request: ClientRequest, provider: Provider) -> str:
+def body_of(request: ClientRequest, provider: Provider) -> JsonText:
     """What the upstream gets."""
     sent = outbound(request, Profile(provider))
     assert isinstance(sent, Outbound)
     return sent.body
-
-
-def thinking(thoughts: Thoughts) -> Callable[[object], Thoughts | None]:
-    """Finds the same for every conversation."""
-    return lambda _: thoughts
 
 
 def finding(found: Kept) -> Any:  # noqa: ANN401 - a function
@@ -70,6 +63,10 @@ def finding(found: Kept) -> Any:  # noqa: ANN401 - a function
         return found.thoughts if key == found.key else None
 
     return find
+
+
+def finding_any(thoughts: Thoughts) -> Find:
+    return lambda _key: thoughts
 
 
 @pytest.mark.parametrize(("provider", "message"), WANTED.values(), ids=WANTED)
@@ -107,15 +104,12 @@ def test_nothing_is_kept_for_an_upstream_that_does_not_want_it(_provider: Provid
     full, found = reply_to(asked(ASKED), Provider(), message)
     assert found is None
     request = asked(ASKED, stripped(full), RESULT)
-    assert restored(request, Provider(), finding(Kept(key_of(()), Thoughts({}))), caller="me") == (
-        request,
-        False,
-    )
+    assert restored(request, Provider(), finding_any(Thoughts({"reasoning": "a"}))) == (request, False)
 
 
 def test_messages_that_mean_nothing_to_us_stay_as_they_are() -> None:
     request = asked({"role": "user", "content": [{"type": "hologram"}]})
-    assert restored(request, DEEPSEEK, thinking(Thoughts({"reasoning_content": "a"}))) == (request, False)
+    assert restored(request, DEEPSEEK, finding_any(Thoughts({"reasoning_content": "a"}))) == (request, False)
 
 
 @pytest.mark.parametrize("strange", [1, "a", [], {"a": [None]}, [1, {"b": 2}]])
@@ -123,6 +117,6 @@ def test_fields_of_any_shape_come_back(strange: Json) -> None:
     """Nobody but the upstream knows what is in them."""
     request = asked(ASKED, {"role": "assistant", "content": None, "tool_calls": [call()]}, RESULT)
     for thoughts in (Thoughts({"reasoning_details": strange}), Thoughts({}, ({"extra_content": strange},))):
-        again, changed = restored(request, GEMINI, thinking(thoughts))
+        again, changed = restored(request, GEMINI, finding_any(thoughts))
         assert changed
         assert body_of(again, Provider())

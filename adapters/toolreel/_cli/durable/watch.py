@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from toolreel.durable import DurableRuns
     from toolreel.durable._looks import RunLook, RunLooks
+    from toolreel_core._jsontext.canonical import Json
 
 _COLOURS: Final = {"running": "cyan", "waiting": "yellow", "failed": "red", "refused": "red", "ended": "dim"}
 _COLUMNS: Final = (("run", 3), ("status", 2), ("waits for", 3), ("turn", 1), ("age", 1), ("cost", 2))
@@ -180,12 +181,6 @@ def _line(look: RunLook) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _tree(look: RunLook) -> dict[str, object]:
-    calls = summary_tree(look.summary)
-    awaited: dict[str, object] = {
-        "turn": look.turn,
-        "tokens": look.tokens,
-        "cost": look.cost,
-        "waits": look.waits_for,
-    }
-    return {**calls, **awaited}
+def _tree(look: RunLook) -> dict[str, Json]:
+    calls: dict[str, Json] = dict(summary_tree(look.summary))
+    return calls | {"turn": look.turn, "tokens": look.tokens, "cost": look.cost, "waits": look.waits_for}
