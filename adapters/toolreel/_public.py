@@ -4,7 +4,6 @@ from toolreel._agent.agent import Agent
 from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._agent.fallbacks import Fallback
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
-from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.endpoint_costs import EndpointCost
 from toolreel._driver.endpoints import AsyncEndpoints, Endpoints
 from toolreel._driver.inbox import Inbox
@@ -37,7 +36,8 @@ from toolreel._driver.streaming.events import (
     ToolStarted,
 )
 from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-from toolreel._driver.timing import Timing, Took
+from toolreel._driver.times.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.times.timing import Timing, Took
 from toolreel._driver.user.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.user.attachments import attach
 from toolreel._internal.errors import (

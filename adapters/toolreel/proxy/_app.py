@@ -27,9 +27,9 @@ from toolreel.proxy._client_headers import is_foreign, key_in, passed_on, shows
 from toolreel.proxy._errors import Trouble, refused
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._models import models_of
-from toolreel.proxy._recorder import Recorder, Tell
+from toolreel.proxy._recording.recorder import Recorder, Tell
+from toolreel.proxy._recording.thoughts import KeptThoughts
 from toolreel.proxy._settings import ProxySettings, Route, Routes
-from toolreel.proxy._thoughts import KeptThoughts
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json

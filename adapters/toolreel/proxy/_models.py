@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel.proxy._errors import Trouble, failure
-from toolreel.proxy._recorder import Recorder
+from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._settings import Route
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._jsontext.canonical import Json, Tree, read

@@ -10,7 +10,7 @@ from typing import Final
 from toolreel._internal.asgi_server import listening_on, serve_app
 from toolreel._internal.errors import ProxyConfigError
 from toolreel.proxy._app import proxy_app
-from toolreel.proxy._recorder import Tell
+from toolreel.proxy._recording.recorder import Tell
 from toolreel.proxy._settings import ProxySettings
 
 _SWITCH: Final = 0.000_5

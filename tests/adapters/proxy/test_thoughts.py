@@ -14,7 +14,7 @@ from tests.servers.chat_server import chunk, serving, streaming
 from tests.servers.proxy_server import proxying
 from toolreel.presets._catalogues import shipped
 from toolreel.proxy import ProxySettings, Route
-from toolreel.proxy._thoughts import KeptThoughts
+from toolreel.proxy._recording.thoughts import KeptThoughts
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._proxy.client_request import ClientRequest, client_request
 from toolreel_core._proxy.dropped_thoughts import wants_thoughts

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from toolreel._cli.evals.connection_notices import connect_with_notices
+from toolreel._cli.evals.live.connection_notices import connect_with_notices
 from toolreel._cli.evals.recorded.replay import folder_argument, verdict_words
 from toolreel._cli.evals.table_output import show_tables
 from toolreel._cli.output.console import err, out, printable

@@ -16,10 +16,10 @@ from toolreel._secrets.scan import leaks
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._response_body_streams import replayed
 from toolreel.cassette._transports import AsyncRecordTransport
-from toolreel.proxy._conversations import Conversation, Conversations
+from toolreel.proxy._recording.conversations import Conversation, Conversations
+from toolreel.proxy._recording.shelf import Shelf
+from toolreel.proxy._recording.writer import Writer
 from toolreel.proxy._settings import ProxySettings
-from toolreel.proxy._shelf import Shelf
-from toolreel.proxy._writer import Writer
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._plan.presets.preset import Preset, exact_config

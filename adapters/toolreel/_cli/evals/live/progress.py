@@ -12,7 +12,7 @@ from threading import Event
 from types import FrameType
 from typing import Final
 
-from toolreel._cli.evals.progress_bar import EvaluationBar
+from toolreel._cli.evals.live.progress_bar import EvaluationBar
 from toolreel._cli.output.console import err, printable
 from toolreel._cli.output.errors import INTERRUPTED
 from toolreel.evals._runner.evaluation import ExistingRuns

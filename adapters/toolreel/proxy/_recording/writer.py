@@ -7,7 +7,7 @@ from collections.abc import Callable
 from threading import Condition, Thread
 from typing import Final
 
-from toolreel.proxy._conversations import Conversation
+from toolreel.proxy._recording.conversations import Conversation
 
 _PAUSE: Final = 1.0
 """Seconds in which what comes is gathered: a cassette is written as a whole, so a session of ten fast turns

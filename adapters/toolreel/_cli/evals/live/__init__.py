@@ -1,0 +1,1 @@
+"""What a terminal shows while an evaluation goes on."""

@@ -1,0 +1,1 @@
+"""Time in runs: clocks, what takes how long, and what is left."""

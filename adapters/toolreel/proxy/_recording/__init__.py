@@ -1,0 +1,1 @@
+"""What a proxy keeps of conversations: on disk, and of those under way."""
