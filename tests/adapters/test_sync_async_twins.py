@@ -12,8 +12,8 @@ from typing import Final
 import pytest
 
 from toolreel._driver import aio as adrive
-from toolreel._driver import ports
 from toolreel._driver import performer as perform
+from toolreel._driver import ports
 from toolreel._driver import sync as drive
 from toolreel._driver.times import clocks, stopwatch
 from toolreel._driver.user import approvers

@@ -1,1 +1,1 @@
-"""A local page that lists recordings, evaluations and durable runs while they go on."""
+"""A local page of recordings, evaluations and durable runs."""

@@ -1,4 +1,4 @@
-"""Evaluations: measure how reliably models call tools, with confidence intervals and significance tests.
+"""Evaluations: measure how reliably models call tools, with intervals and tests.
 
 ::
 

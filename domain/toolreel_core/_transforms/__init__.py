@@ -1,4 +1,4 @@
-"""Named pure functions from tree to tree, applied to what is sent and to what is received.
+"""Named pure functions from tree to tree, for what is sent and received.
 
 Configuration names them; :func:`register_transform` adds a user's own.
 """

@@ -7,7 +7,7 @@ server goes about it, such as what it caches: it is left out, and named among th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, Tree
@@ -73,12 +73,14 @@ class Loss:
         return f"{what}, or use an upstream that speaks {NAMES[client]}."
 
 
-@dataclass(slots=True)
 class Findings:
-    """What one request has of both, while it is read."""
+    """What one request has of both; it grows while the request is read, and ends with it."""
 
-    losses: list[Loss] = field(default_factory=list)
-    hints: dict[str, None] = field(default_factory=dict)
+    __slots__ = ("hints", "losses")
+
+    def __init__(self) -> None:
+        self.losses: list[Loss] = []
+        self.hints: dict[str, None] = {}
 
     def loss(self, code: LossCode, param: str) -> None:
         """Note a loss."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import lru_cache
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._internal.config_checks import Table
@@ -23,7 +23,7 @@ from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
 
-@dataclass(frozen=True)  # without slots, for what is computed once: each run of a cell records it
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """The effective configuration of a run."""
 
@@ -44,22 +44,10 @@ class Configuration:
     price: Price | None = None
     """What the model costs, where the cost of the run is limited; else a price decides nothing."""
 
-    @cached_property
+    @property
     def text(self) -> JsonText:
         """The settings that differ from their first defaults, as a JSON object; :meth:`of` reads it."""
-        return canonical(
-            {
-                "config": self.config.recorded(),
-                "provider": self.provider.changes(),
-                "options": parse(self.options),
-                "overrides": parse(self.overrides),
-                "presets": list(self.presets),
-                "allowed_tools": list(self.allowed_tools),
-                "seeded": self.seeded,
-                **({"model": self.model} if self.model else {}),
-                **({"price": {"input": it.input, "output": it.output}} if (it := self.price) else {}),
-            }
-        )
+        return _text_of(self)
 
     @classmethod
     def of(cls, text: JsonText) -> Configuration:
@@ -101,7 +89,7 @@ class Configuration:
             request_overrides=self.overrides,
         )
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """SHA-256 of :attr:`text`."""
         return digest(self.text)
@@ -130,3 +118,20 @@ def object_of(text: JsonText) -> Tree:
     """A JSON object, parsed; anything else counts as an empty one."""
     tree = parse(text)
     return tree if isinstance(tree, Mapping) else {}
+
+
+@lru_cache(maxsize=64)  # each run of a cell records it, and a plan has few cells
+def _text_of(made: Configuration) -> JsonText:
+    return canonical(
+        {
+            "config": made.config.recorded(),
+            "provider": made.provider.changes(),
+            "options": parse(made.options),
+            "overrides": parse(made.overrides),
+            "presets": list(made.presets),
+            "allowed_tools": list(made.allowed_tools),
+            "seeded": made.seeded,
+            **({"model": made.model} if made.model else {}),
+            **({"price": {"input": it.input, "output": it.output}} if (it := made.price) else {}),
+        }
+    )
