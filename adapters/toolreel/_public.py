@@ -4,8 +4,7 @@ from toolreel._agent.agent import Agent
 from toolreel._agent.agent_run import AgentEvent, AgentRun
 from toolreel._agent.fallbacks import Fallback
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
-from toolreel._driver.endpoint_costs import EndpointCost
-from toolreel._driver.endpoints import AsyncEndpoints, Endpoints
+from toolreel._driver.clock.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.inbox import Inbox
 from toolreel._driver.one_effect import aperform, perform
 from toolreel._driver.performer import AsyncPorts, Ports
@@ -23,6 +22,8 @@ from toolreel._driver.ports import (
     ToolHost,
 )
 from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage
+from toolreel._driver.several_endpoints.endpoint_costs import EndpointCost
+from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
 from toolreel._driver.streaming.events import (
     NoteMade,
     PartialOutput,
@@ -36,8 +37,7 @@ from toolreel._driver.streaming.events import (
     ToolStarted,
 )
 from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-from toolreel._driver.times.clocks import AsyncSystemClock, InstantClock, SystemClock
-from toolreel._driver.times.timing import Timing, Took
+from toolreel._driver.timing import Timing, Took
 from toolreel._driver.user.approvers import Always, AsyncLater, Later, Never
 from toolreel._driver.user.attachments import attach
 from toolreel._internal.errors import (

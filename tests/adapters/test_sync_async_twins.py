@@ -13,9 +13,9 @@ import pytest
 
 from toolreel._driver import aio as adrive
 from toolreel._driver import performer as perform
-from toolreel._driver import ports
+from toolreel._driver import ports, stopwatch
 from toolreel._driver import sync as drive
-from toolreel._driver.times import clocks, stopwatch
+from toolreel._driver.clock import clocks
 from toolreel._driver.user import approvers
 from toolreel._replay import journal_performer as rehearsal
 from toolreel.http import _httpx_endpoint as http

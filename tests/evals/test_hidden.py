@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from tests.evals.trying import plan_of
-from toolreel._driver.times.clocks import InstantClock
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel.evals._runner.evaluation import jobs_of
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import RunContext, run_job

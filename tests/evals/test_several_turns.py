@@ -12,7 +12,7 @@ import pytest
 from tests.evals.provided import evaluated
 from tests.evals.several_turns import RESERVING, plan_of_several_turns
 from tests.servers.chat_server import replying, serving
-from toolreel._driver.times.clocks import InstantClock
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel.evals._replay.replay import replays, rerun, rescored
 from toolreel.evals._replay.whatif import what_ifs
 from toolreel.evals._report.transcripts import transcript_of

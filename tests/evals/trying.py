@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
-from toolreel._driver.times.clocks import InstantClock
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
 from toolreel.evals._runner.plan_loader import planned

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.evals.evaluated import HOSTILE
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run, speak
-from toolreel._driver.times.clocks import InstantClock
 from toolreel._driver.user.approvers import Always
 from toolreel._journal.file import FileJournal
 from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying, streaming

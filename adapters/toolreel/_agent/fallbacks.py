@@ -8,8 +8,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolreel._agent.settings import PresetLike
-from toolreel._driver.endpoints import AsyncEndpoints, Endpoints
 from toolreel._driver.ports import AsyncEndpoint, Endpoint
+from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
 from toolreel_core._conversation.chat_form import Messages

@@ -10,6 +10,7 @@ from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from toolreel._driver.clock.clocks import AsyncSystemClock, SystemClock
 from toolreel._driver.ports import (
     Approver,
     AsyncApprover,
@@ -24,7 +25,6 @@ from toolreel._driver.ports import (
     Wanted,
     secrets_of,
 )
-from toolreel._driver.times.clocks import AsyncSystemClock, SystemClock
 from toolreel._driver.user.approvers import AsyncLater, Later
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait

@@ -9,9 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
-from toolreel._driver.endpoint_costs import EndpointCost, endpoint_costs
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.timing import Lap, Timing, Took
+from toolreel._driver.several_endpoints.endpoint_costs import EndpointCost, endpoint_costs
+from toolreel._driver.timing import Lap, Timing, Took
 from toolreel._internal.errors import AdapterError
 from toolreel._internal.visible_text import printable
 from toolreel_core._conversation.message import Message, wire_tree

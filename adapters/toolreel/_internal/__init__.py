@@ -1,1 +1,1 @@
-"""Errors, lazy names and YAML for all other folders of the adapters."""
+"""Errors, lazy names and YAML for all other folders."""

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.timing import Lap
+from toolreel._driver.timing import Lap
 from toolreel._internal.errors import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
     VERSIONS,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, cast
 
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.timing import Lap
+from toolreel._driver.timing import Lap
 from toolreel._internal.errors import JournalError
 from toolreel._journal.migrations import Versions
 from toolreel._journal.seal import unsealed

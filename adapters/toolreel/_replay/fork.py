@@ -23,7 +23,7 @@ from typing import assert_never
 from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell, withhold
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
-from toolreel._driver.times.timing import NOT_MEASURED, Lap, record
+from toolreel._driver.timing import NOT_MEASURED, Lap, record
 from toolreel._internal.errors import ForkError
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes

@@ -31,7 +31,7 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run, speak
-from toolreel._driver.times.timing import Lap
+from toolreel._driver.timing import Lap
 from toolreel._journal.format import Recorded
 from toolreel._journal.withheld_results import is_withheld
 from toolreel._replay.journal_script import JournalScript, timed

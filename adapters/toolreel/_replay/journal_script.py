@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.timing import NOT_MEASURED, Lap
+from toolreel._driver.timing import NOT_MEASURED, Lap
 from toolreel._journal.format import Record, Recorded
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.codec import tag

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.timing import Lap
+from toolreel._driver.timing import Lap
 from toolreel._internal.errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import Recorded, read_journal

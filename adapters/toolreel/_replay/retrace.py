@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.run_result import Run
-from toolreel._driver.times.timing import NOT_MEASURED, Timing, Took
+from toolreel._driver.timing import NOT_MEASURED, Timing, Took
 from toolreel._journal.format import Record, Recorded, read_journal
 from toolreel._replay.replay import recording_files
 from toolreel._replay.run_underway import Underway

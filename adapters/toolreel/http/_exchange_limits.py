@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from toolreel._driver.times.time_left import time_left
+from toolreel._driver.clock.time_left import time_left
 
 HEAD_BYTES: Final = 256 * 1024
 """Maximum size of what comes before a body: the head of the response, and any 1xx responses."""

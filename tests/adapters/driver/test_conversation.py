@@ -12,6 +12,7 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
 from toolreel._driver.aio import arun, aspeak
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.inbox import Inbox
 from toolreel._driver.performer import (
     AsyncPorts,
@@ -23,7 +24,6 @@ from toolreel._driver.performer import (
 from toolreel._driver.ports import Approver, Wanted
 from toolreel._driver.run_result import Resting, Run
 from toolreel._driver.sync import go_on, run, speak
-from toolreel._driver.times.clocks import InstantClock
 from toolreel._driver.user.approvers import Always, Later
 from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.file import FileJournal, ReopenedJournal

@@ -8,8 +8,8 @@ from tests.adapters.driver.immediate import ImmediatePerformer, ImmediateTools
 from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint
 from tests.servers.chat_server import asking
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
-from toolreel._driver.times.clocks import InstantClock
 from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._protocol.effects import Wait

@@ -7,11 +7,11 @@ import pytest
 
 from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Performer, Wanted
 from toolreel._driver.run_result import Resting
 from toolreel._driver.sync import go_on, run
-from toolreel._driver.times.clocks import InstantClock
 from toolreel._driver.user.approvers import Always, Never
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.http._httpx_endpoint import HttpEndpoint

@@ -21,8 +21,8 @@ from tests.patience import HANG
 from tests.samples import complaint
 from tests.servers.postgres import Postgres
 from toolreel import Agent, ConfigError, Fallback, Plan, Ports, Price, run
+from toolreel._driver.clock.time_left import ending_at
 from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.times.time_left import ending_at
 from toolreel.durable import AsyncLimitedEndpoint, LimitedEndpoint, Limits, limited
 from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost
 from toolreel.durable._limits.limits import Estimate, Started, seconds_to_wait

@@ -14,7 +14,7 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from tests.adapters.otel.telemetry import instrumented
 from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
-from toolreel._driver.times.clocks import InstantClock
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.watching.note_fields import CONTENT, fields_of
 from toolreel.http import HttpEndpoint
 from toolreel.otel import instrument, uninstrument

@@ -28,8 +28,8 @@ from toolreel import (
     stream,
     tool,
 )
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.times.clocks import InstantClock
 from toolreel._driver.user.approvers import Always
 from toolreel._driver.watching.watch import WATCHERS
 from toolreel._journal.format import MemoryJournal, parse_journal

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Approver
 from toolreel._driver.sync import run
-from toolreel._driver.times.clocks import InstantClock
 from toolreel._driver.user.approvers import Later
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import click
 
 from toolreel._cli.options.key_values import key_values
-from toolreel._driver.endpoints import Endpoints
 from toolreel._driver.ports import Endpoint
+from toolreel._driver.several_endpoints.endpoints import Endpoints
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 

@@ -23,7 +23,7 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run, speak
-from toolreel._driver.times.timing import Lap
+from toolreel._driver.timing import Lap
 from toolreel._driver.user.approvers import Later
 from toolreel._internal.errors import AdapterError
 from toolreel._journal.format import Recorded

@@ -10,8 +10,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from toolreel._driver.endpoints import AsyncEndpoints, Endpoints
 from toolreel._driver.ports import AsyncEndpoint, Endpoint, Listener
+from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._session import Session

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.timing import NOT_MEASURED, Lap
+from toolreel._driver.timing import NOT_MEASURED, Lap
 from toolreel._replay.fork import EventLog
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import Event

@@ -9,7 +9,7 @@ from typing import Final
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.run_result import Run, cost_in_words
-from toolreel._driver.times.timing import Lap, duration
+from toolreel._driver.timing import Lap, duration
 from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool, SendRequest

@@ -13,7 +13,7 @@ from rich.console import Console
 from toolreel._cli.output.console import complain, counted, labelled, out
 from toolreel._cli.output.errors import FAILED, INTERRUPTED, STOPPED, say
 from toolreel._driver.run_result import Resting, Run, cost_in_words, outcome_of
-from toolreel._driver.times.timing import duration
+from toolreel._driver.timing import duration
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel._secrets.urls import shown_url

@@ -9,7 +9,7 @@ from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
 from toolreel._driver.streaming.events import NoteMade, RunEnded, ShownEvent, ToolResult, ToolStarted
 from toolreel._driver.streaming.shown_reply import ShownReply
-from toolreel._driver.times.timing import Lap, Timing, record
+from toolreel._driver.timing import Lap, Timing, record
 from toolreel_core._loop.reply_parsing import received
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import (

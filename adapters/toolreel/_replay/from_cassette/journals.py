@@ -15,7 +15,7 @@ from typing import Any, Final, assert_never
 from toolreel._driver.ports import ToolHost, Wanted
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
-from toolreel._driver.times.timing import NOT_MEASURED, Lap
+from toolreel._driver.timing import NOT_MEASURED, Lap
 from toolreel._internal.errors import JournalError
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.from_cassette.recorded_requests import (

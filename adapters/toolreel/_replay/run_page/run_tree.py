@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from toolreel._driver.run_result import Resting, Run, cost_in_words
-from toolreel._driver.times.timing import duration
+from toolreel._driver.timing import duration
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.why import note_words, rule_of, why
 from toolreel._replay.retrace import Trace, cut

@@ -13,7 +13,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from toolreel._driver.times.time_left import time_left
+from toolreel._driver.clock.time_left import time_left
 from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost, Turn
 from toolreel.durable._limits.limits import Limits
 from toolreel_core._protocol.effects import SendRequest

@@ -9,8 +9,8 @@ from math import inf
 from typing import Literal, TypeAlias
 
 from toolreel._driver.ports import Performer, Wanted
-from toolreel._driver.times.stopwatch import Stopwatch, timed_anew
-from toolreel._driver.times.timing import Lap
+from toolreel._driver.stopwatch import Stopwatch, timed_anew
+from toolreel._driver.timing import Lap
 from toolreel.durable._segment.book import Book
 from toolreel.durable._store.claims import Claimed, now_ms
 from toolreel.durable._store.inbox import Said

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.timing import Lap
+from toolreel._driver.timing import Lap
 from toolreel._driver.watching.watch import Watches
 from toolreel._internal.errors import DurableError, SecretFound
 from toolreel._journal.format import VERSIONS, Recorded, blob_lines, event_line, header_line, parse_journal

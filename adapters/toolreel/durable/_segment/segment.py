@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from toolreel._driver.endpoints import check_endpoints
 from toolreel._driver.ports import Performer, Wanted
+from toolreel._driver.several_endpoints.endpoints import check_endpoints
 from toolreel._driver.watching.performer import Watched
 from toolreel._driver.watching.watch import watched
 from toolreel._internal.errors import DurableError

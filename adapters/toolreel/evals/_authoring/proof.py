@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from toolreel._driver.times.clocks import InstantClock
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel.evals._runner.exchanges import converse
 from toolreel.evals._runner.outside_tools import live_tools
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint

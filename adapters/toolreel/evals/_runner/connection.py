@@ -15,9 +15,9 @@ from itertools import starmap
 from operator import or_
 from pathlib import Path
 
+from toolreel._driver.clock.clocks import InstantClock, SystemClock
 from toolreel._driver.ports import Clock, Observer
 from toolreel._driver.ports import Endpoint as EndpointPort
-from toolreel._driver.times.clocks import InstantClock, SystemClock
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Generic, Unpack, cast
 
 from toolreel._agent.agent import Agent
 from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, ImmediateClock, Ports
 from toolreel._driver.ports import Observer
-from toolreel._driver.times.clocks import InstantClock
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
 from toolreel.tools._python.tool import Tool
 from toolreel_core._conversation.chat_form import Messages

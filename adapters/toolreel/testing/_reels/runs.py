@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from toolreel._driver.aio import arun, aspeak
+from toolreel._driver.clock.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncClock, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run, speak
-from toolreel._driver.times.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._internal.errors import MissingExtra
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from toolreel import Plan, Ports, PythonTools, go_on, run, tool
-from toolreel._driver.times.clocks import InstantClock
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.user.approvers import Always
 from toolreel._driver.watching.log_watch import LEVELS
 from toolreel._internal.logs import CONCERNS

@@ -6,9 +6,9 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
 from toolreel._driver.aio import arun
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.times.clocks import InstantClock
 from toolreel.evals._runner.exchanges import WorldHost, converse
 from toolreel.evals._runner.outside_tools import live_tools
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint

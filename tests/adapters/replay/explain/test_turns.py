@@ -3,10 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
+from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.performer import Ports
 from toolreel._driver.run_result import Run, retold
 from toolreel._driver.sync import run
-from toolreel._driver.times.clocks import InstantClock
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools._call_context import ToolError

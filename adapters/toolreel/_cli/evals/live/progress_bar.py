@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedCo
 from rich.text import Text
 
 from toolreel._cli.output.console import counted, printable
-from toolreel._driver.times.timing import duration
+from toolreel._driver.timing import duration
 from toolreel_core.evals._plan.cells import Sample
 
 _SHOWN: Final = 4

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Generic, Self, TypeVar
 
+from toolreel._driver.clock.time_left import ending_at
 from toolreel._driver.ports import (
     AsyncPerformer,
     AsyncStreamingPerformer,
@@ -17,7 +18,6 @@ from toolreel._driver.ports import (
     Wanted,
 )
 from toolreel._driver.streaming.pulling import apulled, pulled
-from toolreel._driver.times.time_left import ending_at
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import CancelRequested, Event, RunStarted, UserSpoke
 from toolreel_core._protocol.state import State

@@ -10,8 +10,8 @@ from tests.adapters.driver.test_sync import PLAN, SUM, add
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Performer, Wanted
+from toolreel._driver.stopwatch import AsyncStopwatch, Stopwatch
 from toolreel._driver.sync import go_on, run
-from toolreel._driver.times.stopwatch import AsyncStopwatch, Stopwatch
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.journal_performer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from toolreel._driver.times.time_left import time_left
+from toolreel._driver.clock.time_left import time_left
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._protocol.effects import Wait
 from toolreel_core._protocol.events import (

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from toolreel import AsyncPorts, LoopConfig, Plan, Ports, arun, run
+from toolreel._driver.clock.clocks import AsyncSystemClock, SystemClock
 from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.times.clocks import AsyncSystemClock, SystemClock
 from toolreel.testing import Lost, ScriptedEndpoint
 from toolreel_core._protocol.effects import Wait
 from toolreel_core._protocol.events import WaitElapsed

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.timing import Lap, Timing, Took
+from toolreel._driver.timing import Lap, Timing, Took
 from toolreel_core._protocol.events import Event
 
 

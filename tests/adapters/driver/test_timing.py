@@ -47,10 +47,10 @@ from toolreel import (
     speak,
     stream,
 )
+from toolreel._driver.clock.clocks import InstantClock
+from toolreel._driver.lap_times import LapTimes
 from toolreel._driver.performer import ImmediateApprover, ImmediateClock, ImmediateEndpoint
 from toolreel._driver.ports import Wanted
-from toolreel._driver.times.clocks import InstantClock
-from toolreel._driver.times.lap_times import LapTimes
 from toolreel._internal.errors import JournalError
 from toolreel._journal.format import unfinished
 from toolreel._journal.seal import sealed

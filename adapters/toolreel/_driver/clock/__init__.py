@@ -1,0 +1,1 @@
+"""Clocks to choose from, and the time that a run has left."""

@@ -1,0 +1,1 @@
+"""The endpoints of a plan with fallbacks, and what each of them took."""

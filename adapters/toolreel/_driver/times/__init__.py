@@ -1,1 +1,0 @@
-"""Time in runs: clocks, what takes how long, and what is left."""
