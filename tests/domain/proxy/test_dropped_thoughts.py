@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.domain.proxy.asked import Loose, asked, call, said, whole
+from tests.domain.proxy.asked import Loose, asked, call, outbound, said, whole
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.dropped_thoughts import Kept, Thoughts, kept, restored, wants_thoughts
 from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.upstream_request import outbound
 from toolreel_core._settings.provider_support import Provider
 
 DEEPSEEK = Provider(reasoning_required_on="tool_turns", reasoning_placeholder=" ")

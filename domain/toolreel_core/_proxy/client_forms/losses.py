@@ -73,9 +73,9 @@ class Loss:
         return f"{what}, or use an upstream that speaks {NAMES[client]}."
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Findings:
-    """What one request has of both, while it is read."""
+    """What one request has of both: lists that grow while it is read."""
 
     losses: list[Loss] = field(default_factory=list)
     hints: dict[str, None] = field(default_factory=dict)
