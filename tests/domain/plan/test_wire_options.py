@@ -7,7 +7,7 @@ import pytest
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.wire_options import MAX_TOKENS, is_unsaid, options_in
+from toolreel_core._plan.wire_options import MAX_TOKENS, is_unsaid, options_in, words_in
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.notes import OptionIgnored
 from toolreel_core._protocol.state import Step
@@ -169,3 +169,9 @@ def test_overrides_that_only_one_form_has_go_out_with_every_request(
     form: WireForm, overrides: dict[str, Json]
 ) -> None:
     assert overrides.items() <= json.loads(body_of(begun(form, **overrides))).items()
+
+
+def test_words_alone_add_nothing() -> None:
+    assert words_in("chat_completions", {"max_tokens": 9}) == {"max_tokens": 9}
+    assert words_in("messages", {"stop": "END"}) == {"stop_sequences": ["END"]}
+    assert words_in("responses", {"max_tokens": 9}) == {"max_output_tokens": 9}
