@@ -26,13 +26,12 @@ def test_an_agent_calls_what_was_text(form: WireForm, upstream: WireForm, stream
 
     async def talk(url: str) -> str:
         async with httpx2.AsyncClient() as http:
-            agent: Any = Agent(model(form, http, url))
 
-            @agent.tool_plain
             def stock(part: str) -> int:
                 called.append(part)
                 return 4
 
+            agent: Any = Agent(model(form, http, url), tools=[stock])
             if not stream:
                 return str((await agent.run("How many pins?")).output)
             async with agent.run_stream("How many pins?") as run:

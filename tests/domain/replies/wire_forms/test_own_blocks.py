@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._replies.wire_forms.as_chat import as_chat
 from toolreel_core._replies.wire_forms.event_stream import EventStream, stream_in
 from toolreel_core._replies.wire_forms.messages import whole_blocks
@@ -18,9 +18,13 @@ def test_blocks_and_items_get_their_types() -> None:
 
 
 def test_a_stream_tells_its_blocks_and_its_head() -> None:
-    start = {"type": "message_start", "message": {"id": "msg_1", "content": []}}
-    block = {"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": "Hi."}}
-    item = {"type": "response.output_item.added", "output_index": 1, "item": {"content": [], "id": "i"}}
+    start: Json = {"type": "message_start", "message": {"id": "msg_1", "content": []}}
+    block: Json = {
+        "type": "content_block_start",
+        "index": 2,
+        "content_block": {"type": "text", "text": "Hi."},
+    }
+    item: Json = {"type": "response.output_item.added", "output_index": 1, "item": {"content": [], "id": "i"}}
     for form, events, place in (("messages", (start, block), 2), ("responses", (item,), 1)):
         stream = stream_in("messages" if form == "messages" else "responses")
         stream, _ = stream.feed("".join(f"data: {canonical(event)}\n\n" for event in events))
