@@ -180,3 +180,19 @@ def test_it_fits_its_window_and_axe_finds_nothing(
         page.locator("tbody input").first.check()
         assert widest(page) <= width
         assert serious_findings(page) == []
+
+
+@pytest.mark.parametrize("width", [1400, 420])
+def test_two_evaluations_are_compared(browser: Browser, tmp_path: Path, width: int) -> None:
+    names = ("before", "after<b>")
+    for name in names:
+        evaluated(tmp_path / name, "local-good", strategies=["raw"], scenarios=["chat_only"], trials=2)
+    with started(tmp_path) as address, visited(browser, address, width=width) as page:
+        said(page)
+        for name in names:
+            page.locator("tr", has_text=name).first.locator("input").check()
+        page.get_by_role("link", name="Compare").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("before and after<b>")
+        expect(page.get_by_role("table").first).to_contain_text("2/2 100%")
+        assert serious_findings(page) == []
+        assert widest(page) <= width

@@ -114,10 +114,12 @@ class Ui:
         evaluations = [key for key in keys if key.startswith("evaluation:")]
         if not evaluations:
             return page_of(*map(self._source, keys))
+        if len(keys) > len(evaluations):
+            raise AdapterError("a run and an evaluation have nothing to compare; choose two of one kind")
         if len(keys) > 1:
-            raise AdapterError(
-                "evaluations are compared by `toolreel eval compare BEFORE AFTER`; the page compares runs"
-            )
+            from toolreel._ui.comparison_page import comparison_page
+
+            return comparison_page(*(self._file(key).path for key in keys))
         from toolreel.evals import Results, report_content, report_page
 
         return report_page(report_content(Results.open(self._file(keys[0]).path)))
