@@ -91,7 +91,7 @@ WAYS: Final = {
     "fast on asyncio": asking_on(AsyncFastEndpoint, "asyncio"),
 }
 each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
-SOON: Final = 0.2
+SOON: Final = 0.5
 """Seconds; a test waits so long for what never ends."""
 LATE: Final = f"the exchange was not complete after {SOON} s, its deadline"
 
