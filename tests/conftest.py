@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import signal
 import socket
 import sys
 
@@ -27,6 +28,11 @@ settings.register_profile(
     "chosen", _profile, max_examples=int(os.environ.get("TOOLREEL_EXAMPLES", _profile.max_examples))
 )
 settings.load_profile("chosen")
+
+
+# A shell's background job ignores SIGINT, and so would every process that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # Twenty thousand tests are millions of objects that live to the end. Each collection of garbage while they

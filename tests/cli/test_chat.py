@@ -8,7 +8,7 @@ import pty
 import re
 import signal
 import subprocess
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,14 +34,6 @@ from toolreel.testing._scripted import saying
 
 CTRL_C = b"\x03"
 TALK = b"Which status?\n\nThanks!\n"
-
-
-@pytest.fixture(autouse=True)
-def heeded() -> Generator[None]:
-    """A background job ignores SIGINT, and so would every process that it starts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def chatting(server: ChatServer, *options: str) -> tuple[str, ...]:

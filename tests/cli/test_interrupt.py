@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -45,14 +45,6 @@ def asleep(pid: int) -> bool:
     """Whether a process waits for something, by Linux's word for it; taken for granted elsewhere."""
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or ") S " in stat.read_text()
-
-
-@pytest.fixture(autouse=True)
-def heeded() -> Generator[None]:
-    """A background job ignores SIGINT, and so would every process that it starts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

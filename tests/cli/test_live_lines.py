@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import signal
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,6 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 SHOWN, HIDDEN = "\x1b[?25h", "\x1b[?25l"
 """What makes the cursor visible, and what hides it."""
 LIMITS = ("--set", "max_cost=0.5", "--set", "max_wall_ms=90000", "--set", "max_total_tokens=1000")
-
-
-@pytest.fixture(autouse=True)
-def heeded() -> Generator[None]:
-    """A background job ignores SIGINT, and so would every process that it starts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def billed(reply: Mapping[str, Any]) -> Answer:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -17,14 +15,6 @@ from tests.cli.test_live_lines import HIDDEN, SHOWN, plain
 from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
 from toolreel.testing import saying
-
-
-@pytest.fixture(autouse=True)
-def heeded() -> Generator[None]:
-    """A background job ignores SIGINT, and so would every process that it starts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(name="desk")

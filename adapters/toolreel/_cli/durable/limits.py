@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _WHOLE: Final = ("requests", "tokens", "reply-tokens")
 _DECIMAL: Final = ("window", "max-cost", "max-wait")
 _NAMES: Final = ("account", "endpoint")
+_NO_FALLBACKS: Final = (
+    "endpoint= names a fallback, and there is none; add one with --fallback, or leave endpoint= out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ class SharedLimits:
         for choice in self.choices:
             name = choice.endpoint
             if name not in of:
-                raise ConfigError(f"--limit: {unknown_name('fallback', name, filter(None, of))}")
+                known = unknown_name("fallback", name, filter(None, of))
+                raise ConfigError(f"--limit: {known if len(of) > 1 else _NO_FALLBACKS}")
             account = choice.account or urlsplit(there[name].base_url).hostname or there[name].base_url
             if (name, account) in taken:  # one request would count twice
                 raise ConfigError(
