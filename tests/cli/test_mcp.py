@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
-from tests.cli.test_interrupt import heeded, interrupted
+from tests.cli.test_interrupt import interrupted
 from tests.servers.chat_server import replying, serving
 from tests.servers.mcp_servers_here import RUDE
 from toolreel.testing._scripted import calling, saying
 from toolreel_core._jsontext.canonical import Json
-
-__all__ = ["heeded"]  # the fixture, which would be taken for unused
 
 BERLIN = calling(("mcp_time_get_current_time", {"timezone": "Europe/Berlin"}))
 LATE = saying("It is late.")
@@ -113,7 +111,6 @@ def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path
 
 
 @pytest.mark.parametrize("driver", ["sync", pytest.param("asyncio", marks=pytest.mark.slow)])
-@pytest.mark.usefixtures("heeded")
 def test_ctrl_c_in_a_call_ends_the_servers_and_keeps_the_run(tmp_path: Path, driver: str) -> None:
     pids = tmp_path / "pids"
     file = configured(tmp_path, s=rude("noted", str(pids)), t=rude("never"))
