@@ -16,7 +16,7 @@ PYTHON ?= $(firstword $(foreach python,python3.11 python3 python3.12 python3.13,
 	$(shell $(python) -c '$(FITS)' 2>/dev/null && echo $(python))))
 
 # How long each target is fuzzed.
-SECONDS ?= 180
+SECONDS ?= 60
 
 # Quiet about newer releases: requirements.lock decides which one is used.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -131,8 +131,10 @@ lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
 		--constraint requirements.lock --generate-hashes --custom-compile-command "make lock" \
 		--quiet --upgrade --output-file requirements-cli.lock
 
+# What `make test` leaves out, within an hour and a half on two cores: the slow tests and, with new random examples
+# each time, those of hypothesis.
 nightly: setup ## the long tests: random histories, what is slow, the cost of a turn, all of bfcl, and fuzzing
-	TOOLREEL_HYPOTHESIS=nightly $(PYTEST)
+	TOOLREEL_HYPOTHESIS=nightly $(PYTEST) -m "slow or hypothesis"
 	$(BIN)/pyright
 	$(BIN)/python tests/exhaustive.py
 	$(BIN)/python -m benchmarks.core_calls --callgrind

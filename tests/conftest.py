@@ -21,7 +21,7 @@ collect_ignore_glob = ["typing/*"]
 settings.register_profile("quick", derandomize=True, max_examples=10, deadline=None, database=None)
 settings.register_profile("default", derandomize=True, max_examples=25, deadline=None, database=None)
 settings.register_profile(
-    "nightly", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "nightly", max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 _profile = settings.get_profile(os.environ.get("TOOLREEL_HYPOTHESIS", "default"))
 settings.register_profile(
