@@ -80,6 +80,18 @@ def test_a_run_is_submitted_approved_and_spoken_to_from_other_processes(desk: Pa
     assert told(desk, "runs", "list") == {"runs": [], "counts": {}}
 
 
+def test_a_queued_run_is_said_to_need_a_worker(desk: Path) -> None:
+    said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    waited = said(desk, "runs", "wait", "bill-7", "--timeout", "0")
+    assert waited.code == 1
+    assert "bill-7 is queued: a worker performs it (toolreel serve)" in waited.stderr
+    assert "it ends as soon as a worker takes it up" in said(desk, "runs", "cancel", "bill-7").stdout
+    with serving() as server:  # a cancelled run sends nothing
+        serve(desk, server)
+    assert told(desk, "runs", "wait", "bill-7")["outcome"] == "cancelled"
+    assert "it had ended, and stays as it is" in said(desk, "runs", "cancel", "bill-7").stdout
+
+
 def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
     said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
     mistakes: Sequence[tuple[tuple[str, ...], str]] = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.durable.options import database_option, opened_runs
-from toolreel._cli.output.console import complain, labelled, out, show_columns
+from toolreel._cli.output.console import complain, err, labelled, out, show_columns
 from toolreel._cli.output.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.output.whole_run import as_json, show_run
 from toolreel._internal.errors import DurableError
@@ -78,12 +78,14 @@ def show_command(run_id: str, database: str | None, as_machine: bool) -> int:
 @json_option
 @reporting
 def wait_command(run_id: str, timeout: float | None, database: str | None, as_machine: bool) -> int:
-    """Wait until a run has ended, or waits for somebody, and show it.
+    """Wait until a run has ended, or waits for somebody, and show it. A worker has to perform it.
 
     \b
     toolreel runs wait order-7 --timeout 60
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     with opened_runs(database) as runs:
+        if (status := runs.summary(run_id).status) == "queued":
+            labelled(err, "waiting", f"{run_id} is {status}: a worker performs it (toolreel serve)", "dim")
         try:
             done = runs.wait(run_id, timeout)
         except TimeoutError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 from toolreel._cli.durable.looking import run_argument
@@ -15,6 +17,14 @@ _ref_option = click.option(
     metavar="N",
     help="Which call, if several wait: its ref in `toolreel runs show --json`.",
 )
+
+_ENDS_LATER: Final = "it ends as soon as a worker takes it up (toolreel serve)"
+_ENDS: Final = {
+    "running": "it ends with the request or tool that it is in",
+    "ended": "it had ended, and stays as it is",
+    "failed": "it ends if it is resumed",
+    "refused": "it ends if it is resumed",
+}
 
 
 @click.command("approve", epilog=EPILOG, short_help="Approve the call that a run waits for.")
@@ -67,8 +77,9 @@ def cancel_command(run_ids: tuple[str, ...], reason: str, database: str | None) 
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     with opened_runs(database) as runs:
         for run_id in run_ids:
+            status = runs.summary(run_id).status
             runs.cancel(run_id, reason)
-            labelled(out, "cancelled", run_id)
+            labelled(out, "cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
     return 0
 
 
