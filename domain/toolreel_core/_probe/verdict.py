@@ -204,9 +204,9 @@ def prompt_tokens(answered: Answered) -> Verdict:
 def error(observation: Observation) -> Verdict:
     """Whether a request that is wrong gets an error that programs can read."""
     match observation:
-        case Refused(in_200=True):
-            return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
         case Refused():
+            if observation.in_200:
+                return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
             word: Word = "clear" if isinstance(read_or_none(observation.body), dict) else "unclear"
             return Verdict(word, observation.message)
         case Answered():
