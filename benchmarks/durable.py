@@ -16,7 +16,7 @@ import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -189,7 +189,7 @@ def _fill(url: str, count: int) -> None:
 
 
 @contextmanager
-def _processes(count: int, work: Callable[..., None], *arguments: object) -> Iterator[list[Connection]]:
+def _processes(count: int, work: Callable[..., None], *arguments: object) -> Generator[list[Connection]]:
     """So many processes that are ready to begin."""
     ends = [_PROCESSES.Pipe() for _ in range(count)]
     started = [_PROCESSES.Process(target=work, args=(theirs, *arguments)) for _, theirs in ends]

@@ -21,7 +21,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from time import process_time
 from types import FrameType
@@ -137,7 +137,7 @@ async def calls(loop: Callable[[], Awaitable[None] | None], turns: int) -> float
 
 
 @asynccontextmanager
-async def loops(base: str, turns: int) -> AsyncIterator[dict[str, Callable[[], Awaitable[None] | None]]]:
+async def loops(base: str, turns: int) -> AsyncGenerator[dict[str, Callable[[], Awaitable[None] | None]]]:
     """Each loop by its name, with the clients that it keeps open."""
     url = f"{base}/turns/{turns}/v1"
     to = f"{url}/chat/completions"

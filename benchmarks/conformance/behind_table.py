@@ -43,13 +43,13 @@ class _Client(NamedTuple):
 
 def _clients(rows: Mapping[Setup, Sequence[Row]]) -> list[_Client]:
     """All that were put behind the proxy; toolreel's own loop needs none."""
-    by_id = {setup: {row.peer.id: row for row in each} for setup, each in rows.items()}
-    clients = [
-        _Client({setup: each[row.peer.id] for setup, each in by_id.items() if row.peer.id in each})
-        for row in rows["direct"]
-        if not row.peer.ours
-    ]
+    clients = [_Client(_setups_of(row.peer.id, rows)) for row in rows["direct"] if not row.peer.ours]
     return [client for client in clients if "proxy" in client.rows]
+
+
+def _setups_of(peer: str, rows: Mapping[Setup, Sequence[Row]]) -> dict[Setup, Row]:
+    """A peer's row in each setup that it was put through."""
+    return {setup: row for setup, each in rows.items() for row in each if row.peer.id == peer}
 
 
 def behind_table(rows: Mapping[Setup, Sequence[Row]]) -> str:
@@ -89,9 +89,10 @@ def behind_page(rows: Mapping[Setup, Sequence[Row]]) -> str:
     parts = ["# The same clients behind the proxy\n", behind_table(rows)]
     for client in _clients(rows):
         parts.append(f"## {client.name}\n")
-        for setup in (each for each in BEHIND if each in client.rows):
-            parts.append(f"Not right {_in_words(setup)}:\n")
-            parts.append("\n".join(_left(client, setup)) + "\n")
+        for setup in BEHIND:
+            if setup in client.rows:
+                parts.append(f"Not right {_in_words(setup)}:\n")
+                parts.append("\n".join(_left(client, setup)) + "\n")
     return "\n".join(parts)
 
 

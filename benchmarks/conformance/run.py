@@ -175,7 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             list(pool.map(partial(put_through, shapes=sayable, place=place), taking))
     for identity, reason in reasons.items():
         print(f"{identity}: not installed: {reason}", file=sys.stderr)
-    found = {setup: rows_of(shapes, {peer.id: results_of(peer, setup) for peer in there}) for setup in setups}
+    found: dict[Setup, list[Row]] = {
+        setup: rows_of(shapes, {peer.id: results_of(peer, setup) for peer in there}) for setup in setups
+    }
     if given.peer or given.shape:
         for setup, rows in found.items():
             print(f"{WORDS[setup]}:\n\n{table(rows, len(shapes), reasons)}")

@@ -14,7 +14,7 @@ import time
 
 from dbos import DBOS
 from pydantic_ai import Agent
-from pydantic_ai.durable_exec.dbos import DBOSAgent
+from pydantic_ai.durable_exec.dbos import DBOSAgent  # pyright: ignore[reportDeprecated] - of 2.68, which is measured
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
@@ -39,7 +39,7 @@ def main(url: str, runs: int, parts: int) -> None:
         """Order a part."""
         return f"ordered {run} {part}"
 
-    durable = DBOSAgent(agent)
+    durable = DBOSAgent(agent)  # pyright: ignore[reportDeprecated]
     DBOS.launch()
 
     async def perform() -> None:

@@ -149,7 +149,7 @@ def page() -> str:
 
 def _tables() -> Iterator[str]:
     for form in _FORMS:
-        others = [other for other in _FORMS if other != form]
+        others: list[WireForm] = [other for other in _FORMS if other != form]
         heads = " | ".join(f"to {NAMES[other]}" for other in others)
         yield f"| from {NAMES[form]} | {heads} |\n|---|---|---|\n"
         for name, given in _FIELDS[form].items():

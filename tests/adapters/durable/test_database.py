@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from toolreel.durable._store.database import close_database, database_url, open_database
@@ -15,10 +17,10 @@ def test_a_connection_that_is_in_use_is_closed_once_it_is_not(database: str) -> 
     assert is_closed(held)
 
 
-def is_closed(held: object) -> bool:
+def is_closed(held: Any) -> bool:  # noqa: ANN401 - psycopg's or SQLite's
     """Whether a connection of psycopg or of SQLite takes nothing any more."""
     try:
-        held.cursor().execute("SELECT 1")  # type: ignore[attr-defined]
+        held.cursor().execute("SELECT 1")
     except Exception:  # noqa: BLE001 - each driver has an error of its own
         return True
     return False

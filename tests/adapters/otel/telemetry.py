@@ -12,10 +12,17 @@ from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricR
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanContext
 
 from toolreel.otel import instrument, uninstrument
 
-__all__ = ["Heard", "instrumented"]
+__all__ = ["Heard", "context_of", "instrumented"]
+
+
+def context_of(span: ReadableSpan) -> SpanContext:
+    """The ids of a span, which one that has begun has."""
+    assert span.context is not None
+    return span.context
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class Heard:
 
     def parents(self) -> list[tuple[str, str]]:
         """Each span's name with that of its parent, in the order in which they began."""
-        names = {span.context.span_id: span.name for span in self.spans}
+        names = {context_of(span).span_id: span.name for span in self.spans}
         begun = sorted(self.spans, key=lambda span: span.start_time or 0)
         return [(span.name, names.get(span.parent.span_id, "?") if span.parent else "") for span in begun]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 
-from tests.adapters.otel.telemetry import instrumented
+from tests.adapters.otel.telemetry import context_of, instrumented
 from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
 from toolreel._driver.clock.clocks import InstantClock
@@ -130,7 +130,7 @@ def test_content_may_go_into_events_alone(monkeypatch: pytest.MonkeyPatch) -> No
     assert "lighthouse" not in chat.to_json()
     (event,) = [log.log_record for log in exporter.get_finished_logs()]
     assert event.event_name == "gen_ai.client.inference.operation.details"
-    assert (event.trace_id, event.span_id) == (chat.context.trace_id, chat.context.span_id)
+    assert (event.trace_id, event.span_id) == (context_of(chat).trace_id, context_of(chat).span_id)
     assert "lighthouse" in str((event.attributes or {})["gen_ai.input.messages"])
     assert "marigold" in str((event.attributes or {})["gen_ai.output.messages"])
     provider.shutdown()

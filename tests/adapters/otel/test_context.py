@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
 from opentelemetry.trace import format_span_id, format_trace_id
 
-from tests.adapters.otel.telemetry import Heard, instrumented
+from tests.adapters.otel.telemetry import Heard, context_of, instrumented
 from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
@@ -45,7 +45,7 @@ def test_an_mcp_server_gets_the_context_of_the_call_in_meta(tmp_path: Path) -> N
         ended = run(plan, Ports(ScriptedEndpoint([calling((name, {})), saying("Done.")]), tools))
     (call,) = [span for span in heard.spans if span.name.startswith("execute_tool")]
     told = next(message for message in ended.messages if getattr(message, "call_id", ""))
-    trace, parent = format_trace_id(call.context.trace_id), format_span_id(call.context.span_id)
+    trace, parent = format_trace_id(context_of(call).trace_id), format_span_id(context_of(call).span_id)
     assert f"00-{trace}-{parent}-" in told.content
 
 
@@ -73,8 +73,8 @@ def test_a_request_says_its_trace_only_where_httpx_is_traced(*, httpx_is_traced:
     if httpx_is_traced:
         (post,) = heard.named("POST")
         assert post.parent is not None
-        assert post.parent.span_id == chat.context.span_id
-        trace, own = format_trace_id(post.context.trace_id), format_span_id(post.context.span_id)
+        assert post.parent.span_id == context_of(chat).span_id
+        trace, own = format_trace_id(context_of(post).trace_id), format_span_id(context_of(post).span_id)
         assert seen.headers["traceparent"].startswith(f"00-{trace}-{own}-")
     else:
         assert "traceparent" not in seen.headers

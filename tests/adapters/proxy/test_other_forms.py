@@ -264,11 +264,12 @@ def test_a_key_of_the_proxys_own_stands_where_the_upstream_looks_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("UPSTREAM_KEY", "sk-own")
-    for upstream, name, value in (
-        ("messages", "x-api-key", "sk-own"),
-        ("responses", "authorization", "Bearer sk-own"),
-    ):
-        with serving(answer(upstream, "Four.", stream=False)) as server:  # type: ignore[arg-type]
+    heads: dict[WireForm, tuple[str, str]] = {
+        "messages": ("x-api-key", "sk-own"),
+        "responses": ("authorization", "Bearer sk-own"),
+    }
+    for upstream, (name, value) in heads.items():
+        with serving(answer(upstream, "Four.", stream=False)) as server:
             route = Route(server.url, settings={"wire_form": upstream}, api_key_env="UPSTREAM_KEY")
             with proxying(ProxySettings((route,))) as proxy:
                 headers = {"x-api-key": "sk-client", "anthropic-version": "2023-06-01", "anthropic-beta": "b"}

@@ -20,7 +20,7 @@ NAMES = frozenset({
 
 @pytest.mark.parametrize("kind", get_args(Note))
 def test_every_text_of_a_note_is_a_name_or_content(kind: type) -> None:
-    hints = get_type_hints(kind, vars(notes))
+    hints = get_type_hints(kind, {**vars(notes)})
     texts = {
         field.name
         for field in fields(kind)

@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """Texts of models have no limit, so the time to judge them grows with their length and no faster."""
 
 from __future__ import annotations

@@ -409,8 +409,9 @@ def test_thoughts_between_texts_are_blocks_of_their_own() -> None:
     events = frames(
         {"content": "A"}, {"reasoning": "Hm."}, {"content": "B"}, {"tool_calls": [{**CALL, "index": 0}]}
     )
-    for form, key in (("messages", "content"), ("responses", "output")):
-        early, late, _ = streamed(form, "chat_completions", events)  # type: ignore[arg-type]
+    keys: dict[WireForm, str] = {"messages": "content", "responses": "output"}
+    for form, key in keys.items():
+        early, late, _ = streamed(form, "chat_completions", events)
         body = [*early, *late]
         kinds = [
             (event.get("content_block") or event.get("item"))["type"]

@@ -251,18 +251,19 @@ def test_schemas_are_rewritten_in_each_form() -> None:
         "properties": {"a": {"$ref": "#/$defs/A"}},
         "$defs": {"A": {"type": "string"}},
     }
-    for form, tool, key in (
+    cases: tuple[tuple[WireForm, Loose, str], ...] = (
         ("messages", {"name": "f", "input_schema": schema, "cache_control": {}}, "input_schema"),
         ("responses", {"type": "function", "name": "f", "parameters": schema}, "parameters"),
-    ):
+    )
+    for form, tool, key in cases:
         body: Any = messages(tools=[tool, {"type": "x"}]) if form == "messages" else responses(tools=[tool])
-        inlined = profile(form, schema_transform="inline_defs")  # type: ignore[arg-type]
-        out, repairs = sent(form, inlined, body)  # type: ignore[arg-type]
+        inlined = profile(form, schema_transform="inline_defs")
+        out, repairs = sent(form, inlined, body)
         assert out["tools"][0][key]["properties"] == {"a": {"type": "string"}}
         assert {**out["tools"][0], key: schema} == tool
         assert repairs == ("schema_inline_defs",)
         assert out["tools"][1:] == body["tools"][1:]
-        without, repairs = sent(form, profile(form, supports_tools="no"), body)  # type: ignore[arg-type]
+        without, repairs = sent(form, profile(form, supports_tools="no"), body)
         assert ("tools" in without, repairs) == (False, ("without_tools",))
 
 
@@ -367,7 +368,7 @@ def test_thoughts_as_text_stay_behind_where_they_would_be_refused() -> None:
 
 
 def test_pictures_and_files_are_said_in_each_form() -> None:
-    for form, parts in (
+    cases: tuple[tuple[WireForm, list[Loose]], ...] = (
         (
             "messages",
             [
@@ -398,10 +399,11 @@ def test_pictures_and_files_are_said_in_each_form() -> None:
                 {"type": "input_file", "file_url": "data:text/plain;base64,SGku"},
             ],
         ),
-    ):
+    )
+    for form, parts in cases:
         user = {"role": "user", "content": parts}
         body = messages(user) if form == "messages" else responses(user)
-        out = sent(form, "chat_completions", body)[0]["messages"][0]["content"]  # type: ignore[arg-type]
+        out = sent(form, "chat_completions", body)[0]["messages"][0]["content"]
         assert [part["type"] for part in out] == ["text", "image_url", "image_url", "file", "file"]
         assert out[1]["image_url"]["url"] == PNG
         assert out[3]["file"] == {"filename": "a.pdf", "file_data": PDF}
