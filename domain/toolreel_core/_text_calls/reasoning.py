@@ -44,7 +44,7 @@ _CLOSER: Final = re.compile(
     re.IGNORECASE,
 )
 # A closer in the middle of a sentence is only mentioned: text before it on the line, and after it.
-_SET_APART: Final = re.compile(r"[^\n]*\S[^\n]*[ \t(]\Z")
+_SETS_APART: Final = (" ", "\t", "(")
 _GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
 _CLOSERS: Final = 20
 """So many closers without an opener are looked at."""
@@ -107,7 +107,9 @@ def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
     """Whether a closer stands in a quotation, or inside a line of prose."""
     text = quotations.source.text
     line = text[: close.start()].rpartition("\n")[2]
-    within = _SET_APART.match(line) and _GOES_ON.match(text, close.end())
+    # Not a pattern, since one for the two conditions tries each place of a long line against each other.
+    set_apart = line.endswith(_SETS_APART) and line[:-1].strip()
+    within = set_apart and _GOES_ON.match(text, close.end())
     place = Place(quotations.source, close.start(), close.end(), close.start())
     in_line = replace(place, head=close.start() - len(line.lstrip()))
     return bool(within) or place.is_quoted or in_line.in_indented_code() or quotations.hold(close.start())
