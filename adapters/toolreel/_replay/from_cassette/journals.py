@@ -75,8 +75,9 @@ def recover_runs(
     """
     tapes = _Tape(tape, compare or ("exact" if plans else "conversation"), tools)
     runs: list[RecoveredRun] = []
-    # Another client neither asks again after an empty text nor asks for a call that it could not read.
-    unasked = {"fix_empty_final": False, "accept_suspected_calls": True}
+    # Another client neither asks again after an empty text nor asks for a call that it could not read, and it
+    # goes on after a call that repeats itself.
+    unasked = {"fix_empty_final": False, "accept_suspected_calls": True, "repetition_stop": None}
     inferred = {**unasked, "max_turns": len(tapes.exchanges), **(settings or {})}
     while tapes.has_next and (not plans or len(runs) < len(plans)):
         began = tapes.at
