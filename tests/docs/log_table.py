@@ -35,7 +35,8 @@ OTHERS: Final = (
         "request_answered",
         ("model", "status", "ms", "repairs", "noticed", "added", "problem"),
     ),
-    ("proxy", "warning", "not_recorded", ("conversation", "status")),
+    ("proxy", "info", "making_journals", ("done", "of")),
+    ("proxy", "warning", "not_recorded", ("conversation", "conversations", "status")),
 )
 
 

@@ -27,7 +27,8 @@ from toolreel.proxy._client_headers import is_foreign, key_in, passed_on, shows
 from toolreel.proxy._errors import Trouble, refused
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._models import models_of
-from toolreel.proxy._recording.recorder import Recorder, Tell
+from toolreel.proxy._recording.journal_queue import Tell
+from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._recording.thoughts import KeptThoughts
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
@@ -80,8 +81,11 @@ def _logging(tell: Tell) -> Tell:
     """Tell what happens, and log it: requests at ``debug``, and as a warning what is not recorded."""
 
     def logged(entry: Mapping[str, Json]) -> None:
-        if "is" in entry:  # why it is not recorded may quote what was said
-            log("proxy", "warning", "not_recorded", {key: entry[key] for key in ("conversation", "is")})
+        if entry.get("is") == "making journals":
+            log("proxy", "info", "making_journals", {key: entry[key] for key in ("done", "of")})
+        elif "is" in entry:  # why it is not recorded may quote what was said
+            told = {key: entry[key] for key in ("conversation", "conversations", "is") if key in entry}
+            log("proxy", "warning", "not_recorded", told)
         else:
             told = {key: tuple(each) if isinstance(each, list) else each for key, each in entry.items()}
             log("proxy", "debug", "request_answered", told)
