@@ -33,8 +33,9 @@ OTHERS: Final = (
         "proxy",
         "debug",
         "request_answered",
-        ("model", "status", "ms", "repairs", "noticed", "added", "problem"),
+        ("path", "model", "status", "ms", "repairs", "noticed", "added", "problem"),
     ),
+    ("proxy", "error", "error", ("path", "model")),
     ("proxy", "info", "making_journals", ("done", "of")),
     ("proxy", "warning", "not_recorded", ("conversation", "conversations", "status")),
 )
