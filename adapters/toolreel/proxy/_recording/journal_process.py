@@ -77,6 +77,8 @@ def _answer(process: subprocess.Popen[str], line: str) -> str:
 
 
 def _started(nice: int) -> subprocess.Popen[str]:
+    if getattr(sys, "frozen", False):  # the program would start itself instead of Python
+        raise OSError("there is no Python to start")
     # The modules of this process, wherever it found them, but none of the folder that it happens to be in.
     paths = os.pathsep.join(path for path in sys.path if path)
     return subprocess.Popen(  # noqa: S603 - this program itself
