@@ -10,7 +10,7 @@ from toolreel._internal.errors import MissingExtra
 from toolreel.http._transport_pool import async_transport
 from toolreel.proxy._client_answer import ClientAnswer, Receive, Scope
 from toolreel.proxy._client_headers import passed_on
-from toolreel.proxy._endpoints import Doors, Handled, Open, logging
+from toolreel.proxy._endpoints import AccessRecord, Endpoints, Open, log_and_tell
 from toolreel.proxy._errors import Trouble, refused
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._models import models_of
@@ -47,7 +47,7 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
     :raises CassetteError: if recordings that are to be replayed cannot be read
     """
     proxy = Proxy(settings, tell)
-    guarded = proxy.doors.guarded
+    guarded = proxy.endpoints.guarded
     paths = [
         Path(f"{prefix}{path}", endpoint)
         for prefix in ("/v1", "")
@@ -71,11 +71,11 @@ class Proxy:
     """What the requests of one proxy share."""
 
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
-        logged = logging(tell)
+        logged = log_and_tell(tell)
         self.settings: Final = settings
         self.metrics: Final = Metrics()
         self.recorder: Final = Recorder(settings, logged)
-        self.doors: Final = Doors(settings, self.metrics, logged)
+        self.endpoints: Final = Endpoints(settings, self.metrics, logged)
         self._routes: Final = Routes(settings.routes)
         self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
         self.replies: Final = Replies(settings, self._routes, self.recorder, self.metrics, self._asking)
@@ -98,14 +98,18 @@ class Proxy:
         """Requests are taken."""
         await answer.whole({"status": "draining" if self._drains else "ready"}, 503 if self._drains else 200)
 
-    async def counts(self, _scope: Scope, _receive: Receive, answer: ClientAnswer, handled: Handled) -> None:
+    async def counts(
+        self, _scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
+    ) -> None:
         """The counters."""
-        handled.kind = ""
+        access.kind = ""
         await answer.text(self.metrics.text(), kind="text/plain; version=0.0.4")
 
-    async def models(self, scope: Scope, _receive: Receive, answer: ClientAnswer, handled: Handled) -> None:
+    async def models(
+        self, scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
+    ) -> None:
         """The models of all routes."""
-        handled.kind = "models"
+        access.kind = "models"
         listed = await models_of(
             self.settings.routes, self.recorder, lambda route: self._asking(route, scope, self._form(route))
         )
@@ -115,7 +119,7 @@ class Proxy:
             await answer.whole(listed)
 
     async def nothing_there(
-        self, scope: Scope, _receive: Receive, answer: ClientAnswer, _handled: Handled
+        self, scope: Scope, _receive: Receive, answer: ClientAnswer, _access: AccessRecord
     ) -> None:
         """Which paths there are, for a client that has another."""
         words = f"There is nothing at {scope['path']}. Here are: {_EXISTING}."

@@ -1,4 +1,4 @@
-"""The doors of the proxy: who may come in, and what is logged and counted of every request."""
+"""The endpoints of the proxy: who may come in, and what is logged and counted of every request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FAILED: Final = Trouble(
 
 
 @dataclass(slots=True)
-class Handled:
+class AccessRecord:
     """What became of a request, as far as it came."""
 
     path: str
@@ -53,11 +53,11 @@ class Handled:
         }
 
 
-Endpoint: TypeAlias = Callable[[Scope, Receive, ClientAnswer, Handled], Awaitable[None]]
+Endpoint: TypeAlias = Callable[[Scope, Receive, ClientAnswer, AccessRecord], Awaitable[None]]
 """Answers one request, and says what became of it."""
 
 
-def logging(tell: Tell) -> Tell:
+def log_and_tell(tell: Tell) -> Tell:
     """Tell what happens, and log it: requests at ``debug``, and as a warning what is not recorded."""
 
     def logged(entry: Mapping[str, Json]) -> None:
@@ -84,7 +84,7 @@ class Open:
         await self._answer(ClientAnswer(send))
 
 
-class Doors:
+class Endpoints:
     """Makes the endpoints of one proxy that log and count each of their requests."""
 
     def __init__(self, settings: ProxySettings, metrics: Metrics, tell: Tell) -> None:
@@ -99,28 +99,28 @@ class Doors:
         """
         return Guarded(self, answer, method, form)
 
-    def count(self, handled: Handled, answer: ClientAnswer) -> None:
+    def count(self, access: AccessRecord, answer: ClientAnswer) -> None:
         """Count a request that is over, and log it."""
-        if not handled.kind:
+        if not access.kind:
             return
-        status, seconds = answer.status or _LEFT, time.monotonic() - handled.began
-        self.metrics.answered(handled.kind, status, seconds)
-        usage = handled.done.reply.usage if handled.done.reply else None
+        status, seconds = answer.status or _LEFT, time.monotonic() - access.began
+        self.metrics.answered(access.kind, status, seconds)
+        usage = access.done.reply.usage if access.done.reply else None
         self.metrics.repaired(
-            handled.done.repairs,
+            access.done.repairs,
             usage.prompt_tokens if usage else 0,
             usage.completion_tokens if usage else 0,
         )
-        for reason in handled.done.added:
+        for reason in access.done.added:
             self.metrics.added(reason)
-        self._tell(handled.entry(status, answer.problem, seconds))
+        self._tell(access.entry(status, answer.problem, seconds))
 
 
 class Guarded:
     """An endpoint for clients that show the token, and for none that a page in a browser has sent here."""
 
-    def __init__(self, doors: Doors, answer: Endpoint, method: str, form: WireForm) -> None:
-        self._doors: Final = doors
+    def __init__(self, endpoints: Endpoints, answer: Endpoint, method: str, form: WireForm) -> None:
+        self._endpoints: Final = endpoints
         self._answer = answer
         self._method: Final = method
         self._form: Final = form
@@ -130,22 +130,22 @@ class Guarded:
             await send({"type": "websocket.close", "code": 1000})
             return
         form: WireForm = "messages" if "/messages" in scope["path"] else self._form
-        answer, handled = ClientAnswer(send, form), Handled(scope["path"])
+        answer, access = ClientAnswer(send, form), AccessRecord(scope["path"])
         try:
             trouble = self._objection(scope)
             if trouble is not None:
                 await answer.trouble(trouble)
             else:
-                await self._answer(scope, receive, answer, handled)
+                await self._answer(scope, receive, answer, access)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an error that it can read
-            handled.kind = handled.kind or "refused"
-            log_error("proxy", "a request failed", {"path": handled.path, "model": handled.model}, error)
+            access.kind = access.kind or "refused"
+            log_error("proxy", "a request failed", {"path": access.path, "model": access.model}, error)
             await answer.trouble(_FAILED)
         finally:
-            self._doors.count(handled, answer)
+            self._endpoints.count(access, answer)
 
     def _objection(self, scope: Scope) -> Trouble | None:
-        settings = self._doors.settings
+        settings = self._endpoints.settings
         if is_foreign(scope["headers"], settings.hosts):
             return refused(403, "This proxy is addressed by the name of this machine only.", "foreign_host")
         if settings.token and not shows(scope["headers"], settings.token):

@@ -19,7 +19,7 @@ from toolreel.proxy._client_answer import (
     body_of,
 )
 from toolreel.proxy._client_headers import key_in
-from toolreel.proxy._endpoints import Endpoint, Handled
+from toolreel.proxy._endpoints import AccessRecord, Endpoint
 from toolreel.proxy._errors import Trouble, misconfigured, refused
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._recording.conversations import Conversation
@@ -73,7 +73,7 @@ class Replies:
         return partial(self._reply, form)
 
     async def _reply(
-        self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer, handled: Handled
+        self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord
     ) -> None:
         try:
             body = await body_of(receive, self._settings.limits.request_bytes)
@@ -89,15 +89,15 @@ class Replies:
         if isinstance(request, Refusal):
             await answer.trouble(refused(400, request.message, "invalid_request", request.param))
             return
-        handled.model = request.model
+        access.model = request.model
         asked = self._asked(request, scope)
         if isinstance(asked, Trouble):
             await answer.trouble(asked)
             return
-        handled.kind = "streamed" if request.streamed else "plain"
+        access.kind = "streamed" if request.streamed else "plain"
         self._metrics.under_way += 1
         try:
-            await self._while_there(asked, receive, answer, handled)
+            await self._while_there(asked, receive, answer, access)
         finally:
             self._metrics.under_way -= 1
 
@@ -121,7 +121,7 @@ class Replies:
         return _Asked(request, profile, caller, out, upstream, sent)
 
     async def _while_there(
-        self, asked: _Asked, receive: Receive, answer: ClientAnswer, handled: Handled
+        self, asked: _Asked, receive: Receive, answer: ClientAnswer, access: AccessRecord
     ) -> None:
         """Answer for as long as the client waits: its leaving cancels the request to the upstream."""
         async with anyio.create_task_group() as group:
@@ -132,13 +132,13 @@ class Replies:
                 group.cancel_scope.cancel()
 
             group.start_soon(watch)
-            await self._answered(asked, answer, handled)
+            await self._answered(asked, answer, access)
             group.cancel_scope.cancel()
 
-    async def _answered(self, asked: _Asked, answer: ClientAnswer, handled: Handled) -> None:
+    async def _answered(self, asked: _Asked, answer: ClientAnswer, access: AccessRecord) -> None:
         conversation = self._recorder.begin(asked.request, asked.profile, asked.caller)
         if conversation:
-            answer.headers[CONVERSATION] = handled.conversation = conversation.name
+            answer.headers[CONVERSATION] = access.conversation = conversation.name
         put_back = self._putting_back(asked, conversation)
         exchange = ChatExchange(
             asked.request,
@@ -150,7 +150,7 @@ class Replies:
             self._settings.extras,
             put_back,
         )
-        handled.done = exchange.done
+        access.done = exchange.done
         try:
             await exchange.perform()
         finally:
