@@ -19,6 +19,8 @@ import pytest
 from tests.cli.commands import assert_mistake, toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, replying, serving
+from toolreel._journal.format import read_journal
+from toolreel.cassette._open_cassette import Recording
 
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
 FOUR = replying({"choices": [{"message": {"content": "Four."}, "finish_reason": "stop"}]})
@@ -72,6 +74,33 @@ def test_requests_under_way_are_answered_after_a_signal(tmp_path: Path) -> None:
     assert len([*(tmp_path / "new").glob("*.journal.jsonl")]) == 2
     logged = [json.loads(line) for line in lines if line.startswith("{")]
     assert [entry["status"] for entry in logged] == [200, 200]
+
+
+def test_who_stops_it_twice_has_every_cassette_whole(tmp_path: Path) -> None:
+    asked = [{**ASKED, "temperature": n / 100} for n in range(60)]
+    with (
+        serving(*[FOUR] * 60) as server,
+        proxy("--upstream", server.url, "--record", str(tmp_path), "--quiet") as (url, process, lines),
+    ):
+        with httpx.Client(base_url=url, timeout=HANG) as client:
+            for body in asked:
+                client.post("/chat/completions", json=body)
+        process.send_signal(signal.SIGINT)
+        eventually(lambda: is_closed(url), "no more requests are taken")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(HANG) == 0
+    assert [Recording.load(path).total for path in tmp_path.glob("*.yaml")] == [1] * 60
+    assert all(read_journal(path).plan.model == "m" for path in tmp_path.glob("*.journal.jsonl"))
+    assert not [*tmp_path.glob(".*")]
+    assert "Traceback" not in "".join(lines)
+
+
+def is_closed(url: str) -> bool:
+    try:
+        httpx.get(url)
+    except httpx.TransportError:
+        return True
+    return False
 
 
 def test_what_supervisors_ask_and_what_browsers_may_not() -> None:

@@ -33,9 +33,11 @@ OTHERS: Final = (
         "proxy",
         "debug",
         "request_answered",
-        ("model", "status", "ms", "repairs", "noticed", "added", "problem"),
+        ("path", "model", "status", "ms", "repairs", "noticed", "added", "problem"),
     ),
-    ("proxy", "warning", "not_recorded", ("conversation", "status")),
+    ("proxy", "error", "error", ("path", "model")),
+    ("proxy", "info", "making_journals", ("done", "of")),
+    ("proxy", "warning", "not_recorded", ("conversation", "conversations", "status")),
 )
 
 

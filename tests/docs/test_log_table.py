@@ -32,6 +32,6 @@ def test_the_page_has_the_table_of_the_code() -> None:
 def test_every_record_that_is_no_note_is_in_the_table_and_no_other() -> None:
     listed = {(concern, event) for concern, _, event, _ in OTHERS}
     found = {(concern, event) for concern, _, event in calls()}
-    assert found | {("tools", "error")} == listed
+    assert found | {("tools", "error"), ("proxy", "error")} == listed
     for concern, level, event in calls():
         assert not level or (concern, level, event) in {row[:3] for row in OTHERS}

@@ -22,6 +22,7 @@ from toolreel.presets._catalogues import with_files
 
 if TYPE_CHECKING:
     from toolreel.proxy import ProxySettings, Route
+    from toolreel.proxy._recording.journal_queue import Tell
     from toolreel_core._jsontext.canonical import Json
     from toolreel_core._plan.presets.preset import Preset
 
@@ -158,6 +159,8 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     \b
     toolreel proxy --upstream https://openrouter.ai/api --record recordings
     toolreel proxy --replay recordings
+
+    When it stops, each conversation gets a journal. A second Ctrl-C leaves out those that are not made yet.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._internal.asgi_server import LOOPBACK
     from toolreel.proxy import Extras, Limits, ProxySettings, Route
@@ -199,7 +202,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         host,
         port,
         drain=drain,
-        tell=_tell_nobody if quiet else _log,
+        tell=_logging(quiet=quiet),
         ready=lambda url: _say_ready(url, where, upstream or ""),
     )
     return 0
@@ -241,12 +244,20 @@ def _say_ready(url: str, settings: ProxySettings, upstream: str) -> None:
     err.print("Stop with Ctrl-C.")
 
 
+def _logging(*, quiet: bool) -> Tell:
+    """How the proxy logs; who has stopped it and waits for journals sees in any case how far it is."""
+
+    def told(entry: Mapping[str, Json]) -> None:
+        if entry.get("is") == "making journals":
+            err.print(f"Journals: {entry['done']} of {entry['of']} made; Ctrl-C again leaves out the rest.")
+        elif not quiet:
+            _log(entry)
+
+    return told
+
+
 def _log(entry: Mapping[str, Json]) -> None:
     """One line of JSON on stderr."""
     at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
     line = printable(json.dumps({"at": at, **entry}, ensure_ascii=False))
     print(line, file=sys.__stderr__, flush=True)
-
-
-def _tell_nobody(_entry: Mapping[str, Json]) -> None:
-    return

@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Final
 
 from toolreel._internal.errors import AdapterError, MissingExtra
@@ -27,6 +28,7 @@ def serve_app(
     *,
     drain: float,
     ready: Callable[[], None],
+    hurry: Callable[[], None] = lambda: None,
     lifespan: bool = True,
     log_level: str = "error",
 ) -> None:
@@ -34,11 +36,12 @@ def serve_app(
 
     :param drain: seconds for requests that are under way
     :param ready: called once requests are taken
+    :param hurry: called by a handler of signals at the second Ctrl-C; it may take no lock
     :param log_level: below which nothing is printed
     """
     config = server_config(app, drain, lifespan=lifespan, log_level=log_level)
     with listening:
-        _Server(config, ready).run(sockets=[listening])
+        _Server(config, ready, hurry).run(sockets=[listening])
 
 
 def server_config(
@@ -83,15 +86,28 @@ def listening_on(host: str, port: int, refused: type[AdapterError], option: str)
 class _Server(uvicorn.Server):
     """A server that says when it is ready, and ends without raising the signal again that ended it."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], hurry: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._hurry = hurry
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; the second Ctrl-C also ends what an application does at its end."""
+        super().handle_exit(sig, frame)
+        if self.force_exit:
+            self._hurry()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take requests."""
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End; the application is told so even if there is no time for requests that are under way."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

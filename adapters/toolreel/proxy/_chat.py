@@ -50,7 +50,6 @@ class Done:
     added: list[str] = field(default_factory=list)
     """Why requests were added."""
     reply: Repaired | None = None
-    problem: str = ""
 
     @property
     def message(self) -> tuple[Json, ...]:
@@ -206,7 +205,6 @@ class ChatExchange:
         self.done.noticed = _distinct(self.done.noticed, reply.noticed)
 
     async def _fail(self, trouble: Trouble) -> None:
-        self.done.problem = trouble.code
         self._head_lines()
         self.ending(self.done)
         await self.answer.trouble(trouble)

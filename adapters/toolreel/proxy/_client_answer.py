@@ -66,7 +66,10 @@ class ClientAnswer:
         """Further headers, for as long as none have been sent."""
         self.status = 0
         """What the client was told; 0 before it was told anything."""
+        self.problem = ""
+        """The code of the error that the client was sent, if it was."""
         self._sent_at = time.monotonic()
+        self._over = False
 
     async def whole(self, tree: Tree, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         """Send a body of JSON."""
@@ -78,6 +81,7 @@ class ClientAnswer:
         """Send a body."""
         body = text.encode("utf-8", "replace")
         await self._start(status, {"content-length": str(len(body)), "content-type": kind, **(headers or {})})
+        self._over = True
         await self._send({"type": "http.response.body", "body": body})
 
     async def event(self, tree: Tree) -> None:
@@ -116,7 +120,13 @@ class ClientAnswer:
         await self._close()
 
     async def trouble(self, trouble: Trouble) -> None:
-        """Send an error: as the answer, or as the last event of a stream that has begun."""
+        """Send an error: as the answer, or as the last event of a stream that has begun.
+
+        After the end of an answer, nothing can be sent any more.
+        """
+        self.problem = trouble.code
+        if self._over:
+            return
         if not self.status:
             body = error_in(self._form, trouble.status, trouble.error)
             await self.whole(body, trouble.status, trouble.headers)
@@ -134,6 +144,7 @@ class ClientAnswer:
         await self._send({"type": "http.response.start", "status": status, "headers": lines})
 
     async def _close(self) -> None:
+        self._over = True
         await self._send({"type": "http.response.body", "body": b""})
 
     async def finish(self) -> None:

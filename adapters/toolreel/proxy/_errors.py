@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, finite, read
 from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._protocol.events import RequestFailed
@@ -44,9 +45,18 @@ class Trouble:
         return {**self.further, **own}
 
 
-def refused(status: int, message: str, code: str, param: str | None = None) -> Trouble:
-    """An error of the client, which repeating the request does not mend."""
-    return Trouble(status, message, code, "invalid_request_error", param, _NEVER_AGAIN)
+def refused(status: int, message: str, code: str, param: str | None = None, *, allow: str = "") -> Trouble:
+    """An error of the client, which repeating the request does not mend.
+
+    :param allow: the method that the path takes instead
+    """
+    headers = {**_NEVER_AGAIN, "allow": allow} if allow else _NEVER_AGAIN
+    return Trouble(status, message, code, "invalid_request_error", param, headers)
+
+
+def misconfigured(error: ToolreelError) -> Trouble:
+    """The error of the proxy's own settings, which keep it from asking the upstream."""
+    return Trouble(502, str(error), "proxy_misconfigured", OURS, None, _NEVER_AGAIN)
 
 
 def mismatch(message: str) -> Trouble:

@@ -8,6 +8,7 @@ from typing import Final
 
 _BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 _REQUESTS: Final = "toolreel_proxy_requests_total"
+_ASKED: Final = frozenset({"plain", "streamed"})
 _REPAIRS: Final = "toolreel_proxy_repairs_total"
 _TOKENS: Final = "toolreel_proxy_tokens_total"
 _SECONDS: Final = "toolreel_proxy_request_seconds"
@@ -29,9 +30,11 @@ class Metrics:
     def answered(self, kind: str, status: int, seconds: float) -> None:
         """Count an answer.
 
-        :param kind: ``plain`` or ``streamed``
+        :param kind: ``plain``, ``streamed``, ``models``, or ``refused`` for what reached no upstream
         """
         self._requests[kind, status] += 1
+        if kind not in _ASKED:  # they take no time, and would make the others look fast
+            return
         self._buckets[bisect_left(_BUCKETS, seconds)] += 1
         self._seconds += seconds
 

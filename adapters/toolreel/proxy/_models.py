@@ -7,10 +7,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Final
 
-from toolreel.proxy._errors import Trouble, failure
+from toolreel.proxy._errors import Trouble, failure, misconfigured
 from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._settings import Route
 from toolreel.proxy._upstream import Sent, Upstream
+from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -34,7 +35,7 @@ async def models_of(
         elif recorder.replays_only:
             found = {**{name: _entry(name) for name in recorder.models if route.takes(name)}, **found}
         else:
-            listed = await _listed(*asking(route))
+            listed = await _of_route(route, asking)
             if isinstance(listed, Trouble):
                 trouble = listed
             else:
@@ -42,6 +43,16 @@ async def models_of(
     if trouble and not found:
         return trouble
     return {"object": "list", "data": [*found.values()]}
+
+
+async def _of_route(
+    route: Route, asking: Callable[[Route], tuple[Upstream, Sent]]
+) -> dict[str, Json] | Trouble:
+    try:
+        upstream, sent = asking(route)
+    except ToolreelError as error:  # a preset that cannot be used, a key that is not set
+        return misconfigured(error)
+    return await _listed(upstream, sent)
 
 
 async def _listed(upstream: Upstream, sent: Sent) -> dict[str, Json] | Trouble:

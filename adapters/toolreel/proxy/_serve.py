@@ -10,7 +10,7 @@ from typing import Final
 from toolreel._internal.asgi_server import listening_on, serve_app
 from toolreel._internal.errors import ProxyConfigError
 from toolreel.proxy._app import proxy_app
-from toolreel.proxy._recording.recorder import Tell
+from toolreel.proxy._recording.journal_queue import Tell
 from toolreel.proxy._settings import ProxySettings
 
 _SWITCH: Final = 0.000_5
@@ -28,6 +28,8 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends at once.
 
+    Then, too, all cassettes are written; the journals that are left are not.
+
     :param drain: seconds for requests that are under way
     :param ready: called with the base URL for clients, once requests are taken
     :raises ProxyConfigError: if the address cannot be used
@@ -38,7 +40,8 @@ def serve(
     named = f"[{host}]" if ":" in host else host
     if settings.folder is not None:  # a thread writes recordings, and would hold up each request by 5 ms
         sys.setswitchinterval(_SWITCH)
-    serve_app(app, socket_, drain=drain, ready=lambda: ready(f"http://{named}:{bound}/v1"))
+    url = f"http://{named}:{bound}/v1"
+    serve_app(app, socket_, drain=drain, ready=lambda: ready(url), hurry=app.state.proxy.recorder.hurry)
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -75,8 +75,9 @@ def recover_runs(
     """
     tapes = _Tape(tape, compare or ("exact" if plans else "conversation"), tools)
     runs: list[RecoveredRun] = []
-    # Another client neither asks again after an empty text nor asks for a call that it could not read.
-    unasked = {"fix_empty_final": False, "accept_suspected_calls": True}
+    # Another client neither asks again after an empty text nor asks for a call that it could not read, and it
+    # goes on after a call that repeats itself.
+    unasked = {"fix_empty_final": False, "accept_suspected_calls": True, "repetition_stop": None}
     inferred = {**unasked, "max_turns": len(tapes.exchanges), **(settings or {})}
     while tapes.has_next and (not plans or len(runs) < len(plans)):
         began = tapes.at
@@ -118,6 +119,8 @@ class _Tape:
         self._endpoint: Final = TapedEndpoint(recording)
         self._began = 0
         self._results = 0
+        self._conversations: Final[dict[int, dict[str, Json]]] = {}
+        self._new_messages: Final[dict[int, list[Tree]]] = {}
 
     @property
     def has_next(self) -> bool:
@@ -151,7 +154,7 @@ class _Tape:
         if self._compare != "conversation" or not self._continues():
             return
         exchange = self.exchanges[self.at]
-        if any(map(_is_result, self._new(exchange))):
+        if any(map(_is_result, self._new())):
             raise ReplayMismatch(
                 f"{self._path}: {exchange.name} has results of tools, but the reducer's run has ended before "
                 "it; if the calls were written as text, name the preset or the text_dialects that read them"
@@ -172,14 +175,21 @@ class _Tape:
         """Whether the next exchange belongs to this run."""
         if not self.has_next or self.at == self._began or self._compare != "conversation":
             return self.has_next
-        before, now = (
-            _conversation(exchange)["messages"] for exchange in self.exchanges[self.at - 1 : self.at + 1]
-        )
+        before, now = (self._said(at)["messages"] for at in (self.at - 1, self.at))
         return isinstance(before, Sequence) and isinstance(now, Sequence) and now[: len(before)] == before
 
-    def _new(self, exchange: Exchange) -> list[Tree]:
+    def _said(self, at: int) -> dict[str, Json]:
+        """The content of a recorded request; it is compared three times and more, and read once."""
+        if at not in self._conversations:
+            self._conversations[at] = _conversation(self.exchanges[at])
+        return self._conversations[at]
+
+    def _new(self) -> list[Tree]:
         """The messages that the previous request did not have."""
-        return _messages(exchange)[len(_messages(self.exchanges[self.at - 1])) :]
+        if self.at not in self._new_messages:
+            before, now = (_messages(exchange) for exchange in self.exchanges[self.at - 1 : self.at + 1])
+            self._new_messages[self.at] = now[len(before) :]
+        return self._new_messages[self.at]
 
     def _check(self, exchange: Exchange, body: bytes) -> None:
         match self._compare:
@@ -187,7 +197,8 @@ class _Tape:
                 was, now = canonical_body(exchange.body), body
             case "conversation":
                 asked = Exchange(exchange.number, exchange.method, exchange.url, body, exchange.answer)
-                was, now = (canonical(_conversation(one)).encode() for one in (exchange, asked))
+                both = (self._said(self.at), _conversation(asked))
+                was, now = (canonical(one).encode() for one in both)
             case "replies":
                 return
             case _:
@@ -202,7 +213,7 @@ class _Tape:
         if not self._continues():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
-        results = [entry for entry in self._new(exchange) if _is_result(entry)]
+        results = [entry for entry in self._new() if _is_result(entry)]
         own = [entry for entry in results if entry.get("tool_call_id") == effect.call_id]
         in_order = results[self._results : self._results + 1]
         self._results += 1

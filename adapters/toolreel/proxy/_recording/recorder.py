@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import AdapterError, CassetteError, MissingExtra, SecretFound
-from toolreel._journal.seal import sealed
-from toolreel._replay.from_cassette.journals import recover_runs
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.scan import leaks
-from toolreel.cassette._open_cassette import Recording
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel.cassette._response_body_streams import replayed
 from toolreel.cassette._transports import AsyncRecordTransport
 from toolreel.proxy._recording.conversations import Conversation, Conversations
+from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
+from toolreel.proxy._recording.journals import JournalJob
 from toolreel.proxy._recording.shelf import Shelf
 from toolreel.proxy._recording.writer import Writer
 from toolreel.proxy._settings import ProxySettings
-from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._plan.presets.preset import Preset, exact_config
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.corrections import Extras
 from toolreel_core._proxy.profile import Profile
@@ -31,9 +27,6 @@ try:
     import httpx
 except ImportError:
     raise MissingExtra.of("proxy", "httpx") from None
-
-Tell = Callable[[Mapping[str, Json]], None]
-"""Takes one entry of the log."""
 
 
 class Recorder:
@@ -47,6 +40,8 @@ class Recorder:
         self._tell: Final = tell
         self._salt: Final = os.urandom(16)
         self._writer: Final = Writer(self._save, self._finish)
+        self._journals: Final = JournalQueue(tell)
+        self._closes_at_exit = False
         folder = None if settings.folder is None else Path(settings.folder)
         self._conversations: Final = None if folder is None or settings.replays else Conversations(folder)
         self._shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
@@ -112,15 +107,25 @@ class Recorder:
 
     def write(self, conversation: Conversation) -> None:
         """Write a conversation to disk soon."""
+        if not self._closes_at_exit:  # not every server tells applications of its end
+            self._closes_at_exit = True
+            atexit.register(self.close)
         if conversation.recording.grown:
             self._writer.save(conversation)
 
     def close(self) -> None:
         """Write what is left, and the journals of all conversations; call it when no request is under way."""
+        atexit.unregister(self.close)
+        self._journals.begin_close()
         if self._conversations is not None:
             for each in self._conversations.take_all():
                 self._writer.end(each)
         self._writer.close()
+        self._journals.close()
+
+    def hurry(self) -> None:
+        """Leave out the journals that are not made yet; all cassettes are written."""
+        self._journals.hurry()
 
     def _save(self, conversation: Conversation) -> None:
         if conversation.withheld:
@@ -132,34 +137,10 @@ class Recorder:
             self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
 
     def _finish(self, conversation: Conversation) -> None:
-        """Write the journals of a conversation that rests."""
+        """Have the journals made of a conversation that rests."""
         if not conversation.withheld and conversation.recording.total:
-            self._journal(conversation)
-
-    def _journal(self, conversation: Conversation) -> None:
-        """Write the journals next to the cassette: one a run, as ``toolreel cassettes journal`` does."""
-        try:
-            runs = recover_runs(
-                Recording.load(conversation.path),
-                preset=_preset_of(conversation.profile),
-                settings=_settings_of(self._settings.extras),
-            )
-            secrets = known_secrets(os.environ)
-            for number, one in enumerate(runs, 1):
-                if leaks(one.recorded.text, secrets):
-                    return
-                plus = "" if number == 1 else f"+{number}"
-                path = conversation.path.with_name(f"{conversation.name}{plus}.journal.jsonl")
-                path.write_bytes(sealed(one.recorded.text))
-        except (ToolreelError, AdapterError, OSError) as error:
-            self._tell({"conversation": conversation.name, "is": "without a journal", "why": str(error)})
-
-
-def _preset_of(profile: Profile) -> Preset:
-    """The same settings as a preset that gives exactly them."""
-    return Preset(
-        ("proxy",), config=exact_config(profile.config), provider=canonical(profile.provider.changes())
-    )
+            profile, settings = conversation.profile, _settings_of(self._settings.extras)
+            self._journals.add(JournalJob.of(conversation.name, conversation.path, profile, settings))
 
 
 def _settings_of(extras: Extras) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable
 from threading import Condition, Thread
 from typing import Final
@@ -28,10 +27,14 @@ class Writer:
         self._due: dict[str, Conversation] = {}
         self._over: dict[str, Conversation] = {}
         self._closing = False
+        self._closed = False
         self._thread: Thread | None = None
 
     def save(self, conversation: Conversation) -> None:
-        """Save it soon."""
+        """Save it soon; after the end at once, for a request that was not given the time to end before."""
+        if self._closed:
+            self._save(conversation)
+            return
         with self._changed:
             self._due[conversation.name] = conversation
             self._wake()
@@ -43,20 +46,19 @@ class Writer:
             self._wake()
 
     def close(self) -> None:
-        """Do all that is left; then nothing more may come."""
+        """Do all that is left; then nothing more is ended."""
         with self._changed:
             self._closing = True
             self._changed.notify()
         if self._thread is not None:
             self._thread.join()
-            atexit.unregister(self.close)
+        self._closed = True
 
     def _wake(self) -> None:
         if self._thread is None:
-            # A daemon, closed at exit: not every server tells applications of its end.
+            # A daemon: whoever writes closes it, at exit at the latest.
             self._thread = Thread(target=self._run, name="toolreel-recordings", daemon=True)
             self._thread.start()
-            atexit.register(self.close)
         self._changed.notify()
 
     def _run(self) -> None:

@@ -146,6 +146,13 @@ def test_a_tool_loop_of_another_client_gets_a_journal(path: Path) -> None:
     assert replay(alone).run == one.run
 
 
+def test_a_client_that_goes_on_after_a_call_that_repeats_itself_gets_a_journal(path: Path) -> None:
+    """The loop would have stopped at the fifth; what another client did is told to its end."""
+    converse(path, [*[LOOKS_UP] * 7, WARM], looking_up)
+    (one,) = told(path)
+    assert one.run.outcome == Completed("Yes, 21 degrees.")
+
+
 def test_sessions_in_one_cassette_are_runs_of_their_own() -> None:
     (path,) = (CASSETTES / "openai-sdk").glob("*.yaml")
     first, second = told(path)

@@ -1,0 +1,134 @@
+"""Every request has an answer in the client's form, an entry in the log and a count."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route as Path
+
+from tests.adapters.proxy.test_chat import ASKED, saying
+from tests.servers.chat_server import serving
+from tests.servers.proxy_server import ProxyServer, proxying, served
+from toolreel.proxy import Limits, ProxySettings, Route
+from toolreel_core._plan.presets.preset import Preset
+
+BODY = {"model": "m", "messages": ASKED}
+
+
+def counts(proxy: ProxyServer, **headers: str) -> dict[tuple[str, str], int]:
+    """How many requests were counted, by kind and status."""
+    text = httpx.get(f"{proxy.url.removesuffix('/v1')}/metrics", headers=headers).text
+    found = re.findall(r'requests_total\{kind="(\w+)",status="(\d+)"\} (\d+)', text)
+    return {(kind, status): int(count) for kind, status, count in found}
+
+
+def test_what_is_refused_is_logged_and_counted() -> None:
+    with serving(saying("Four.")) as server:
+        routes, limits = (Route(server.url, model="m"),), Limits(request_bytes=1_000)
+        settings = ProxySettings(routes, limits=limits, token="shown")  # noqa: S106 - no secret
+        shown = {"authorization": "Bearer shown"}
+        with proxying(settings) as proxy:
+            url = f"{proxy.url}/chat/completions"
+            httpx.post(url, json=BODY)
+            httpx.post(url, content="x" * 2_000, headers=shown)
+            httpx.post(url, content="[]", headers=shown)
+            httpx.post(url, json={**BODY, "model": "other"}, headers=shown)
+            httpx.get(url, headers=shown)
+            httpx.post(url, json=BODY, headers=shown)
+            counted = counts(proxy, **shown)
+    told = [(entry["model"], entry["status"], entry.get("problem")) for entry in proxy.log]
+    assert told == [
+        ("", 401, "no_token"),
+        ("", 413, "request_too_large"),
+        ("", 400, "invalid_request"),
+        ("other", 404, "model_not_found"),
+        ("", 405, "method_not_allowed"),
+        ("m", 200, None),
+    ]
+    assert [entry.get("path") for entry in proxy.log] == ["/v1/chat/completions"] * 5 + [None]
+    assert counted == {
+        ("plain", "200"): 1,
+        **{("refused", status): 1 for status in ("400", "401", "404", "405", "413")},
+    }
+
+
+async def models(request: Request) -> Response:
+    """A list for those who show a key."""
+    if "authorization" not in request.headers:
+        return JSONResponse({"error": {"message": "No key."}}, 401)
+    return JSONResponse({"data": [{"id": "m"}]})
+
+
+def test_a_list_of_models_without_a_key_is_an_error_that_says_so() -> None:
+    with (
+        served(Starlette(routes=[Path("/v1/models", models)])) as upstream,
+        proxying(ProxySettings((Route(upstream),))) as proxy,
+        proxying(ProxySettings((Route(upstream, api_key_env="A_KEY_THAT_IS_NOT_SET"),))) as keyless,
+    ):
+        denied = httpx.get(f"{proxy.url}/models")
+        listed = httpx.get(f"{proxy.url}/models", headers={"authorization": "Bearer mine"})
+        unset = [httpx.get(f"{keyless.url}/models"), httpx.post(f"{keyless.url}/chat/completions", json=BODY)]
+        counted = counts(proxy)
+    assert (denied.status_code, denied.json()["error"]["message"]) == (401, "HTTP 401: No key.")
+    assert [model["id"] for model in listed.json()["data"]] == ["m"]
+    for response in unset:
+        assert (response.status_code, response.json()["error"]["code"]) == (502, "proxy_misconfigured")
+        assert "A_KEY_THAT_IS_NOT_SET is not set" in response.json()["error"]["message"]
+    assert counted == {("models", "200"): 1, ("models", "401"): 1}
+    assert [entry["status"] for entry in proxy.log] == [401, 200]
+
+
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/", "/v1/v1/chat/completions", "/v1/models/m"])
+def test_other_paths_name_those_that_exist(path: str) -> None:
+    with serving() as server, proxying(ProxySettings((Route(server.url),))) as proxy:
+        response = httpx.post(f"{proxy.url.removesuffix('/v1')}{path}")
+    error = response.json()["error"]
+    assert (response.status_code, error["code"]) == (404, "unknown_path")
+    assert "POST /v1/chat/completions, /v1/responses, /v1/messages; GET /v1/models" in error["message"]
+    assert [(entry["path"], entry["status"]) for entry in proxy.log] == [(path, 404)]
+
+
+def test_a_path_of_anthropics_is_refused_in_its_form() -> None:
+    with serving() as server, proxying(ProxySettings((Route(server.url),))) as proxy:
+        said = httpx.post(f"{proxy.url}/messages/count_tokens", json=BODY).json()
+    assert (said["type"], said["error"]["code"]) == ("error", "unknown_path")
+
+
+def broken(_model: str) -> Preset:
+    raise RuntimeError("nobody has thought of this")
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "models"])
+def test_what_nobody_has_thought_of_is_an_error_with_a_traceback_in_the_log(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving() as server, proxying(ProxySettings((Route(server.url, preset=broken),))) as proxy:
+        method = "POST" if path.startswith("chat") else "GET"
+        content: dict[str, Any] = {"json": BODY} if method == "POST" else {}
+        response = httpx.request(method, f"{proxy.url}/{path}", **content)
+        counted = counts(proxy)
+    assert (response.status_code, response.json()["error"]["code"]) == (500, "proxy_failed")
+    assert "nobody" not in response.text
+    (entry,) = proxy.log
+    assert (entry["status"], entry["problem"]) == (500, "proxy_failed")
+    assert [status for _, status in counted] == ["500"]
+    (record,) = [each for each in caplog.records if each.name == "toolreel.proxy" and each.exc_info]
+    assert record.exc_info
+    assert isinstance(record.exc_info[1], RuntimeError)
+
+
+def test_the_sdk_reads_what_the_proxy_says_of_itself() -> None:
+    with (
+        serving() as server,
+        proxying(ProxySettings((Route(server.url, preset=broken),))) as proxy,
+        openai.OpenAI(base_url=proxy.url, api_key="none", max_retries=0) as sdk,
+        pytest.raises(openai.InternalServerError, match="its log has the traceback"),
+    ):
+        sdk.models.list()
