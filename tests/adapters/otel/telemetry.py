@@ -21,8 +21,9 @@ __all__ = ["Heard", "context_of", "instrumented"]
 
 def context_of(span: ReadableSpan) -> SpanContext:
     """The ids of a span, which one that has begun has."""
-    assert span.context is not None
-    return span.context
+    context: SpanContext | None = span.context
+    assert context is not None
+    return context
 
 
 @dataclass(frozen=True, slots=True)
