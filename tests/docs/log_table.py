@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Final
 
 from tests.docs.snippets import ROOT
-from toolreel._driver.watching.log_watch import LEVELS
+from toolreel._driver.watching.log_watch import LEVELS, logged_as
 from toolreel._driver.watching.note_fields import CONTENT
 from toolreel._internal.logs import CONCERNS, RENAMED
 from toolreel_core._protocol.codec import tag
@@ -45,7 +45,8 @@ def table() -> str:
     """A row for each kind of record, by logger and level."""
     rows: list[tuple[str, str, str, tuple[str, ...]]] = [*OTHERS]
     for kind, (concern, level) in LEVELS.items():
-        names = tuple(RENAMED.get(each.name, each.name) for each in fields(kind) if each.name not in CONTENT)
+        called = (logged_as(kind, each.name) for each in fields(kind) if each.name not in CONTENT)
+        names = tuple(RENAMED.get(name, name) for name in called)
         rows.append((concern, level, tag(kind), names))
     order: list[str] = [*CONCERNS]
     levels = ["error", "warning", "info", "debug"]

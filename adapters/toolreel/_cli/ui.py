@@ -46,6 +46,7 @@ def ui_command(folder: Path, database: str | None, port: int, opens: bool) -> in
     toolreel ui cassettes --database sqlite:///toolreel.db
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._internal.asgi_server import listening_on, serve_app
+    from toolreel._internal.browser import show
     from toolreel._internal.errors import AdapterError
     from toolreel._ui.app import Ui
     from toolreel._ui.index import Index
@@ -61,7 +62,7 @@ def ui_command(folder: Path, database: str | None, port: int, opens: bool) -> in
         out.file.flush()
         err.print("Stop with Ctrl-C.")
         if opens:
-            click.launch(address)
+            show(address)
 
     ui.start()
     try:

@@ -200,7 +200,7 @@ class Run:
         A run of an agent that was recorded (``record=``) has raw requests and replies there, too.
 
         :param file: where the page goes; by default a file in a new temporary folder
-        :param open_page: whether it opens in the browser
+        :param open_page: whether it opens in the browser, where there is a display
         :raises AdapterError: if the page cannot be written
         """
         path: Path = _pages().view_run(self, self._recording(), file, self._shown, opens=open_page)

@@ -64,6 +64,7 @@ def report_command(
     toolreel eval report results
     toolreel eval report results --out report.html --svg pictures --open
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel._internal.browser import show
     from toolreel.evals._replay.run_pages import pages_of_runs
     from toolreel.evals._report.page import report_content, report_page, report_pictures, runs_by_need
     from toolreel.evals._store.results import Results
@@ -81,7 +82,7 @@ def report_command(
     for path, text in files.items():
         write_atomically(path, text)
     if opens:
-        click.launch(target.resolve().as_uri())
+        show(target.resolve().as_uri())
     if as_machine:
         return say({"files": [str(path) for path in files], "complete": found.summary.complete})
     if not found.summary.complete:

@@ -35,7 +35,10 @@ def page_options(name: str) -> Callable[[_Command], _Command]:
 
 
 open_option = click.option(
-    "--open/--no-open", "opens", default=True, help="Open the page in the browser.  [default: open]"
+    "--open/--no-open",
+    "opens",
+    default=True,
+    help="Open the page in the browser, where there is a display.  [default: open]",
 )
 
 
@@ -44,11 +47,12 @@ def write_and_open(target: Path, text: str, *, opens: bool, as_machine: bool) ->
 
     :raises AdapterError: if it cannot be written
     """
+    from toolreel._internal.browser import show
     from toolreel._replay.run_page.view import write_page
 
     write_page(target, text)
     if opens:
-        click.launch(target.resolve().as_uri())
+        show(target.resolve().as_uri())
     if as_machine:
         return say({"file": str(target), "bytes": len(text.encode())})
     out.print(f"{target}  {len(text.encode()):,} bytes")

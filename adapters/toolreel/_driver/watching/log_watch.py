@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from toolreel._driver.watching.note_fields import fields_of, name_of
+from toolreel._driver.watching.note_fields import Field, fields_of, name_of
 from toolreel._internal.logs import Concern, Level, is_heard, log
 from toolreel_core._protocol import notes as n
 from toolreel_core._protocol.effects import AskApproval, Effect, RunTool, SendRequest
@@ -60,6 +60,16 @@ LEVELS: Final[Mapping[type[n.Note], tuple[Concern, Level]]] = {
 """The logger and the level of each kind of note."""
 
 
+def logged_as(kind: type[n.Note], field: str) -> str:
+    """What a field of a note is called in its record: names are of tools, but here."""
+    return "presets" if kind is n.PresetsApplied and field == "names" else field
+
+
+def logged_fields(note: n.Note) -> dict[str, Field]:
+    """The fields of a note's record."""
+    return {logged_as(type(note), name): value for name, value in fields_of(note).items()}
+
+
 class LogWatch:
     """Logs one run."""
 
@@ -90,7 +100,7 @@ class LogWatch:
             concern, level = LEVELS[type(note)]
             if is_heard(concern, level):
                 ref = _wanted_by(note, wanted) or answered
-                log(concern, level, name_of(note), {**self._who, "ref": ref, **fields_of(note)})
+                log(concern, level, name_of(note), {**self._who, "ref": ref, **logged_fields(note)})
 
 
 def _wanted_by(note: n.Note, wanted: Iterable[Effect]) -> int | None:

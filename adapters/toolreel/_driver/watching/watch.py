@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
@@ -123,13 +123,13 @@ class Watches:
     @contextmanager
     def performing(self, effect: Wanted) -> Generator[None, None, None]:
         """The scopes of all watches."""
-        with ExitStack() as scopes:
-            for watch in self._scoped:
-                try:
-                    scopes.enter_context(watch.performing(effect))
-                except Exception as error:  # noqa: BLE001 - watching must not end a run
-                    _warn(error)
+        scopes = [scope for watch in self._scoped if (scope := _entered(watch, effect)) is not None]
+        try:
             yield
+        except BaseException as error:
+            _leave(scopes, error)
+            raise
+        _leave(scopes, None)
 
     def began_to_arrive(self, effect: Wanted) -> None:
         """Tell of the first piece of a reply."""
@@ -161,6 +161,28 @@ class Watches:
             try:
                 getattr(watch, method)(*told, **named)
             except Exception as error:  # noqa: BLE001 - watching must not end a run
+                _warn(error)
+
+
+def _entered(watch: ScopedWatch, effect: Wanted) -> AbstractContextManager[object] | None:
+    """A watch's scope, entered; ``None`` if that failed."""
+    try:
+        scope = watch.performing(effect)
+        scope.__enter__()
+    except Exception as error:  # noqa: BLE001 - watching must not end a run
+        _warn(error)
+        return None
+    return scope
+
+
+def _leave(scopes: Sequence[AbstractContextManager[object]], raised: BaseException | None) -> None:
+    """Leave scopes, the last first; each sees what was raised in it, and none can keep it from the run."""
+    told = (None, None, None) if raised is None else (type(raised), raised, raised.__traceback__)
+    for scope in reversed(scopes):
+        try:
+            scope.__exit__(*told)
+        except Exception as error:  # noqa: BLE001 - watching must not end a run
+            if error is not raised:
                 _warn(error)
 
 

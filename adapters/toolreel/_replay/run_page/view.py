@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
@@ -10,6 +9,7 @@ from tempfile import mkdtemp
 from typing import Final
 
 from toolreel._driver.run_result import Run
+from toolreel._internal.browser import show
 from toolreel._internal.errors import AdapterError
 from toolreel._replay.explain.run_diff import diff
 from toolreel._replay.replay import companion
@@ -66,7 +66,7 @@ def view_run(
     path = Path(mkdtemp(prefix="toolreel-")) / "run.html" if file is None else Path(file)
     write_page(path, page_in_memory(run, recording, shown))
     if opens:
-        webbrowser.open(path.resolve().as_uri())
+        show(path.resolve().as_uri())
     return path
 
 

@@ -1,0 +1,119 @@
+"""A watcher that fails is told of in a warning, and the run goes on as if nobody watched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import pytest
+
+from toolreel import AsyncPorts, Plan, Ports, PythonTools, arun, run
+from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._driver.ports import Wanted
+from toolreel._driver.watching.watch import Begun, Watch, unwatch, watch_with
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel_core import Completed
+from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.state import State, Step
+
+Fault: TypeAlias = Literal[
+    "begin", "performing", "enter", "leave", "swallow", "arrives", "performed", "stepped", "ended"
+]
+
+
+def look(part: str) -> str:
+    """Look for a part."""
+    return f"{part}: 4"
+
+
+def broken(part: str) -> str:
+    """Fail."""
+    raise ValueError(part)
+
+
+TOOLS = PythonTools([look, broken])
+PLAN = Plan.of(model="m", messages="How many?", tools=TOOLS.surface)
+SCRIPT = [calling(("look", {"part": "a"})), calling(("broken", {"part": "b"})), saying("Four.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Fails at one place."""
+
+    at: Fault
+
+    def _meet(self, fault: Fault) -> None:
+        if self.at == fault:
+            raise LookupError(fault)
+
+    def performing(self, effect: Wanted) -> AbstractContextManager[object]:
+        self._meet("performing")
+        return self._scope(effect)
+
+    @contextmanager
+    def _scope(self, _effect: Wanted) -> Generator[None]:
+        self._meet("enter")
+        try:
+            yield
+        except BaseException:
+            if self.at != "swallow":
+                raise
+        self._meet("leave")
+
+    def began_to_arrive(self, _effect: Wanted) -> None:
+        self._meet("arrives")
+
+    def performed(self, _effect: Wanted, *, replayed: bool) -> None:
+        assert not replayed
+        self._meet("performed")
+
+    def stepped(self, _effect: Wanted | None, _event: Event, _after: Step, /) -> None:
+        self._meet("stepped")
+
+    def ended(self, _state: State, _error: BaseException | None) -> None:
+        self._meet("ended")
+
+
+@contextmanager
+def watching(fault: Fault) -> Generator[None]:
+    def begin(_begun: Begun) -> Watch:
+        if fault == "begin":
+            raise LookupError(fault)
+        return Failing(fault)
+
+    watch_with(begin)
+    try:
+        yield
+    finally:
+        unwatch(begin)
+
+
+@pytest.mark.parametrize("fault", ["begin", "performing", "enter", "leave", "performed", "stepped", "ended"])
+def test_a_watcher_that_fails_ends_no_run(fault: Fault) -> None:
+    unwatched = run(PLAN, Ports(ScriptedEndpoint(SCRIPT), TOOLS))
+    with watching(fault), pytest.warns(RuntimeWarning, match="a watcher of runs failed: LookupError"):
+        watched = run(PLAN, Ports(ScriptedEndpoint(SCRIPT), TOOLS))
+    assert isinstance(watched.outcome, Completed)
+    assert watched.state == unwatched.state
+
+
+@pytest.mark.parametrize("fault", ["enter", "leave"])
+def test_nor_one_that_is_awaited(fault: Fault) -> None:
+    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint([saying("Four.")])))
+    with watching(fault), pytest.warns(RuntimeWarning, match="a watcher of runs failed"):
+        ended = asyncio.run(arun(Plan.of(model="m", messages="How many?"), ports))
+    assert isinstance(ended.outcome, Completed)
+
+
+def test_a_scope_cannot_keep_an_exception_from_its_run() -> None:
+    def stop(part: str) -> str:
+        """Stop."""
+        raise KeyboardInterrupt(part)
+
+    tools = PythonTools([stop])
+    plan = Plan.of(model="m", messages="Stop.", tools=tools.surface)
+    with watching("swallow"), pytest.raises(KeyboardInterrupt):
+        run(plan, Ports(ScriptedEndpoint([calling(("stop", {"part": "a"}))]), tools))
