@@ -7,7 +7,7 @@ those of ``eval work`` only make runs. A run whose process dies is made again by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -66,18 +66,18 @@ class DurablePool:
         )
         self._done = self._tasks.done(_POLL)
 
-    def next_ended(self) -> JobEnded[Record] | None:
-        """Wait for the next run that ends, wherever; ``None`` when all have."""
+    def next_ended(self) -> Sequence[JobEnded[Record]]:
+        """Wait for the next run that ends, wherever; none when all have."""
         if self._stop.is_set():
             self._tasks.drop()
         done = next(self._done, None)
         if done is None:
             self._worker.close()
             self._tasks.close()
-            return None
+            return ()
         if done.problem:
-            return JobEnded(error=RuntimeError(done.problem))
-        return JobEnded(record_of(done.result))
+            return (JobEnded(error=RuntimeError(done.problem)),)
+        return (JobEnded(record_of(done.result)),)
 
 
 def work(folder: Path, database: str | None, connect: Callable[[EvalPlan], Connection], stop: Event) -> int:

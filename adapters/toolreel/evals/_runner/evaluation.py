@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
@@ -118,8 +118,8 @@ class BeginningWatcher(Protocol):
 class Runs(Protocol):
     """Runs that are being made."""
 
-    def next_ended(self) -> JobEnded[Record] | None:
-        """Wait for the next run that ends; ``None`` when all have."""
+    def next_ended(self) -> Sequence[JobEnded[Record]]:
+        """Wait for the next run that ends; returns all that have by then, and none when there are no more."""
         ...
 
 
@@ -200,22 +200,23 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
                 break
             jobs = (job_for(sample) for sample in todo)
             runs: Runs = pool(opened.secrets, jobs, plan.jobs, run_one, stop)
-            while (one := runs.next_ended()) is not None:
-                if one.error is not None:
+            while ended := runs.next_ended():
+                for record in journal.append(*(one.result for one in ended if one.result is not None)):
+                    course.record_ended(record)
+                    if accepts.includes(record.verdict.result, record.verdict.category):
+                        accepted += 1
+                    else:
+                        void += record.verdict.result == "void"
+                    made += 1
+                    spent = spent.after(record, prices)
+                    if watcher:
+                        watcher.ended(record)
+                    if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
+                        stop.set()
+                error = next((one.error for one in ended if one.error is not None), None)
+                if error is not None:
                     stop.set()
-                    raise one.error
-                record = journal.append(cast("Record", one.result))
-                course.record_ended(record)
-                if accepts.includes(record.verdict.result, record.verdict.category):
-                    accepted += 1
-                else:
-                    void += record.verdict.result == "void"
-                made += 1
-                spent = spent.after(record, prices)
-                if watcher:
-                    watcher.ended(record)
-                if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
-                    stop.set()
+                    raise error
         course.save(out)
     required_runs = plan.count - course.spared
     left = required_runs - len(found.ended) - made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -41,14 +41,16 @@ class WorkerPool(Generic[_Job, _Result]):
         for _ in range(threads):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def next_ended(self) -> JobEnded[_Result] | None:
-        """Wait for the next job that ends; ``None`` when all have."""
-        while self._working:
+    def next_ended(self) -> Sequence[JobEnded[_Result]]:
+        """Wait for the next job that ends; returns all that have by then, and none when there are no more."""
+        found = list[JobEnded[_Result]]()
+        while self._working and not (found and self._ended.empty()):
             ended = self._ended.get()
-            if ended is not None:
-                return ended
-            self._working -= 1
-        return None
+            if ended is None:
+                self._working -= 1
+            else:
+                found.append(ended)
+        return found
 
     def _work(self) -> None:
         try:

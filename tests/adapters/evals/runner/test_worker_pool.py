@@ -1,0 +1,53 @@
+"""Threads that take jobs one by one, and tell of those that have ended by the time somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Barrier, Event
+
+from toolreel.evals._runner.worker_pool import JobEnded, WorkerPool
+
+
+def ended_of(pool: WorkerPool[int, int]) -> Iterator[JobEnded[int]]:
+    while ended := pool.next_ended():
+        yield from ended
+
+
+def test_each_job_ends_once() -> None:
+    pool = WorkerPool(iter(range(100)), 4, lambda job: job * 2, Event())
+    assert sorted(one.result or 0 for one in ended_of(pool)) == [2 * job for job in range(100)]
+    assert pool.next_ended() == []
+
+
+def test_those_that_have_ended_meanwhile_come_together() -> None:
+    """The second job ends only when all others have, so that they wait in the queue by then."""
+    others_done, last = Barrier(2), Event()
+
+    def run(job: int) -> int:
+        if job == 0:
+            last.wait()
+        elif job == 9:
+            others_done.wait()
+        return job
+
+    pool = WorkerPool(iter(range(10)), 2, run, Event())
+    others_done.wait()
+    found = list(pool.next_ended())
+    last.set()
+    while len(found) < 10:
+        found += pool.next_ended()
+    assert [one.result for one in found][:8] == [*range(1, 9)]
+    assert {one.result for one in found} == {*range(10)}
+
+
+def test_what_ended_before_an_error_is_told_too() -> None:
+    stop = Event()
+
+    def run(job: int) -> int:
+        if job == 2:
+            raise LookupError(job)
+        return job
+
+    found = list(ended_of(WorkerPool(iter(range(9)), 1, run, stop)))
+    assert [one.result for one in found] == [0, 1, None]
+    assert isinstance(found[-1].error, LookupError)
