@@ -16,6 +16,7 @@ from toolreel_core._jsontext.tree_access import as_tree, merged
 from toolreel_core._plan.request import accepted_options, reserved_keys
 from toolreel_core._plan.wire_options import options_in
 from toolreel_core._proxy.client_forms.losses import Loss, unsaid
+from toolreel_core._proxy.client_forms.shapes import misshapen
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.other_upstreams import (
     HISTORY_REPAIRED,
@@ -83,7 +84,8 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
     """The body in the form of the upstream, which is not the client's."""
     form = profile.provider.wire_form
     said, found = unsaid(request.tree, form)
-    losses = (*request.losses, *found.losses, *unread(request, form))
+    asked = request.own or request.tree
+    losses = (*misshapen(asked, request.form), *request.losses, *found.losses, *unread(request, form))
     if losses:
         return losses[0]
     spoken = replace(request, tree=_counted(said, profile))

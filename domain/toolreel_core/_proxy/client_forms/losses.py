@@ -28,6 +28,7 @@ LossCode: TypeAlias = Literal[
     "stored_prompt",
     "stored_response",
     "unknown",
+    "wrong_shape",
 ]
 
 WHAT_TO_DO: Final[Mapping[LossCode, str]] = {
@@ -45,6 +46,7 @@ WHAT_TO_DO: Final[Mapping[LossCode, str]] = {
     "stored_prompt": "it names a prompt that another server has stored; send its text",
     "stored_response": "it goes on with what another server has stored; send the whole conversation",
     "unknown": "it is not known there; leave it out",
+    "wrong_shape": "it is not the text, list or object that its own form has there; write it so",
 }
 """What is wrong with each loss, and what to write instead."""
 

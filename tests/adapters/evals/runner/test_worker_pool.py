@@ -20,7 +20,7 @@ def test_each_job_ends_once() -> None:
 
 
 def test_those_that_have_ended_meanwhile_come_together() -> None:
-    """The second job ends only when all others have, so that they wait in the queue by then."""
+    """The first job goes on for long; the last one says that all between them have ended."""
     others_done, last = Barrier(2), Event()
 
     def run(job: int) -> int:

@@ -506,6 +506,9 @@ LOSSES: Final[list[tuple[WireForm, Loose, str, str]]] = [
         "audio",
         "messages[0]",
     ),
+    ("chat_completions", chat(tools=5), "wrong_shape", "tools"),
+    ("responses", responses(tools=[None, "x"]), "wrong_shape", "tools[0]"),
+    ("messages", block(type="tool_result", content={}), "wrong_shape", f"{AT}.content"),
 ]  # fmt: skip
 
 
