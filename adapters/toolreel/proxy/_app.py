@@ -18,6 +18,7 @@ from toolreel.proxy._recording.journal_queue import Tell
 from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._reply import Replies
 from toolreel.proxy._settings import ProxySettings, Route, Routes
+from toolreel.proxy._token_counts import TokenCounts
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.wire_form import PATHS, WireForm
@@ -31,9 +32,9 @@ except ImportError as error:
     raise MissingExtra.of("proxy", error.name or "starlette") from None
 
 _MODELS: Final = "/models"
-_EXISTING: Final = (
-    f"POST {', '.join(f'/v1{path}' for path in PATHS.values())}; GET /v1{_MODELS}, /metrics, /health, /ready"
-)
+_TOKENS: Final = f"{PATHS['messages']}/count_tokens"
+_POSTED: Final = ", ".join(f"/v1{path}" for path in (*PATHS.values(), _TOKENS))
+_EXISTING: Final = f"POST {_POSTED}; GET /v1{_MODELS}, /metrics, /health, /ready"
 
 
 def _tell_nobody(_entry: Mapping[str, Json]) -> None:
@@ -53,6 +54,7 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
         for prefix in ("/v1", "")
         for path, endpoint in (
             *((PATHS[form], guarded(proxy.replies.endpoint(form), "POST", form)) for form in PATHS),
+            (_TOKENS, guarded(proxy.tokens.count, "POST")),
             (_MODELS, guarded(proxy.models, "GET")),
         )
     ]
@@ -79,6 +81,7 @@ class Proxy:
         self._routes: Final = Routes(settings.routes)
         self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
         self.replies: Final = Replies(settings, self._routes, self.recorder, self.metrics, self._asking)
+        self.tokens: Final = TokenCounts(settings, self._routes, self._asking)
         self._drains = False
 
     @asynccontextmanager

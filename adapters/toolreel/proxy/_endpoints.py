@@ -30,7 +30,7 @@ class AccessRecord:
     """What became of a request, as far as it came."""
 
     path: str
-    kind: Literal["refused", "models", "plain", "streamed", ""] = "refused"
+    kind: Literal["refused", "models", "tokens", "plain", "streamed", ""] = "refused"
     """Empty: neither logged nor counted, unless it fails."""
     model: str = ""
     conversation: str = ""

@@ -9,15 +9,7 @@ from typing import TypeAlias
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.proxy._chat import ChatExchange, Done
-from toolreel.proxy._client_answer import (
-    CONVERSATION,
-    ClientAnswer,
-    Gone,
-    Receive,
-    Scope,
-    TooLong,
-    body_of,
-)
+from toolreel.proxy._client_answer import CONVERSATION, ClientAnswer, Receive, Scope
 from toolreel.proxy._client_headers import key_in
 from toolreel.proxy._endpoints import AccessRecord, Endpoint
 from toolreel.proxy._errors import Trouble, misconfigured, refused
@@ -25,11 +17,12 @@ from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._recording.conversations import Conversation
 from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._recording.thoughts import KeptThoughts
+from toolreel.proxy._request_body import request_in
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
 from toolreel_core._proxy.client_forms.losses import Loss
-from toolreel_core._proxy.client_request import ClientRequest, Refusal, client_request
+from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.upstream_request import Outbound, outbound
 from toolreel_core._settings.wire_form import WireForm
@@ -75,19 +68,11 @@ class Replies:
     async def _reply(
         self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord
     ) -> None:
-        try:
-            body = await body_of(receive, self._settings.limits.request_bytes)
-        except Gone:
+        request = await request_in(receive, form, self._settings.limits.request_bytes)
+        if request is None:
             return
-        except TooLong:
-            most = self._settings.limits.request_bytes
-            await answer.trouble(
-                refused(413, f"The request is larger than {most} bytes.", "request_too_large")
-            )
-            return
-        request = client_request(body, form)
-        if isinstance(request, Refusal):
-            await answer.trouble(refused(400, request.message, "invalid_request", request.param))
+        if isinstance(request, Trouble):
+            await answer.trouble(request)
             return
         access.model = request.model
         asked = self._asked(request, scope)

@@ -91,14 +91,18 @@ def test_other_paths_name_those_that_exist(path: str) -> None:
         response = httpx.post(f"{proxy.url.removesuffix('/v1')}{path}")
     error = response.json()["error"]
     assert (response.status_code, error["code"]) == (404, "unknown_path")
-    assert "POST /v1/chat/completions, /v1/responses, /v1/messages; GET /v1/models" in error["message"]
+    assert (
+        "POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens; GET /v1/models"
+        in error["message"]
+    )
     assert [(entry["path"], entry["status"]) for entry in proxy.log] == [(path, 404)]
 
 
 def test_a_path_of_anthropics_is_refused_in_its_form() -> None:
     with serving() as server, proxying(ProxySettings((Route(server.url),))) as proxy:
-        said = httpx.post(f"{proxy.url}/messages/count_tokens", json=BODY).json()
+        said = httpx.post(f"{proxy.url}/messages/batches", json=BODY).json()
     assert (said["type"], said["error"]["code"]) == ("error", "unknown_path")
+    assert said["error"]["type"] == "not_found_error"
 
 
 def broken(_model: str) -> Preset:

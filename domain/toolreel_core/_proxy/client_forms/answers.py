@@ -51,7 +51,8 @@ def error_in(form: WireForm, status: int, error: Tree) -> Tree:
     if form != "messages":
         return {"error": error}
     given = error.get("type")
-    own = given in _TYPES.values() or given == "api_error"
+    # Servers of chat completions call most errors of a client an invalid request, whatever their status.
+    own = given in {*_TYPES.values(), "api_error"} and given != "invalid_request_error"
     kind: Json = given if own else _TYPES.get(status, "api_error")
     return {"type": "error", "error": {**error, "type": kind}}
 

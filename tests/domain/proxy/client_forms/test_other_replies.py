@@ -459,6 +459,13 @@ def test_errors_are_in_the_form_of_the_client() -> None:
         "type": "overloaded_error",
     }
     assert error_in("messages", 500, error)["error"] == {**error, "type": "api_error"}
+    invalid = {**error, "type": "invalid_request_error"}
+    told: Any = [error_in("messages", status, invalid)["error"] for status in (400, 401, 404)]
+    assert [each["type"] for each in told] == [
+        "invalid_request_error",
+        "authentication_error",
+        "not_found_error",
+    ]
     assert broken_in("messages", 429, error, 4) == error_in("messages", 429, error)
     assert broken_in("responses", 503, error, 4) == {
         "type": "error",

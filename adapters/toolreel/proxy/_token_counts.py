@@ -1,0 +1,87 @@
+"""Count the tokens of a request in Anthropic's Messages, which only a server of that form does.
+
+The count is of the request as the client wrote it, under the upstream's name of the model: options of a
+preset, such as ``max_tokens``, are not known there.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import replace
+
+from toolreel.proxy._client_answer import ClientAnswer, Receive, Scope
+from toolreel.proxy._endpoints import AccessRecord
+from toolreel.proxy._errors import UPSTREAM, Trouble, failure, misconfigured, refused
+from toolreel.proxy._reply import Asking
+from toolreel.proxy._request_body import request_in
+from toolreel.proxy._settings import ProxySettings, Route, Routes
+from toolreel.proxy._upstream import Sent, Upstream
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext.canonical import Tree, canonical, finite, read
+from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._proxy.client_forms.losses import NAMES
+from toolreel_core._proxy.client_request import ClientRequest
+
+
+class TokenCounts:
+    """Token counts, for all clients of one proxy."""
+
+    def __init__(self, settings: ProxySettings, routes: Routes, asking: Asking) -> None:
+        self._most = settings.limits.request_bytes
+        self._routes = routes
+        self._asking = asking
+        self._replays = settings.replays
+
+    async def count(self, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord) -> None:
+        """Answer a request for a count."""
+        request = await request_in(receive, "messages", self._most)
+        if request is None:
+            return
+        counted = request if isinstance(request, Trouble) else await self._counted(request, scope, access)
+        if isinstance(counted, Trouble):
+            await answer.trouble(counted)
+        else:
+            await answer.whole(counted)
+
+    async def _counted(self, request: ClientRequest, scope: Scope, access: AccessRecord) -> Tree | Trouble:
+        access.model = request.model
+        route = self._routes.of(request.model)
+        if route is None:
+            return refused(404, f"No route takes the model {request.model!r}.", "model_not_found", "model")
+        try:
+            if objection := self._objection(route, request.model):
+                return objection
+            upstream, sent = self._asking(route, scope, "messages")
+        except ToolreelError as error:  # a preset that cannot be used, a key that is not set
+            return misconfigured(error)
+        access.kind = "tokens"
+        body = {**request.own, "model": route.upstream_model or request.model}
+        return await _asked(upstream, replace(sent, body=canonical(finite(body)).encode()))
+
+    def _objection(self, route: Route, model: str) -> Trouble | None:
+        form = self._routes.profile(route, model).provider.wire_form
+        if self._replays:
+            why = "there are recordings only, and counts are not recorded"
+        elif form != "messages":
+            why = (
+                f"the upstream speaks {NAMES[form]}, which has no such request; use one that speaks Messages"
+            )
+        else:
+            return None
+        return refused(400, f"Tokens can't be counted here: {why}.", "tokens_not_counted")
+
+
+async def _asked(upstream: Upstream, sent: Sent) -> Tree | Trouble:
+    base, question, query = sent.url.partition("?")
+    url = f"{base}/count_tokens{question}{query}"
+    async with aclosing(upstream.pieces(replace(sent, url=url))) as pieces:
+        async for piece in pieces:
+            match piece:
+                case ReplyReceived() if counted := as_tree(read(piece.body).value_or("")):
+                    return counted
+                case RequestFailed():
+                    return failure(piece)
+                case _:
+                    continue
+    return Trouble(502, "The upstream's answer is no JSON object.", "upstream_broken", UPSTREAM)
