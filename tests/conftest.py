@@ -12,7 +12,15 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
-__all__ = ["collect_ignore", "collect_ignore_glob", "pytest_collection", "pytest_collection_finish"]
+from tests import doctests
+
+__all__ = [
+    "collect_ignore",
+    "collect_ignore_glob",
+    "pytest_collection",
+    "pytest_collection_finish",
+    "pytest_configure",
+]
 
 # Scripts of the Makefile, and code for type checkers: none of it is a test, or has doctests.
 collect_ignore = ["check_install.py", "exhaustive.py", "package_coverage.py"]
@@ -28,6 +36,11 @@ settings.register_profile(
     "chosen", _profile, max_examples=int(os.environ.get("TOOLREEL_EXAMPLES", _profile.max_examples))
 )
 settings.load_profile("chosen")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have what is said in ``tests/doctests.py`` hold for the product's modules, too."""
+    config.pluginmanager.register(doctests)
 
 
 # A shell's background job ignores SIGINT, and so would every process that a test starts and interrupts.
