@@ -78,12 +78,12 @@ ORDERED := tests/properties tests/replay tests/fuzz \
 TOGETHER := $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) -j 2
 LINTERS  := check-pyright check-mypy check-style check-imports
 
-# tests/package_coverage.py holds domain/ at 100 %, branches too: each package by its own tests alone. It runs the
-# tests of the core a second time anyway, so that is under the second seed.
+# The core's tests are run once, by tests/package_coverage.py, which holds domain/ at 100 %, branches too: each package
+# by its own tests alone. That is under the second seed; `make nightly` runs them under the first.
 test: setup ## everything that must hold before a change lands
 	$(TOGETHER) $(LINTERS) check-collection check-examples
-	PYTHONHASHSEED=0 $(PYTEST) -m "not slow"
-	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(BIN)/python tests/package_coverage.py
+	PYTHONHASHSEED=0 $(PYTEST) -m "not slow" $(patsubst %,--ignore=%,$(wildcard tests/domain/*/))
+	PYTHONHASHSEED=1 $(BIN)/python tests/package_coverage.py
 	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" $(ORDERED)
 
 lint: setup ## check style, types and the direction of imports
@@ -135,6 +135,7 @@ lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
 # each time, those of hypothesis.
 nightly: setup ## the long tests: random histories, what is slow, the cost of a turn, all of bfcl, and fuzzing
 	TOOLREEL_HYPOTHESIS=nightly $(PYTEST) -m "slow or hypothesis"
+	PYTHONHASHSEED=0 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" tests/domain
 	$(BIN)/pyright
 	$(BIN)/python tests/exhaustive.py
 	$(BIN)/python -m benchmarks.core_calls --callgrind
