@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,33 @@ from tests.cli.test_durable import MINE, PAYING, TOOLS, serve
 from tests.cli.test_live_lines import HIDDEN, SHOWN, plain
 from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
+from tests.servers.postgres import Postgres, found, serving_postgres
 from toolreel.testing import saying
 
 
+@pytest.fixture(scope="module")
+def postgres() -> Generator[Postgres]:
+    programs = found()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    with serving_postgres(programs) as server:
+        yield server
+
+
+@pytest.fixture(name="database")
+def database_fixture() -> str:
+    """The file in the folder, unless a test says otherwise."""
+    return "sqlite"
+
+
 @pytest.fixture(name="desk")
-def desk_fixture(tmp_path: Path) -> Path:
+def desk_fixture(
+    tmp_path: Path, database: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A folder with tools and a queued run."""
+    if database == "postgresql":
+        server: Postgres = request.getfixturevalue("postgres")
+        monkeypatch.setenv("TOOLREEL_DATABASE_URL", server.create())
     (tmp_path / "my_tools.py").write_text(TOOLS)
     assert toolreel("submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7", cwd=tmp_path).code == 0
     return tmp_path
@@ -29,6 +51,7 @@ def watching(desk: Path, *arguments: str) -> Said:
     return toolreel("watch", "--every", "0.05", *arguments, cwd=desk)
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_run_is_followed_from_the_queue_to_its_end(desk: Path) -> None:
     command = [*COMMAND, "watch", "bill-7", "--every", "0.05"]
     pipe = subprocess.PIPE
