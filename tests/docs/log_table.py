@@ -12,7 +12,7 @@ from toolreel._driver.watching.note_fields import CONTENT
 from toolreel._internal.logs import CONCERNS, RENAMED
 from toolreel_core._protocol.codec import tag
 
-__all__ = ["PAGE", "table", "written"]
+__all__ = ["PAGE", "rows", "table", "written"]
 
 PAGE: Final = ROOT / "docs" / "observe.md"
 _PLACE: Final = re.compile(r"(?<=<!-- logs -->\n).*?(?=<!-- /logs -->)", re.DOTALL)
@@ -33,7 +33,7 @@ OTHERS: Final = (
         "proxy",
         "debug",
         "request_answered",
-        ("path", "model", "status", "ms", "repairs", "noticed", "added", "problem"),
+        ("path", "model", "status", "ms", "repairs", "noticed", "added", "problem", "conversation"),
     ),
     ("proxy", "error", "error", ("path", "model")),
     ("proxy", "info", "making_journals", ("done", "of")),
@@ -41,18 +41,21 @@ OTHERS: Final = (
 )
 
 
-def table() -> str:
-    """A row for each kind of record, by logger and level."""
-    rows: list[tuple[str, str, str, tuple[str, ...]]] = [*OTHERS]
+def rows() -> list[tuple[str, str, str, tuple[str, ...]]]:
+    """Each kind of record: its logger, its level, its event and its fields."""
+    found: list[tuple[str, str, str, tuple[str, ...]]] = [*OTHERS]
     for kind, (concern, level) in LEVELS.items():
         called = (logged_as(kind, each.name) for each in fields(kind) if each.name not in CONTENT)
-        names = tuple(RENAMED.get(name, name) for name in called)
-        rows.append((concern, level, tag(kind), names))
+        found.append((concern, level, tag(kind), tuple(RENAMED.get(name, name) for name in called)))
     order: list[str] = [*CONCERNS]
     levels = ["error", "warning", "info", "debug"]
-    rows.sort(key=lambda row: (order.index(row[0]), levels.index(row[1]), row[2]))
+    return sorted(found, key=lambda row: (order.index(row[0]), levels.index(row[1]), row[2]))
+
+
+def table() -> str:
+    """A row for each kind of record, by logger and level."""
     lines = ["| logger | level | `event` | fields |", "|---|---|---|---|"]
-    for logger, severity, event, shown in rows:
+    for logger, severity, event, shown in rows():
         told = ", ".join(f"`{name}`" for name in shown)
         lines.append(f"| `toolreel.{logger}` | {severity.upper()} | `{event}` | {told} |")
     return "\n".join(lines) + "\n"
