@@ -28,7 +28,7 @@ from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment.answers import Uncertain
 from toolreel.durable._segment.segment import Policy, perform_segment
 from toolreel.durable._store.claims import WORKFLOW, Resting
-from toolreel.durable._store.database import database_url
+from toolreel.durable._store.database import AWAY, database_url
 from toolreel.durable._store.steps import Written
 from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
@@ -206,6 +206,12 @@ class Worker:
         steps = _Steps(store, workflow_id, run_id, self._watch)
         try:
             status = perform_segment(claimed, self._policy, steps, store)
+        except AWAY:
+            # DBOS waits for most losses of a connection, and raises the others. As after a death of the
+            # worker, what was under way may have been done, and what is stored counts.
+            status = "queued"
+            rest = Resting("queued", claimed.events, 0, interrupted=claimed.interrupted + 1)
+            store.release(claimed, rest)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
             status = "failed"
             why = f"{type(error).__name__}: {error}"

@@ -83,6 +83,10 @@ def close_database(engine: sa.Engine) -> None:
     engine.dispose()
 
 
+AWAY: Final = (exc.OperationalError, exc.InterfaceError, exc.InternalError)
+"""What is raised where the database went away: it restarts, or SQLite is busy."""
+
+
 def lasting(attempt: Callable[[], _Result], patience: float = 60.0) -> _Result:
     """Do something with the database, again if it went away: it restarts, or SQLite is busy.
 
@@ -93,7 +97,7 @@ def lasting(attempt: Callable[[], _Result], patience: float = 60.0) -> _Result:
     while True:
         try:
             return attempt()
-        except (exc.OperationalError, exc.InterfaceError, exc.InternalError) as error:
+        except AWAY as error:
             if time.monotonic() - since > patience:
                 raise DurableError(f"database: it went away: {_first_line(error)}") from error
         time.sleep(pause)
