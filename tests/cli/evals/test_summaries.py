@@ -13,6 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cli.commands import toolreel
 from tests.evals import directories
 from tests.evals.directories import plan_with, read, recorded
 from tests.evals.evaluated import scripted
@@ -402,14 +403,14 @@ def test_without_its_extra_the_command_names_it(tmp_path: Path, monkeypatch: pyt
     assert "pip install 'toolreel[report]'" in result.stderr
 
 
-def test_the_page_opens_in_the_browser_if_that_is_wanted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_opens_in_the_browser_if_that_is_wanted(tmp_path: Path) -> None:
     scripted(tmp_path, trials=1, scenarios=["happy_path"])
-    opened: list[str] = []
-    monkeypatch.setattr("click.launch", opened.append)
-    assert asked(tmp_path, "--open").exit_code == 0
-    assert opened == [(tmp_path / "report.html").as_uri()]
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path / "opened"}\n')
+    browser.chmod(0o755)
+    done = toolreel("eval", "report", str(tmp_path), "--open", cwd=tmp_path, env={"BROWSER": f"{browser} %s"})
+    assert (done.code, done.stderr) == (0, "")
+    assert (tmp_path / "opened").read_text() == f"{(tmp_path / 'report.html').as_uri()}\n"
 
 
 def test_the_directory_can_come_from_the_variable_of_the_reference(
