@@ -102,8 +102,10 @@ def test_endings_with_the_same_text_differ_by_their_name() -> None:
 
 
 def covered(effect: Effect) -> object:
-    """What a fingerprint covers: of a request, what goes out, which two histories may have in common."""
-    return (effect.ref, effect.request.body) if isinstance(effect, SendRequest) else effect
+    """What a fingerprint covers: of a request, what goes out and where to."""
+    if isinstance(effect, SendRequest):
+        return effect.ref, effect.endpoint, effect.request.body
+    return effect
 
 
 @given(strategies.effects, strategies.effects)
