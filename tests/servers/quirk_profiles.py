@@ -84,8 +84,14 @@ PROFILES: Final[Mapping[str, Profile]] = {
     "named_results": Profile(result_name_required=True, json_schema="ignored", stream_options="ignored"),
     "strict_thinker": Profile(thinks="reasoning_content", reasoning_back="all"),
     "calls_in_thoughts": Profile(dialect="hermes_in_reasoning", required="ignored"),
-    "anthropic": Profile(chat=False, messages=True),
-    "responses_only": Profile(chat=False, responses=True),
+    "anthropic": Profile(chat=False, messages=True, result_images="honoured", sealed=True),
+    "anthropic_both": Profile(messages=True, result_images="honoured", sealed=True, json_schema="ignored"),
+    "local_messages": Profile(
+        chat=False, messages=True, required="ignored", images="refused", reads_control_tokens=True
+    ),
+    "openai_reasoning": Profile(responses=True, sealed=True, temperature_above=-1, result_images="honoured"),
+    "responses_only": Profile(chat=False, responses=True, systems="one_first", status=422),
+    "no_model_here": Profile(chat=False),
 }
 
 _ALL: Final[Mapping[str, Any]] = {
@@ -115,6 +121,9 @@ def _preset(*without: str, config: Mapping[str, Any] | None = None, **provider: 
     sections: dict[str, Any] = {"provider": {**kept, **provider}}
     return sections | ({"config": config} if config else {})
 
+
+_NOT_IN_RESPONSES: Final = ("supports_stream_options", "images_in_tool_results")
+_NOT_IN_MESSAGES: Final = (*_NOT_IN_RESPONSES, "supports_response_format")
 
 EXPECTED: Final[Mapping[str, Mapping[str, Any]]] = {
     "openai": _preset(max_tokens_field="max_completion_tokens", temperature_rule="drop"),
@@ -225,7 +234,22 @@ EXPECTED: Final[Mapping[str, Mapping[str, Any]]] = {
         supports_required_while_thinking="no",
         config={"dialects_in_reasoning": True},
     ),
-    "anthropic": {"provider": {"wire_form": "messages"}},
-    "responses_only": {"provider": {"wire_form": "responses"}},
+    # What a form has no word for, or decides itself, is not asked in it and not set.
+    "anthropic": _preset(*_NOT_IN_MESSAGES, wire_form="messages"),
+    "anthropic_both": _preset(*_NOT_IN_MESSAGES, wire_form="messages", supports_json_schema="no"),
+    "local_messages": _preset(
+        *_NOT_IN_MESSAGES,
+        wire_form="messages",
+        supports_required="no",
+        supports_images="no",
+        special_token_guard=True,
+    ),
+    "openai_reasoning": {
+        **_preset(*_NOT_IN_RESPONSES, wire_form="responses", temperature_rule="drop"),
+        "request_overrides": {"include": ["reasoning.encrypted_content"]},
+    },
+    # Pictures in results: the form takes them, this server does not.
+    "responses_only": _preset("supports_stream_options", wire_form="responses", single_leading_system=True),
+    "no_model_here": {},
 }
 """What each profile's preset has to be; settings that stay at their defaults are not in it."""

@@ -15,6 +15,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
+from tests.servers.other_forms import asks_for_reasoning, chat_request, refusal_in, reply_in
+from tests.wire_forms import events_of
+from toolreel_core._settings.wire_form import WireForm, form_of
+
 __all__ = ["Asked", "Profile", "QuirkyServer", "Said", "answer_of", "as_sent", "provider"]
 
 Tree: TypeAlias = dict[str, Any]
@@ -61,6 +65,8 @@ class Profile:
     result_images: Handling = "refused"
     reads_control_tokens: bool = False
     cost: bool = False
+    sealed: bool = False
+    """Whether Responses and Messages give reasoning that only its server can read, if asked for it."""
     flip: str = ""
     """What is refused every second time it is asked: a field of the body."""
     status: int = 400
@@ -158,23 +164,28 @@ def answer_of(profile: Profile, path: str, body: Asked, flips: dict[str, int]) -
         flips[profile.flip] = flips.get(profile.flip, 0) + 1
         if flips[profile.flip] % 2 == 0:
             return _error(f"{profile.flip} is not available here", 400)
-    if path.endswith("/responses") and profile.responses:
-        return Said(_in_responses())
-    if path.endswith("/messages") and profile.messages:
-        return Said(_in_messages())
-    if not (path.endswith("/chat/completions") and profile.chat):
+    form = form_of(path)
+    spoken = {"chat_completions": profile.chat, "responses": profile.responses, "messages": profile.messages}
+    if not spoken[form]:
         return _error(f"no route for {path}", 404)
     if body["model"] != "scripted":
         return _error(f"the model {body['model']} does not exist", 404)
-    if why := _refusal(profile, body):
+    sealed = profile.sealed and asks_for_reasoning(form, body)
+    if why := refusal_in(form, body, reasons=profile.sealed):
         return _error(why, profile.status)
-    return Said(_completion(profile, body))
+    asked = chat_request(form, body)
+    if why := _refusal(profile, asked):
+        return _error(why, profile.status)
+    return Said(reply_in(form, _completion(profile, asked), sealed=sealed))
 
 
 def as_sent(profile: Profile, body: Asked, said: Said) -> tuple[str, str]:
     """The text of a response, and its content type."""
     if isinstance(said.body, str):
         return said.body, "text/html"
+    if body.get("stream") is True and said.status == 200 and "choices" not in said.body:
+        form: WireForm = "responses" if "output" in said.body else "messages"
+        return "".join(events_of(form, said.body)), "text/event-stream"
     if body.get("stream") is True and said.status == 200:
         counts = profile.stream_options == "honoured" and "stream_options" in body
         return _as_stream(said.body, counts=counts), "text/event-stream"
@@ -410,16 +421,6 @@ def _text(profile: Profile, body: Asked) -> str:
     if content.startswith("Write the numbers"):
         return ", ".join(map(str, range(1, 61)))
     return "42" if last["role"] == "tool" else "ok"
-
-
-def _in_responses() -> Tree:
-    call = {"type": "function_call", "call_id": "c1", "name": "lookup", "arguments": '{"key":"alpha"}'}
-    return {"object": "response", "status": "completed", "output": [call]}
-
-
-def _in_messages() -> Tree:
-    call = {"type": "tool_use", "id": "toolu_1", "name": "lookup", "input": {"key": "alpha"}}
-    return {"type": "message", "role": "assistant", "content": [call], "stop_reason": "tool_use"}
 
 
 def _as_stream(body: Tree, *, counts: bool) -> str:

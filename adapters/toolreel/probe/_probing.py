@@ -68,7 +68,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     wait: Callable[[float], None] = time.sleep,
     transport: httpx.BaseTransport | None = None,
 ) -> Probed:
-    """Ask a model some forty small questions, each about one quirk, and find the preset that fits.
+    """Ask a model up to fifty small questions, each about one quirk, and find the preset that fits.
 
     A failure of the server does not raise: it is in :attr:`Probed.stopped`, beside what was found before.
 
@@ -141,8 +141,10 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     with HttpEndpoint("http://recorded.invalid/v1", transport=AnswersTransport(answers, path)) as endpoint:
         while ask := probing.ask:
             effect = _effect(ask)
-            there = answers.has(ask.form, effect.request.body.encode())
-            probing = probing.told(ask, endpoint.send(effect)) if there else probing.passing(ask)
+            # An earlier version may have asked in another order; evidence is numbered as it is recorded.
+            number = answers.number(ask.form, effect.request.body.encode())
+            there = replace(ask, number=number) if number else None
+            probing = probing.told(there, endpoint.send(effect)) if there else probing.passing(ask)
     if answers.left:
         raise ReplayMismatch(
             f"{path}: {answers.left} of its requests are not made by this version of toolreel; "

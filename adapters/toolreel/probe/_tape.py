@@ -56,9 +56,11 @@ class Answers:
     """The answers of an earlier recording, by request; each is given once."""
 
     def __init__(self, exchanges: tuple[Exchange, ...] = ()) -> None:
-        self._left: dict[tuple[WireForm, bytes], deque[StoredResponse | Break]] = {}
-        for exchange in exchanges:
-            self._left.setdefault(_key(exchange.url, exchange.body), deque()).append(exchange.answer)
+        self._left: dict[tuple[WireForm, bytes], deque[tuple[int, StoredResponse | Break]]] = {}
+        for number, exchange in enumerate(exchanges, start=1):
+            self._left.setdefault(_key(exchange.url, exchange.body), deque()).append(
+                (number, exchange.answer)
+            )
         self.most = max(map(len, self._left.values()), default=0)
         """How often the same request is in it, at most."""
 
@@ -67,20 +69,21 @@ class Answers:
         """How many were not given."""
         return sum(map(len, self._left.values()))
 
-    def has(self, form: WireForm, body: bytes) -> bool:
-        """Whether there is an answer to a request."""
-        return bool(self._left.get((form, body)))
+    def number(self, form: WireForm, body: bytes) -> int | None:
+        """Where the next answer to a request stands in the recording, from 1; ``None`` if there is none."""
+        found = self._left.get((form, body))
+        return found[0][0] if found else None
 
     def take(self, url: str, body: bytes) -> StoredResponse | Break | None:
         """The next answer to a request."""
         found = self._left.get(_key(url, body))
-        return found.popleft() if found else None
+        return found.popleft()[1] if found else None
 
     def keep_in(self, tape: ProbeTape, url: str) -> None:
         """Add what was not given to a recording, so that another probe finds it."""
         base, question, query = _base(url).partition("?")
         for (form, body), answers in self._left.items():
-            for answer in answers:
+            for _, answer in answers:
                 if isinstance(answer, StoredResponse):
                     there = f"{base}{PATHS[form]}{question}{query}"
                     tape.append("POST", there, _KEPT_HEADERS, body, answer)

@@ -8,9 +8,7 @@ from typing import Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._probe.fitting import PROBED, Setting
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._probe.fitting import PROBED, SECTIONS, Setting
 
 Standing: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]
 """``added``: found, and the preset leaves it at its default; ``not_probed``: set by the preset, and a probe
@@ -38,7 +36,7 @@ def compared(decided: Sequence[Setting], preset: Preset) -> tuple[Compared, ...]
     found = {(each.section, each.key) for each in decided}
     left = [
         Compared(f"{section}.{key}", "not_probed", value)
-        for section in ("provider", "config")
+        for section in SECTIONS
         for key, value in changes[section].items()
         if (section, key) in PROBED and (section, key) not in found
     ]
@@ -58,6 +56,5 @@ def _row(setting: Setting, section: dict[str, Json]) -> Compared | None:
 
 
 def _default(setting: Setting) -> Json:
-    default = getattr(Provider() if setting.section == "provider" else LoopConfig(), setting.key)
     # One word stands for the dialects that are marked, which are the only list that is not empty.
-    return ["marked"] if isinstance(default, tuple) else default
+    return ["marked"] if isinstance(setting.default, tuple) else setting.default

@@ -10,6 +10,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._jsontext.tree_access import tree_at
+from toolreel_core._probe.known import RICHER
 from toolreel_core._probe.observation import Answered
 from toolreel_core._probe.probing import Probing, Try
 from toolreel_core._probe.question import Group
@@ -75,7 +76,8 @@ def observed(probing: Probing) -> tuple[Finding, ...]:
     answers = [
         (each.requests[-1], each.observation)
         for each in probing.tries
-        if isinstance(each.observation, Answered)
+        # What asks a model to think shows nothing about one that was not asked to.
+        if isinstance(each.observation, Answered) and each.question not in RICHER
     ]
     found = (
         _seen("reasoning", "history", answers, _reasoning),
@@ -99,7 +101,8 @@ def _seen(name: str, group: Group, answers: _Answers, see: Callable[[Answered], 
         return None
     counts = Counter(word for _, word in given)
     words = ", ".join(f"{word} ({count})" for word, count in counts.most_common())
-    return Finding(name, group, counts.most_common(1)[0][0], words, tuple(number for number, _ in given[:3]))
+    first = tuple(sorted(number for number, _ in given)[:3])
+    return Finding(name, group, counts.most_common(1)[0][0], words, first)
 
 
 def words_of(finding: Finding) -> tuple[str, ...]:
@@ -113,7 +116,7 @@ def words_of(finding: Finding) -> tuple[str, ...]:
 
 def _reasoning(answered: Answered) -> str:
     message = answered.message
-    fields = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
+    fields = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking")
     return next((name for name in fields if message.get(name)), "")
 
 

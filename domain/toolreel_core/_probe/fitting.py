@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, assert_never, get_args
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._probe.finding import Finding, bare, words_of
+from toolreel_core._probe.known import ENCRYPTED, settled_form
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings.wire_form import WireForm
 
-Section: TypeAlias = Literal["provider", "config"]
+Section: TypeAlias = Literal["provider", "config", "request_overrides"]
+SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,35 @@ class Setting:
     value: Json
     because: str
     """The finding and its requests, in a sentence."""
+    form: WireForm = "chat_completions"
+    """The form in which the server is asked; it has defaults of its own."""
+
+    @property
+    def default(self) -> Json:
+        """What holds without it."""
+        match self.section:
+            case "provider":
+                form = "chat_completions" if self.key == "wire_form" else self.form
+                return getattr(Provider(wire_form=form), self.key)  # type: ignore[no-any-return]
+            case "config":
+                return getattr(LoopConfig(), self.key)  # type: ignore[no-any-return]
+            case "request_overrides":
+                return None
+            case _:
+                assert_never(self.section)
 
     @property
     def is_default(self) -> bool:
         """Whether it is so without a preset."""
-        defaults = Provider() if self.section == "provider" else LoopConfig()
-        return bool(getattr(defaults, self.key) == self.value)
+        return self.default == self.value
+
+    @property
+    def can_be_set(self) -> bool:
+        """Whether it can be said of a server that speaks this form, which decides some settings itself."""
+        if self.section != "provider":
+            return True
+        provider = Provider.of({"wire_form": self.form, self.key: self.value})
+        return bool(getattr(provider, self.key) == self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +88,21 @@ def settings(findings: Sequence[Finding]) -> tuple[Setting, ...]:
 
 
 def _settings(found: Found) -> Iterator[Setting]:
+    settled = settled_form(found.word)
+    form = settled[0] if settled else "chat_completions"
     for (section, key), rule in _RULES.items():
         if decided := rule(found):
             value, names = decided
-            yield Setting(section, key, value, found.because(*names))
+            setting = Setting(section, key, value, found.because(*names), form)
+            if setting.can_be_set:
+                yield setting
 
 
 def preset_tree(decided: Sequence[Setting], about: str, day: str, evidence: Sequence[str]) -> Tree:
     """The preset with all settings that differ from the defaults, as a catalogue has it."""
     kept = [each for each in decided if not each.is_default]
     sections: dict[str, Json] = {}
-    for section in ("provider", "config"):
+    for section in SECTIONS:
         own = {each.key: each.value for each in kept if each.section == section}
         sections |= {section: own} if own else {}
     because: Tree = {each.key: each.because for each in kept}
@@ -89,12 +119,7 @@ def _by_word(name: str, values: Mapping[str, Json]) -> _Rule:
 
 
 def _wire_form(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    if found.word("plain") == "accepted":
-        return "chat_completions", ("plain",)
-    for form in ("responses", "messages"):
-        if found.word(form) in {"called", "text_call", "answered"}:
-            return form, ("plain", form)
-    return None
+    return settled_form(found.word)
 
 
 def _parallel(found: Found) -> tuple[Json, tuple[str, ...]] | None:
@@ -236,6 +261,9 @@ def _count(found: Found, name: str) -> int:
 
 
 def _stream_options(found: Found) -> tuple[Json, tuple[str, ...]] | None:
+    settled = settled_form(found.word)
+    if settled and settled[0] != "chat_completions":
+        return None  # the other forms always count
     if found.word("stream") == "streamed_with_usage":
         return "yes", ("stream",)
     streams = found.word("stream_plain") in {"streamed", "streamed_with_usage"}
@@ -284,6 +312,7 @@ _RULES: Final[Mapping[tuple[Section, str], _Rule]] = {
     ("provider", "max_tokens_field"): _max_tokens_field,
     ("provider", "temperature_rule"): _temperature,
     ("provider", "special_token_guard"): _control_tokens,
+    ("request_overrides", "include"): _by_word("responses_reasoning", {"carried": [*ENCRYPTED]}),
     ("config", "text_dialects"): _dialects,
     ("config", "dialects_in_reasoning"): _by_word("text_calls_in_reasoning", {"the reasoning": True}),
     ("config", "constrained_calls"): _constrained,

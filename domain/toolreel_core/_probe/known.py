@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._probe.verdict import Word
+from toolreel_core._settings.wire_form import WireForm
 
 _THINKING: Final = 16
 """How many times the room of an answer a model needs that thinks first."""
 
 _TOOL_TURNS: Final = ("tool_turn", "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name")
 _CONTENTS: Final = ("content_null", "content_absent", "content_space")
+
+FORMS: Final[Mapping[str, WireForm]] = {"responses": "responses", "messages": "messages"}
+"""The questions that show a form besides chat completions."""
+RICHER: Final[Mapping[str, WireForm]] = {"responses_reasoning": "responses", "messages_thinking": "messages"}
+"""The questions that show what only their form can send back."""
+ENCRYPTED: Final = ("reasoning.encrypted_content",)
+"""What a request in Responses has to include, so that reasoning comes that can go back."""
+_SPOKEN: Final = frozenset({"called", "text_call", "answered"})
+
+
+def settled_form(word: Callable[[str], str | None]) -> tuple[WireForm, tuple[str, ...]] | None:
+    """The form in which a server is best asked, and the questions that say so; ``None`` if it takes none.
+
+    Chat completions where they are taken, since most is known of them; but where another form brings
+    reasoning that they have no place for, that form.
+
+    :param word: the verdict on a question
+    """
+    for name, form in RICHER.items():
+        if word(name) == "carried":
+            return form, (name,)
+    if word("plain") == "accepted":
+        return "chat_completions", ("plain",)
+    for name, form in FORMS.items():
+        if word(name) in _SPOKEN:
+            return form, ("plain", name)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +53,22 @@ class Known:
     reasoning: str = ""
     """The field in which reasoning came; empty if none did."""
     own_call: Tree = field(default_factory=dict[str, str])
-    """The message with the first structured call, as it came; empty if there was none."""
+    """The message with the first structured call, as it goes back unchanged; empty if there was none."""
 
     def is_(self, question: str, *words: Word) -> bool:
         """Whether the verdict on a question is one of these words."""
         return self.words.get(question) in words
+
+    @property
+    def is_spoken_to(self) -> bool:
+        """Whether the server takes requests in some form, or nobody has asked yet."""
+        return "plain" not in self.words or settled_form(self.words.get) is not None
+
+    @property
+    def form(self) -> WireForm:
+        """The form in which everything else is asked."""
+        settled = settled_form(self.words.get)
+        return settled[0] if settled else "chat_completions"
 
     @property
     def cap_field(self) -> str:

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Tree, read
+from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, parse, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
 from toolreel_core._probe.tools import SURFACE
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.sse import FIELDS
@@ -46,6 +47,10 @@ class Answered:
     """Read with every dialect, also in the reasoning."""
     streamed: bool = False
     """Whether it came as a stream of events."""
+    form: WireForm = "chat_completions"
+    """The form that was asked for."""
+    carry: JsonText = NOTHING
+    """What has to go back with it in another form than chat completions: a JSON object."""
 
     @property
     def choice(self) -> Tree:
@@ -59,6 +64,15 @@ class Answered:
         return tree_at(self.choice, "message")
 
     @property
+    def sent_back(self) -> Tree:
+        """The message as it goes back unchanged, in the words of chat completions."""
+        if self.form == "chat_completions":
+            return self.message
+        calls = [_entry(call) for call in self.reply.calls if not call.from_text]
+        message: Tree = {"role": "assistant", "content": self.reply.content, "tool_calls": calls}
+        return {**message, **as_tree(parse(self.carry))}
+
+    @property
     def calls(self) -> tuple[Tree, ...]:
         """The entries of its structured calls."""
         return tuple(map(as_tree, items_of(self.message, "tool_calls")))
@@ -67,6 +81,11 @@ class Answered:
     def cut(self) -> bool:
         """Whether it ended at the limit of its output."""
         return self.reply.finish == "length"
+
+
+def _entry(call: ToolCall) -> Tree:
+    function: Tree = {"name": call.name, "arguments": call.original}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +183,7 @@ def _received(body: str, form: WireForm) -> Observation:
         return Detour("unavailable", detail) if passing else Refused(detail, 200, in_200=True, body=body)
     if code in {"INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"} or not tree:
         return Unreadable(f"not an answer of a model: {_line(body) or 'an empty body'}")
-    return Answered(tree, reply, body.lstrip().startswith(FIELDS))
+    return Answered(tree, reply, body.lstrip().startswith(FIELDS), form, chat.carry)
 
 
 def _line(text: str) -> str:

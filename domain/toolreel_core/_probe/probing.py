@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Tree
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known import RICHER, Known
 from toolreel_core._probe.observation import Answered, Detour, Observation, Refused, Stop, Unreadable, observe
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.catalogue import QUESTIONS
@@ -45,14 +45,11 @@ class Ask:
     question: Question
     body: Tree
     number: int
-    """Of the request among all, counted from 1."""
+    """Of the request among all, or in the recording, counted from 1."""
     wait_ms: int = 0
     """How long to wait before."""
-
-    @property
-    def form(self) -> WireForm:
-        """The form in which it is sent."""
-        return self.question.form
+    form: WireForm = "chat_completions"
+    """The form in which it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,8 @@ class Probing:
         known = self.known
         for question in self.questions:
             if self._is_open(question, known):
-                return Ask(question, question.body(self.model, known), self.sent + 1, self._wait_ms)
+                body, form = question.body(self.model, known), question.form(known)
+                return Ask(question, body, self.sent + 1, self._wait_ms, form)
         return None
 
     def _is_open(self, question: Question, known: Known) -> bool:
@@ -124,13 +122,12 @@ class Probing:
         for question in dict.fromkeys(each.question for each in self.tries):
             given: Counter[Word] = Counter(each.verdict.word for each in self.of(question))
             words[question] = given.most_common(1)[0][0]
-        answers = [each.observation for each in self.tries if isinstance(each.observation, Answered)]
-        return Known(words, _reasoning_field(answers), _own_call(self.of("tools")))
+        return Known(words, _reasoning_field(self.tries), _own_call(self.of("tools")))
 
     def told(self, ask: Ask, event: ReplyReceived | RequestFailed) -> Probing:
         """The probe after an answer; never raises, whatever a server has sent."""
         observation = observe(event, ask.form)
-        here = replace(self, sent=ask.number, _wait_ms=0)
+        here = replace(self, sent=self.sent + 1, _wait_ms=0)
         match observation:
             case Answered() | Refused() | Unreadable():
                 return here._with(ask, observation)
@@ -164,9 +161,11 @@ class Probing:
         return replace(self, tries=(*self.tries, done), _detours=())
 
 
-def _reasoning_field(answers: Sequence[Answered]) -> str:
-    """The field in which the model's reasoning came."""
-    fields = ("reasoning_content", "reasoning")
+def _reasoning_field(tries: Sequence[Try]) -> str:
+    """The field in which the model's reasoning came without being asked for."""
+    unasked = (each.observation for each in tries if each.question not in RICHER)
+    answers = [each for each in unasked if isinstance(each, Answered)]
+    fields = ("reasoning_content", "reasoning", "thinking")
     found = (name for each in answers for name in fields if each.message.get(name))
     return next(found, "")
 
@@ -175,5 +174,5 @@ def _own_call(tries: Sequence[Try]) -> Tree:
     """The first message with structured calls."""
     for each in tries:
         if isinstance(each.observation, Answered) and each.observation.calls:
-            return each.observation.message
+            return each.observation.sent_back
     return {}

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._probe.known import Known
 from toolreel_core._probe.observation import Observation
+from toolreel_core._probe.spoken import spoken
 from toolreel_core._probe.verdict import Judge, Verdict, judged
 from toolreel_core._settings.wire_form import WireForm
 
 Group: TypeAlias = Literal["basics", "tools", "schemas", "formats", "history", "streams", "limits", "forms"]
 
-_CONTROLS: Final = frozenset({"plain", "tools"})
-"""Questions that others are variants of: where these are refused, a refusal of a variant says nothing."""
+EVERY_FORM: Final[frozenset[WireForm]] = frozenset(get_args(WireForm))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Question:
     about: str
     """What it asks, in one line."""
     build: Callable[[Known], Tree]
-    """The body, without the model."""
+    """The body without the model, as chat completions have it."""
     judge: Judge
     decides: bool = True
     """Whether a setting hangs on it, so that it is asked again."""
@@ -35,7 +35,10 @@ class Question:
     """Questions that are asked first."""
     when: Callable[[Known], bool] | None = None
     """When it is asked, where that depends on earlier answers."""
-    form: WireForm = "chat_completions"
+    forms: frozenset[WireForm] = EVERY_FORM
+    """The forms in which there is something to ask."""
+    own_form: WireForm | None = None
+    """The form that it is about, in which its body is written."""
     judges_refusals: Callable[[Observation], Verdict] | None = None
     """The judge of everything that may come, where a refusal is what is asked for."""
 
@@ -43,12 +46,24 @@ class Question:
         """What an observation says about it."""
         return self.judges_refusals(observation) if self.judges_refusals else judged(observation, self.judge)
 
+    def form(self, known: Known) -> WireForm:
+        """The form in which it is asked."""
+        return self.own_form or known.form
+
     def is_asked(self, known: Known) -> bool:
         """Whether it is asked, with what is known."""
-        controls = (name for name in self.rests_on if name in _CONTROLS)
-        rests = not any(known.is_(name, "refused", "lost") for name in controls)
-        return rests and (self.when is None or self.when(known))
+        return (
+            (self.own_form is not None or known.form in self.forms)
+            and self._says_something(known)
+            and (self.when is None or self.when(known))
+        )
+
+    def _says_something(self, known: Known) -> bool:
+        """Whether that of which it is a variant is taken: where it is refused, so is each variant."""
+        spoken_to = self.own_form is not None or "plain" not in self.rests_on or known.is_spoken_to
+        return spoken_to and not ("tools" in self.rests_on and known.is_("tools", "refused", "lost"))
 
     def body(self, model: str, known: Known) -> Tree:
         """Its request."""
-        return {"model": model, **self.build(known)}
+        body: Tree = {"model": model, **self.build(known)}
+        return body if self.own_form else spoken(body, known.form)

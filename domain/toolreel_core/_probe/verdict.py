@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._jsontext.canonical import Json, canonical, parse, read
 from toolreel_core._jsontext.tree_access import as_tree, tree_at
+from toolreel_core._loop.endpoints.foreign_history import is_signed
 from toolreel_core._probe.observation import (
     Answered,
     Detour,
@@ -39,6 +40,7 @@ Word: TypeAlias = Literal[
     "seen",
     "not_seen",
     "counted",
+    "carried",
     "clear",
     "unclear",
     "cut",
@@ -89,6 +91,15 @@ def calls(answered: Answered) -> Verdict:
     if reply.calls:
         return Verdict("called", f"{len(reply.calls)} structured")
     return Verdict("cut", "cut before it called") if answered.cut else Verdict("answered", _shown(reply))
+
+
+def only_here(answered: Answered) -> Verdict:
+    """Whether there is reasoning that chat completions can't send back: signed, or encrypted."""
+    if is_signed(parse(answered.carry)):
+        return Verdict(
+            "carried", f"{_shown(answered.reply)}, with reasoning that goes back in this form alone"
+        )
+    return calls(answered)
 
 
 def called_if_told(answered: Answered) -> Verdict:

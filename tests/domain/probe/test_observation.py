@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from toolreel_core._probe.finding import findings
 from toolreel_core._probe.fitting import preset_tree, settings
+from toolreel_core._probe.known import Known
 from toolreel_core._probe.observation import Answered, Detour, Refused, Stop, Unreadable, observe
 from toolreel_core._probe.probing import Probing
 from toolreel_core._probe.questions.catalogue import QUESTIONS
@@ -123,7 +124,7 @@ events = st.builds(lambda body: ReplyReceived(1, 200, body), bodies) | st.builds
 
 @given(events, st.sampled_from(QUESTIONS))
 def test_judging_never_raises(event: ReplyReceived | RequestFailed, question: Any) -> None:  # noqa: ANN401
-    verdict = question.verdict(observe(event, question.form))
+    verdict = question.verdict(observe(event, question.form(Known())))
     assert isinstance(verdict.detail, str)
 
 

@@ -15,7 +15,7 @@ from toolreel_core._probe.fitting import preset_tree, settings
 
 
 def sections(tree: Tree) -> dict[str, Any]:
-    return {key: tree[key] for key in ("provider", "config") if key in tree}
+    return {key: tree[key] for key in ("provider", "config", "request_overrides") if key in tree}
 
 
 @pytest.mark.parametrize("name", PROFILES)

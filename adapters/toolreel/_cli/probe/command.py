@@ -118,7 +118,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     catalogues: tuple[Path, ...],
     as_machine: bool,
 ) -> int:
-    """Ask a model some forty small questions, each about one quirk, and write the preset that fits.
+    """Ask a model up to fifty small questions, each about one quirk, and write the preset that fits.
 
     Without --yes it only shows what it would send, and what that costs. Stopped with Ctrl-C, the same command
     goes on where it was. Each finding names its requests in the recording.

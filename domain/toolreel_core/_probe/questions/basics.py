@@ -10,9 +10,9 @@ from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import Body, asking, user
 from toolreel_core._probe.known import Known
 from toolreel_core._probe.question import Question
+from toolreel_core._probe.questions.forms import CHAT, CHAT_AND_RESPONSES, OK, SETTLES_FORM
 
-OK: Final = "Reply with the word ok and nothing else."
-BASICS: Final = ("plain", "max_tokens", "max_completion_tokens", "temperature")
+BASICS: Final = (*SETTLES_FORM, "max_tokens", "max_completion_tokens", "temperature")
 """The questions whose answers decide what each other request has."""
 PLAIN_TURN: Final = (*BASICS, "assistant_turn", "assistant_turn_reasoning")
 
@@ -45,28 +45,27 @@ _about = partial(Question, group="basics", judge=verdict.accepted, rests_on=BASI
 
 QUESTIONS: Final = (
     _about(
-        "plain",
-        about="Does it answer a plain question?",
-        build=lambda _: {"messages": [user(OK)]},
-        decides=False,
-        rests_on=(),
-    ),
-    _about(
         "max_tokens",
         about="Does max_tokens limit the reply?",
         build=_capped("max_tokens"),
         judge=verdict.limit_of_8,
-        rests_on=BASICS[:1],
+        rests_on=SETTLES_FORM,
     ),
     _about(
         "max_completion_tokens",
         about="Does max_completion_tokens limit the reply?",
         build=_capped("max_completion_tokens"),
+        forms=CHAT,
         judge=verdict.limit_of_8,
-        rests_on=BASICS[:1],
+        rests_on=SETTLES_FORM,
     ),
-    _about("temperature", about="Is the temperature 0 taken?", build=_at(0), rests_on=BASICS[:3]),
-    _about("temperature_high", about="Is a temperature above 1 taken?", build=_at(1.5)),
+    _about("temperature", about="Is the temperature 0 taken?", build=_at(0), rests_on=BASICS[:-1]),
+    _about(
+        "temperature_high",
+        about="Is a temperature above 1 taken?",
+        build=_at(1.5),
+        forms=CHAT_AND_RESPONSES,
+    ),
     _about("assistant_turn", about="Is an answer taken back without reasoning?", build=greeted),
     _about(
         "assistant_turn_reasoning",
@@ -74,18 +73,26 @@ QUESTIONS: Final = (
         build=partial(greeted, reasoning_content=" "),
         rests_on=(*BASICS, "assistant_turn"),
         when=lambda known: known.is_("assistant_turn", "refused"),
+        forms=CHAT,
     ),
-    _about("two_systems", about="Are two system messages taken?", build=asking(_SYSTEM, _POLITE, user(OK))),
+    _about(
+        "two_systems",
+        about="Are two system messages taken?",
+        build=asking(_SYSTEM, _POLITE, user(OK)),
+        forms=CHAT_AND_RESPONSES,
+    ),
     _about(
         "late_system",
         about="Is a system message taken behind other messages?",
         build=_late_system,
+        forms=CHAT_AND_RESPONSES,
         rests_on=PLAIN_TURN,
     ),
     _about(
         "developer_role",
         about="Is the role developer taken?",
         build=asking(_DEVELOPER, user(OK)),
+        forms=CHAT,
         decides=False,
     ),
 )

@@ -10,10 +10,8 @@ from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import asking, offering, user
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.basics import BASICS
-from toolreel_core._probe.tools import KEYWORDS, LOOKUP, ORDER, PING, REFERENCES, STRICT, entry, variant
-
-LOOK_UP: Final = "Call the tool lookup with the key alpha."
-LOOKUP_ENTRY: Final = entry(LOOKUP)
+from toolreel_core._probe.questions.forms import CHAT_AND_RESPONSES, LOOK_UP, LOOKUP_ENTRY
+from toolreel_core._probe.tools import KEYWORDS, ORDER, PING, REFERENCES, STRICT, entry, variant
 
 _BOTH: Final = "Call lookup twice in one reply, for the key alpha and for the key beta."
 _ORDER: Final = (
@@ -111,6 +109,7 @@ QUESTIONS: Final = (
         about="Does response_format json_object give JSON?",
         build=asking(user("Say hello as JSON."), limit=64, response_format=_JSON),
         judge=verdict.any_json,
+        forms=CHAT_AND_RESPONSES,
     ),
     _formats(
         "json_schema",

@@ -7,9 +7,15 @@ from typing import Final
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._probe.question import Question
-from toolreel_core._probe.questions import basics, calls, history, others
+from toolreel_core._probe.questions import basics, calls, forms, history, others
 
-QUESTIONS: Final = (*basics.QUESTIONS, *calls.QUESTIONS, *history.QUESTIONS, *others.QUESTIONS)
+QUESTIONS: Final = (
+    *forms.QUESTIONS,
+    *basics.QUESTIONS,
+    *calls.QUESTIONS,
+    *history.QUESTIONS,
+    *others.QUESTIONS,
+)
 """All of them. Each rests only on questions before it."""
 
 _BY_NAME: Final = {each.name: each for each in QUESTIONS}
@@ -21,8 +27,8 @@ _GROUPS: Final = {
 def selected(names: tuple[str, ...] = ()) -> tuple[Question, ...]:
     """The questions with these names, or of groups with them, and those that they rest on; all without names.
 
-    >>> [each.name for each in selected(("temperature",))]
-    ['plain', 'max_tokens', 'max_completion_tokens', 'temperature']
+    >>> [each.name for each in selected(("temperature",))]  # doctest: +ELLIPSIS
+    ['plain', 'responses', 'responses_reasoning', 'messages', 'messages_thinking', ...]
 
     :raises ConfigError: if a name is neither
     """

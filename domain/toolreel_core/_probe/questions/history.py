@@ -11,6 +11,7 @@ from toolreel_core._probe.histories import LONG, continuing, own_turn, tool_turn
 from toolreel_core._probe.known import Known
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.basics import BASICS, greeted
+from toolreel_core._probe.questions.forms import CHAT
 
 _FIRST: Final = (*BASICS, "tools", "tool_turn")
 _TOOL_TURN: Final = (*_FIRST, "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name")
@@ -46,6 +47,7 @@ QUESTIONS: Final = (
         build=continuing(partial(tool_turn, content="empty", reasoning=" ")),
         rests_on=_FIRST,
         when=lambda known: known.no_tool_turn,
+        forms=CHAT,
     ),
     _about(
         "tool_turn_signature",
@@ -53,6 +55,7 @@ QUESTIONS: Final = (
         build=continuing(partial(tool_turn, content="empty", signature=True)),
         rests_on=_FIRST,
         when=lambda known: known.no_tool_turn,
+        forms=CHAT,
     ),
     _about(
         "tool_turn_name",
@@ -60,18 +63,21 @@ QUESTIONS: Final = (
         build=continuing(partial(tool_turn, content="empty", name=True)),
         rests_on=_FIRST,
         when=lambda known: known.no_tool_turn,
+        forms=CHAT,
     ),
     _about(
         "content_null",
         about="Is a call taken back with null as content?",
         build=continuing(partial(tool_turn, content="null")),
         rests_on=_TOOL_TURN,
+        forms=CHAT,
     ),
     _about(
         "content_absent",
         about="Is a call taken back without content?",
         build=continuing(partial(tool_turn, content="omit")),
         rests_on=_TOOL_TURN,
+        forms=CHAT,
     ),
     _about(
         "content_space",
@@ -79,6 +85,7 @@ QUESTIONS: Final = (
         build=continuing(partial(tool_turn, content="space")),
         rests_on=(*_TOOL_TURN, "content_null", "content_absent"),
         when=lambda known: known.no_tool_turn,
+        forms=CHAT,
     ),
     _in_form(
         "call_ids",
@@ -92,6 +99,7 @@ QUESTIONS: Final = (
         build=_reasoned,
         rests_on=BASICS,
         when=lambda known: bool(known.reasoning),
+        forms=CHAT,
     ),
     _about(
         "own_call",

@@ -1,12 +1,11 @@
-"""Questions about streams, images, control tokens, errors, limits, and other forms of requests."""
+"""Questions about streams, images, control tokens, errors and limits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import (
     Body,
@@ -19,8 +18,8 @@ from toolreel_core._probe.histories import (
 )
 from toolreel_core._probe.known import Known
 from toolreel_core._probe.question import Question
-from toolreel_core._probe.questions.basics import BASICS, OK
-from toolreel_core._probe.questions.calls import LOOK_UP, LOOKUP_ENTRY
+from toolreel_core._probe.questions.basics import BASICS
+from toolreel_core._probe.questions.forms import CHAT, LOOK_UP, LOOKUP_ENTRY, OK
 from toolreel_core._probe.questions.history import HISTORY
 from toolreel_core._probe.tools import CONTROL_TOKENS, LIKE_THEM
 
@@ -44,25 +43,8 @@ def _pictured_result(known: Known) -> tuple[Tree, ...]:
     return tool_turn(known, result=pictured("The stored value is this picture. Name its colour."))
 
 
-def _responses(_: Known) -> Tree:
-    function: Tree = {"type": "function", "strict": False, **_function()}
-    return {"input": [user(LOOK_UP)], "tools": [function], "store": False, "max_output_tokens": 1024}
-
-
-def _messages(_: Known) -> Tree:
-    function = {key: value for key, value in _function().items() if key != "parameters"}
-    tool: Tree = {**function, "input_schema": _function().get("parameters")}
-    return {"messages": [user(LOOK_UP)], "tools": [tool], "max_tokens": 1024}
-
-
-def _function() -> Mapping[str, Json]:
-    function = LOOKUP_ENTRY["function"]
-    return function if isinstance(function, Mapping) else {}
-
-
 _streams = partial(Question, group="streams", judge=verdict.stream, rests_on=BASICS)
 _limits = partial(Question, group="limits", judge=verdict.accepted, rests_on=BASICS)
-_forms = partial(Question, group="forms", judge=verdict.calls, rests_on=(), decides=False)
 
 QUESTIONS: Final = (
     _streams(
@@ -76,6 +58,7 @@ QUESTIONS: Final = (
         build=asking(user(OK), stream=True),
         rests_on=(*BASICS, "stream"),
         when=lambda known: known.is_("stream", "refused"),
+        forms=CHAT,
     ),
     _streams(
         "stream_tools",
@@ -134,6 +117,4 @@ QUESTIONS: Final = (
         decides=False,
         judges_refusals=verdict.error,
     ),
-    _forms("responses", about="Does it speak Responses?", build=_responses, form="responses"),
-    _forms("messages", about="Does it speak Messages?", build=_messages, form="messages"),
 )

@@ -18,9 +18,19 @@ def test_each_question_rests_only_on_questions_before_it() -> None:
 
 
 def test_questions_are_selected_by_name_and_by_group() -> None:
-    assert [each.name for each in selected(("responses",))] == ["responses"]
+    assert [each.name for each in selected(("responses",))] == ["plain", "responses"]
     assert {each.name for each in selected(("streams",))} == {
-        *("plain", "max_tokens", "max_completion_tokens", "temperature", "tools"),
+        *(
+            "plain",
+            "responses",
+            "responses_reasoning",
+            "messages",
+            "messages_thinking",
+            "max_tokens",
+            "max_completion_tokens",
+            "temperature",
+            "tools",
+        ),
         *("stream", "stream_plain", "stream_tools"),
     }
     assert selected() == QUESTIONS
