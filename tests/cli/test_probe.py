@@ -35,8 +35,8 @@ def test_nothing_is_sent_before_the_plan_was_seen(tmp_path: Path) -> None:
     assert shown.stdout.splitlines()[-1] == "next: the same command with --yes"
     assert machine.data["requests"] == 89
     assert 0 < machine.data["cost"] < 0.02
-    assert len(machine.data["questions"]) == 48
-    assert "requests    about 5, one after another" in part.stdout
+    assert len(machine.data["questions"]) == 50
+    assert "requests    about 7, one after another" in part.stdout
 
 
 def test_a_probe_shows_its_findings_and_writes_a_preset_that_a_run_takes(tmp_path: Path) -> None:
@@ -81,15 +81,15 @@ def test_the_same_command_asks_nothing_again_and_replay_needs_no_server(tmp_path
 
 def test_a_probe_that_is_interrupted_keeps_its_answers(tmp_path: Path) -> None:
     ok = saying("ok")
-    with serving(*[replying(ok)] * 4, Answer(delay=NEVER)) as server:
+    with serving(*[replying(ok)] * 6, Answer(delay=NEVER)) as server:
         command = ("probe", "--base-url", server.url, "--model", "m", "--yes", "--repeat", "1")
-        said = interrupted(command, tmp_path, lambda: len(server.seen) == 5)
+        said = interrupted(command, tmp_path, lambda: len(server.seen) == 7)
     assert said.code == 130
-    assert "4 answers are kept; the same command goes on from there" in said.stderr
+    assert "6 answers are kept; the same command goes on from there" in said.stderr
     assert (tmp_path / "probe--m.yaml").exists()
     replayed = toolreel("probe", "--replay", "probe--m", "--json", cwd=tmp_path)
     assert [each["name"] for each in replayed.data["findings"]] == [
-        *("plain", "max_tokens", "max_completion_tokens", "temperature")
+        *("plain", "responses", "messages", "max_tokens", "max_completion_tokens", "temperature")
     ]
 
 

@@ -84,12 +84,21 @@ PROFILES: Final[Mapping[str, Profile]] = {
     "named_results": Profile(result_name_required=True, json_schema="ignored", stream_options="ignored"),
     "strict_thinker": Profile(thinks="reasoning_content", reasoning_back="all"),
     "calls_in_thoughts": Profile(dialect="hermes_in_reasoning", required="ignored"),
-    "anthropic": Profile(chat=False, messages=True, result_images="honoured", sealed=True),
-    "anthropic_both": Profile(messages=True, result_images="honoured", sealed=True, json_schema="ignored"),
-    "local_messages": Profile(
-        chat=False, messages=True, required="ignored", images="refused", reads_control_tokens=True
+    "anthropic": Profile(chat=False, messages=True, result_images="honoured", sealed="honoured"),
+    "anthropic_both": Profile(
+        messages=True, result_images="honoured", sealed="honoured", json_schema="ignored"
     ),
-    "openai_reasoning": Profile(responses=True, sealed=True, temperature_above=-1, result_images="honoured"),
+    "local_messages": Profile(
+        chat=False,
+        messages=True,
+        sealed="ignored",
+        required="ignored",
+        images="refused",
+        reads_control_tokens=True,
+    ),
+    "openai_reasoning": Profile(
+        responses=True, sealed="honoured", temperature_above=-1, result_images="honoured"
+    ),
     "responses_only": Profile(chat=False, responses=True, systems="one_first", status=422),
     "no_model_here": Profile(chat=False),
 }

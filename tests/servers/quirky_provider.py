@@ -65,8 +65,8 @@ class Profile:
     result_images: Handling = "refused"
     reads_control_tokens: bool = False
     cost: bool = False
-    sealed: bool = False
-    """Whether Responses and Messages give reasoning that only its server can read, if asked for it."""
+    sealed: Handling = "refused"
+    """Reasoning that only its server can read, which Responses and Messages can be asked for."""
     flip: str = ""
     """What is refused every second time it is asked: a field of the body."""
     status: int = 400
@@ -170,8 +170,8 @@ def answer_of(profile: Profile, path: str, body: Asked, flips: dict[str, int]) -
         return _error(f"no route for {path}", 404)
     if body["model"] != "scripted":
         return _error(f"the model {body['model']} does not exist", 404)
-    sealed = profile.sealed and asks_for_reasoning(form, body)
-    if why := refusal_in(form, body, reasons=profile.sealed):
+    sealed = profile.sealed == "honoured" and asks_for_reasoning(form, body)
+    if why := refusal_in(form, body, reasons=profile.sealed != "refused"):
         return _error(why, profile.status)
     asked = chat_request(form, body)
     if why := _refusal(profile, asked):

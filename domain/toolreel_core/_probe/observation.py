@@ -49,6 +49,8 @@ class Answered:
     """Whether it came as a stream of events."""
     form: WireForm = "chat_completions"
     """The form that was asked for."""
+    strays: bool = False
+    """Whether it came as chat completions all the same."""
     carry: JsonText = NOTHING
     """What has to go back with it in another form than chat completions: a JSON object."""
 
@@ -183,7 +185,8 @@ def _received(body: str, form: WireForm) -> Observation:
         return Detour("unavailable", detail) if passing else Refused(detail, 200, in_200=True, body=body)
     if code in {"INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"} or not tree:
         return Unreadable(f"not an answer of a model: {_line(body) or 'an empty body'}")
-    return Answered(tree, reply, body.lstrip().startswith(FIELDS), form, chat.carry)
+    strays = form != "chat_completions" and "choices" in as_tree(chat.own)
+    return Answered(tree, reply, body.lstrip().startswith(FIELDS), form, strays, chat.carry)
 
 
 def _line(text: str) -> str:

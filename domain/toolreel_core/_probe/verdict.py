@@ -93,12 +93,15 @@ def calls(answered: Answered) -> Verdict:
     return Verdict("cut", "cut before it called") if answered.cut else Verdict("answered", _shown(reply))
 
 
+def speaks(answered: Answered) -> Verdict:
+    """Whether it answers in the form that was asked for, and calls; some servers answer every path alike."""
+    return Verdict("ignored", "answered as chat completions") if answered.strays else calls(answered)
+
+
 def only_here(answered: Answered) -> Verdict:
     """Whether there is reasoning that chat completions can't send back: signed, or encrypted."""
     if is_signed(parse(answered.carry)):
-        return Verdict(
-            "carried", f"{_shown(answered.reply)}, with reasoning that goes back in this form alone"
-        )
+        return Verdict("carried", f"{_shown(answered.reply)}, and reasoning that only this form sends back")
     return calls(answered)
 
 

@@ -80,3 +80,10 @@ def test_what_a_form_has_no_word_for_is_not_asked_in_it() -> None:
         "temperature_high",
         "two_systems",
     }
+
+
+def test_a_server_that_answers_every_path_alike_does_not_speak_every_form() -> None:
+    chat = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
+    for form in ("responses", "messages"):
+        verdict = BY_NAME[form].verdict(observe(ReplyReceived(1, 200, json.dumps(chat)), form))
+        assert verdict.word == "ignored"

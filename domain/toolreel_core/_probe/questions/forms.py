@@ -52,7 +52,7 @@ def _thinking(known: Known) -> Tree:
     return {**_messages(known), "max_tokens": 2 * _BUDGET, "thinking": thinking}
 
 
-_about = partial(Question, group="forms", judge=verdict.calls, rests_on=("plain",), decides=False)
+_about = partial(Question, group="forms", judge=verdict.speaks, rests_on=("plain",), decides=False)
 
 QUESTIONS: Final = (
     Question(
