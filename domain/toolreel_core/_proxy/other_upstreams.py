@@ -81,7 +81,16 @@ def row_of(request: ClientRequest, profile: Profile) -> Row:
                     entries += [parse(text.text), *map(parse, text.further)]
             case _:
                 assert_never(piece)
-    return Row(entries, system, tuple(names or ({HISTORY_REPAIRED: None} if said else {})))
+    if not names and (
+        said or _results(pieces) != sum(isinstance(one, ToolMessage) for one in request.messages)
+    ):
+        names[HISTORY_REPAIRED] = None
+    return Row(entries, system, tuple(names))
+
+
+def _results(pieces: Sequence[_Piece]) -> int:
+    """How many results go out: one without a call is left out, and a call without one gets one."""
+    return sum(map(_is_result, pieces))
 
 
 def _is_result(piece: _Piece) -> bool:

@@ -210,6 +210,13 @@ def test_in_its_own_form_only_what_is_wrong_changes() -> None:
     assert (dropped["messages"], repairs) == ([first], ("history",))
 
 
+@pytest.mark.parametrize("to", ["responses", "messages"])
+def test_a_result_that_no_call_asked_for_is_left_out_of_another_form_and_named(to: WireForm) -> None:
+    hello, lone = {"role": "user", "content": "Hi."}, {"role": "tool", "tool_call_id": "a", "content": "4"}
+    body, repairs = sent("chat_completions", to, chat(hello, lone))
+    assert (body["input" if to == "responses" else "messages"], repairs) == ([hello], ("history",))
+
+
 def test_a_system_message_may_be_joined() -> None:
     late = {"role": "system", "content": "Now."}
     body, repairs = sent("chat_completions", "messages", chat(*TURN["chat_completions"]["messages"], late))
@@ -538,7 +545,7 @@ def test_defaults_and_hints_are_left_out() -> None:
     assert sent("chat_completions", "responses", given)[1] == ("without_seed",)
     failed = {"type": "tool_result", "tool_use_id": "call_2", "content": "No.", "is_error": True}
     given = messages(*TURN["messages"]["messages"][:2], {"role": "user", "content": [failed]})
-    assert sent("messages", "chat_completions", given)[1] == ("without_is_error",)
+    assert sent("messages", "chat_completions", given)[1] == ("history", "without_is_error")
 
 
 def test_every_loss_happens() -> None:
