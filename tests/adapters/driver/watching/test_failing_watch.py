@@ -73,7 +73,7 @@ class Failing:
     def stepped(self, _effect: Wanted | None, _event: Event, _after: Step, /) -> None:
         self._meet("stepped")
 
-    def ended(self, _state: State, _error: BaseException | None) -> None:
+    def ended(self, state: State, error: BaseException | None) -> None:  # noqa: ARG002 - the protocol's names
         self._meet("ended")
 
 
