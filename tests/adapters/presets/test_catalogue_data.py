@@ -109,7 +109,7 @@ PROFILES: Final[Mapping[str, tuple[str, Json]]] = {
 
 PROVIDERS: Final = (
     *("openrouter", "openai", "volcengine", "llama_cpp", "vllm", "ollama"),
-    *("deepseek", "mistral", "gemini", "moonshot"),
+    *("deepseek", "mistral", "gemini", "moonshot", "anthropic_messages"),
 )
 
 
