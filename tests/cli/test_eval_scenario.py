@@ -50,6 +50,9 @@ def test_a_file_is_never_overwritten_and_a_name_is_checked(
     assert said.exit_code == 2
     assert "refund.toml: exists already; choose another file" in said.stderr
     assert "expected small letters" in new("Re fund").stderr
+    assert new("mine/later.toml").exit_code == 0
+    assert 'name = "later"' in Path("mine/later.toml").read_text()
+    assert "did you mean refund.toml?" in check("refund").stderr
     assert "cannot be written" in new("x", "--out", "refund.toml/x.toml").stderr
 
 

@@ -37,7 +37,9 @@ def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
         case ".py":
             return _of_python(path)
         case _:
-            raise EvalPlanError(f"{path}: a scenario file ends in {', '.join(SUFFIXES)}; rename it")
+            there = [file.name for suffix in SUFFIXES if (file := Path(f"{path}{suffix}")).is_file()]
+            remedy = f"did you mean {there[0]}?" if there else "correct its name"
+            raise EvalPlanError(f"{path}: a scenario file ends in {', '.join(SUFFIXES)}; {remedy}")
 
 
 def read_toml_scenario(path: Path) -> OwnScenario:

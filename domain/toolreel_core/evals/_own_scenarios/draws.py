@@ -152,6 +152,8 @@ def _draw(table: Table, name: str, before: Mapping[str, Draw]) -> Draw:
     for operation in _OPERATIONS:
         if operation in value:
             return _computation(inner.only(operation), operation, before)
+    if not {"from", "to"} & value.keys():
+        inner.only("from", "to", "unlike", "one_of", "pattern", *_OPERATIONS)
     return _range(inner, before)
 
 

@@ -66,6 +66,7 @@ def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
         ({"a": {"from": 1}}, r"draw.a.to: expected a whole number"),
         ({"a": {"from": 3, "to": 2}}, r"draw.a.to: from 3 to 2 leaves no number"),
         ({"a": {"form": 3, "to": 2}}, r"did you mean 'from'"),
+        ({"a": {"patern": "A-#"}}, r"draw.a: there is no key 'patern'; did you mean 'pattern'"),
         ({"a": {"from": 3, "to": 3}, "b": {"from": 3, "to": 3, "unlike": "a"}}, r"draw.b.to"),
         ({"a": {"sum": ["b"]}}, r"draw.a.sum: there is no draw 'b'; .* \(above this one\)"),
         ({"a": {"sum": []}}, r"draw.a.sum: name the numbers"),
