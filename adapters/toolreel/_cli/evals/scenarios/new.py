@@ -27,7 +27,8 @@ from toolreel.evals._authoring.template import write_template
 def new_command(name: str, path: Path | None, as_machine: bool) -> int:
     """Write NAME.toml: a scenario with everything that one can have, explained line by line.
 
-    NAME may be the file itself, such as scenarios/refund.toml. It passes `toolreel eval scenario check` as it stands; change it piece by piece.
+    NAME may be the file itself, such as scenarios/refund.toml. It passes `toolreel eval scenario check` as it
+    stands; change it piece by piece.
     """
     if name.endswith(".toml"):
         path, name = path or Path(name), Path(name).stem
