@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -132,7 +133,21 @@ def _draw(seen: Iterator[Sequence[RunLook]]) -> None:
 
     with Live(console=out, auto_refresh=False) as live:
         for looks in seen:
-            live.update(_table(looks), refresh=True)
+            with _uninterrupted():
+                live.update(_table(looks), refresh=True)
+
+
+@contextmanager
+def _uninterrupted() -> Generator[None]:
+    """Ctrl-C comes when this is done: nothing is painted over a table that was painted in part."""
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupts:
+        raise KeyboardInterrupt
 
 
 def _table(looks: Sequence[RunLook]) -> Table:
