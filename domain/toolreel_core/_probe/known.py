@@ -22,7 +22,8 @@ RICHER: Final[Mapping[str, WireForm]] = {"responses_reasoning": "responses", "me
 """The questions that show what only their form can send back."""
 ENCRYPTED: Final = ("reasoning.encrypted_content",)
 """What a request in Responses has to include, so that reasoning comes that can go back."""
-_SPOKEN: Final = frozenset({"called", "text_call", "answered"})
+SPOKEN: Final[tuple[Word, ...]] = ("called", "text_call", "answered")
+"""The verdicts that show that a server speaks a form."""
 
 
 def settled_form(word: Callable[[str], str | None]) -> tuple[WireForm, tuple[str, ...]] | None:
@@ -39,7 +40,7 @@ def settled_form(word: Callable[[str], str | None]) -> tuple[WireForm, tuple[str
     if word("plain") == "accepted":
         return "chat_completions", ("plain",)
     for name, form in FORMS.items():
-        if word(name) in _SPOKEN:
+        if word(name) in SPOKEN:
             return form, ("plain", name)
     return None
 

@@ -81,9 +81,8 @@ def row_of(request: ClientRequest, profile: Profile) -> Row:
                     entries += [parse(text.text), *map(parse, text.further)]
             case _:
                 assert_never(piece)
-    if not names and (
-        said or _results(pieces) != sum(isinstance(one, ToolMessage) for one in request.messages)
-    ):
+    asked = sum(isinstance(message, ToolMessage) for message in request.messages)
+    if (said and not names) or (not said and _results(pieces) != asked):
         names[HISTORY_REPAIRED] = None
     return Row(entries, system, tuple(names))
 

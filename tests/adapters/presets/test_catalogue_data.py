@@ -109,7 +109,7 @@ PROFILES: Final[Mapping[str, tuple[str, Json]]] = {
 
 PROVIDERS: Final = (
     *("openrouter", "openai", "volcengine", "llama_cpp", "vllm", "ollama"),
-    *("deepseek", "mistral", "gemini", "moonshot"),
+    *("deepseek", "mistral", "gemini", "moonshot", "anthropic"),
 )
 
 
@@ -144,8 +144,8 @@ def test_a_reason_names_evidence_in_a_form_that_can_be_looked_up(preset: Preset)
 
 
 def test_the_providers_are_those_that_are_promised() -> None:
-    assert SHIPPED.providers == (*PROVIDERS, "anthropic_messages")
-    for name in (*PROVIDERS, "anthropic"):
+    assert SHIPPED.providers == PROVIDERS
+    for name in PROVIDERS:
         assert SHIPPED.for_(name).changes()["provider"]["name"] == name
 
 

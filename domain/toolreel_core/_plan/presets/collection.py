@@ -221,8 +221,8 @@ class Presets:
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """The names of the presets that are defaults of a provider."""
-        return tuple(preset.name for preset in self.presets if preset.defaults_for)
+        """The names of the providers that have defaults, the first of each."""
+        return tuple(preset.defaults_for[0] for preset in self.presets if preset.defaults_for)
 
     def get(self, name: str) -> Preset:
         """The preset of that name.

@@ -9,7 +9,7 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import user
-from toolreel_core._probe.known import ENCRYPTED, Known
+from toolreel_core._probe.known import ENCRYPTED, SPOKEN, Known
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.tools import LOOKUP, entry
 from toolreel_core._settings.wire_form import WireForm
@@ -22,7 +22,6 @@ CHAT: Final[frozenset[WireForm]] = frozenset({"chat_completions"})
 CHAT_AND_RESPONSES: Final[frozenset[WireForm]] = frozenset({"chat_completions", "responses"})
 SETTLES_FORM: Final = ("plain", "responses", "responses_reasoning", "messages", "messages_thinking")
 
-_SPOKEN: Final = ("called", "text_call", "answered")
 _BUDGET: Final = 1024
 """Tokens to think, the fewest that Anthropic takes."""
 
@@ -72,7 +71,7 @@ QUESTIONS: Final = (
         build=_encrypted,
         judge=verdict.only_here,
         rests_on=("responses",),
-        when=lambda known: known.is_("responses", *_SPOKEN),
+        when=lambda known: known.is_("responses", *SPOKEN),
         own_form="responses",
     ),
     _about("messages", about="Does it speak Messages?", build=_messages, own_form="messages"),
@@ -82,7 +81,7 @@ QUESTIONS: Final = (
         build=_thinking,
         judge=verdict.only_here,
         rests_on=("messages",),
-        when=lambda known: known.is_("messages", *_SPOKEN),
+        when=lambda known: known.is_("messages", *SPOKEN),
         own_form="messages",
     ),
 )
