@@ -23,7 +23,23 @@ except ImportError:
 _CURRENT: Final[ContextVar[Exchange | None]] = ContextVar("toolreel_exchange", default=None)
 """The exchange of this thread or task: a connection outlives it, and serves others."""
 
-_CONNECTS: Final = (".connect_tcp.started", ".connect_unix_socket.started")
+_LAYERS: Final = ("connection", "proxy", "socks")
+"""The parts of httpcore that open a connection; their names begin those of its trace events."""
+
+_CONNECTS: Final = frozenset(
+    f"{layer}.{step}.started" for layer in _LAYERS for step in ("connect_tcp", "connect_unix_socket")
+)
+
+_OPENED: Final = frozenset(
+    f"{layer}.{step}.complete"
+    for layer in _LAYERS
+    for step in ("connect_tcp", "connect_unix_socket", "start_tls")
+)
+
+_HEAD_SENT: Final = "http11.send_request_headers.started"
+_HEAD_RECEIVED: Final = "http11.receive_response_headers.complete"
+
+_FOLLOWED: Final = _CONNECTS | {_HEAD_SENT, _HEAD_RECEIVED}
 
 _WRITTEN: Final = 65_536
 """Bytes that are written at most before the time is looked at: httpcore's timeout is for each ``send``."""
@@ -44,34 +60,38 @@ def current() -> Exchange | None:
     return _CURRENT.get()
 
 
+# httpcore reports ten steps of each request. These two look at most of them only by name, since calls for
+# each would be a twentieth of an exchange.
+
+
 def trace(event: str, details: dict[str, Any]) -> None:
     """The callback of httpcore for a sync request."""
-    _follow(event)
-    if (stream := _new_stream(event, details)) is not None:
-        _bound(stream)
+    if event in _OPENED:
+        _bound(details["return_value"])
+    elif event in _FOLLOWED:
+        _follow(event)
 
 
 async def async_trace(event: str, details: dict[str, Any]) -> None:
     """The callback of httpcore for an async request."""
-    _follow(event)
-    stream = _new_stream(event, details)
-    # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
-    if stream is not None and not _is_http2(stream):
-        _async_bound(stream)
+    if event in _OPENED:
+        stream = details["return_value"]
+        # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
+        if not _is_http2(stream):
+            _async_bound(stream)
+    elif event in _FOLLOWED:
+        _follow(event)
 
 
 def _follow(event: str) -> None:
-    if event.endswith(_CONNECTS) and (exchange := _CURRENT.get()):
+    if (exchange := _CURRENT.get()) is None:
+        return
+    if event in _CONNECTS:
         exchange.connect()
-    elif event == "http11.send_request_headers.started" and (exchange := _CURRENT.get()):
+    elif event == _HEAD_SENT:
         exchange.await_head()
-    elif event == "http11.receive_response_headers.complete" and (exchange := _CURRENT.get()):
+    else:
         exchange.await_body()
-
-
-def _new_stream(event: str, details: dict[str, Any]) -> Any:  # noqa: ANN401 - a sync or an async stream
-    opened = event.endswith((".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete"))
-    return details["return_value"] if opened else None
 
 
 def _is_http2(stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream) -> bool:

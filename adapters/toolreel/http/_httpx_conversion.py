@@ -28,53 +28,6 @@ TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
 
 
-class _NoCookies(httpx.Cookies):
-    """A cookie jar that stays empty."""
-
-    def extract_cookies(self, response: httpx.Response) -> None:
-        """Do nothing. httpx would build a urllib request here, which takes a tenth of an exchange."""
-
-
-_NO_COOKIES: Final = _NoCookies()
-
-
-class _Cookieless:
-    """A client without cookies, so that the reply to one run cannot affect another."""
-
-    @property
-    def cookies(self) -> httpx.Cookies:
-        """Always empty."""
-        return _NO_COOKIES
-
-    @cookies.setter
-    def cookies(self, cookies: object) -> None:
-        """Ignore cookies (httpx's constructor sets them)."""
-
-
-class Stateless(_Cookieless, httpx.Client):
-    """An httpx client without cookies and redirects."""
-
-    def __init__(self, transport: httpx.BaseTransport) -> None:
-        super().__init__(transport=transport, event_hooks={"response": [_forget_location]})
-
-
-class AsyncStateless(_Cookieless, httpx.AsyncClient):
-    """An async httpx client without cookies and redirects."""
-
-    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
-        super().__init__(transport=transport, event_hooks={"response": [_aforget_location]})
-
-
-def _forget_location(response: httpx.Response) -> None:
-    # httpx parses the location even if it does not follow it, and raises if it is no URL.
-    if "location" in response.headers:
-        del response.headers["location"]
-
-
-async def _aforget_location(response: httpx.Response) -> None:
-    _forget_location(response)
-
-
 class _ShownUrls(logging.Filter):
     """Masks the keys in the URLs that httpx logs, one line a request."""
 
@@ -122,7 +75,7 @@ class Requests:
 
     def of(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core."""
-        timeouts = self._timeouts[request.streamed]
+        timeouts, left = self._timeouts[request.streamed], exchange.left
         merged, pieces = self._template(request.form), request.pieces()
         size = sum(map(len, pieces))
         at_once = size <= AT_ONCE
@@ -134,7 +87,10 @@ class Requests:
             stream=_Whole(b"".join(pieces)) if at_once else _Blocks(pieces),
             extensions={
                 **merged.extensions,
-                "timeout": {name: exchange.within(timeout) for name, timeout in timeouts.items()},
+                "timeout": {
+                    name: left if timeout is None else min(timeout, left)
+                    for name, timeout in timeouts.items()
+                },
                 "trace": self._trace,
             },
         )

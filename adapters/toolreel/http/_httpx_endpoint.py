@@ -17,9 +17,7 @@ from toolreel.http._connection_limits import limited
 from toolreel.http._exchange_limits import GRACE, Exchange
 from toolreel.http._httpx_conversion import (
     TIMEOUT,
-    AsyncStateless,
     Requests,
-    Stateless,
     async_chunks_of,
     chunks_of,
     fault_of,
@@ -88,9 +86,10 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
             api_key=api_key,
         )
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
-        self._ours = not isinstance(transport, httpx.Client | httpx.AsyncClient)
-        self._client = self._client_over(transport, proxy, connections, http2=http2)
-        self._requests = Requests(self._client, self.address, timeout, stall_timeout, ours=self._ours)
+        self._client, self._transport = self._connected(transport, proxy, connections, http2=http2)
+        self._requests = Requests(
+            self._client, self.address, timeout, stall_timeout, ours=self._transport is not None
+        )
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -98,10 +97,15 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         return self._requests.secrets
 
     @abstractmethod
-    def _client_over(
+    def _connected(
         self, given: _Transport | _Client | None, proxy: AnyProxy | None, connections: int, *, http2: bool
-    ) -> _Client:
-        """The given client, or one over the given transport or the default one."""
+    ) -> tuple[_Client, _Transport | None]:
+        """The given client, or one over the given transport or the default one, with that transport.
+
+        A client of our own merges the headers of requests and closes the transport. Requests go to the
+        transport directly: redirects, cookies and authentication are of no use to an endpoint, and take
+        httpx a twentieth of an exchange.
+        """
 
 
 class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
@@ -140,20 +144,20 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     :raises MissingExtra: if ``http2`` is set and its package is not installed
     """
 
-    def _client_over(
+    def _connected(
         self,
         given: httpx.BaseTransport | httpx.Client | None,
         proxy: AnyProxy | None,
         connections: int,
         *,
         http2: bool,
-    ) -> httpx.Client:
+    ) -> tuple[httpx.Client, httpx.BaseTransport | None]:
         if isinstance(given, httpx.Client):
-            return given
-        url = self.address.url
-        return Stateless(
-            transport=given or sync_transport(url, proxy=proxy, http2=http2, connections=connections)
+            return given, None
+        transport = given or sync_transport(
+            self.address.url, proxy=proxy, http2=http2, connections=connections
         )
+        return httpx.Client(transport=transport), transport
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -178,9 +182,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         try:
             with (
-                closing(
-                    self._client.send(self._requests.of(effect.request, exchange), stream=True)
-                ) as response,
+                closing(self._begun(self._requests.of(effect.request, exchange))) as response,
                 closing(self._read(effect, exchange, response)) as pieces,
             ):
                 yield from pieces
@@ -188,6 +190,12 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
             yield lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             yield broken(effect.ref, None, error)
+
+    def _begun(self, request: httpx.Request) -> httpx.Response:
+        """The response to a request, of which only the head has been read."""
+        if self._transport is None or self._client.is_closed:  # the client says so in its exception
+            return self._client.send(request, stream=True)
+        return self._transport.handle_request(request)
 
     def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
@@ -212,7 +220,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
 
     def close(self) -> None:
         """Close the connections; a client that you passed stays open."""
-        if self._ours:
+        if self._transport is not None:
             self._client.close()
 
 
@@ -222,20 +230,20 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     Its parameters are those of :class:`HttpEndpoint`, with an async transport or client.
     """
 
-    def _client_over(
+    def _connected(
         self,
         given: httpx.AsyncBaseTransport | httpx.AsyncClient | None,
         proxy: AnyProxy | None,
         connections: int,
         *,
         http2: bool,
-    ) -> httpx.AsyncClient:
+    ) -> tuple[httpx.AsyncClient, httpx.AsyncBaseTransport | None]:
         if isinstance(given, httpx.AsyncClient):
-            return given
-        url = self.address.url
-        return AsyncStateless(
-            transport=given or async_transport(url, proxy=proxy, http2=http2, connections=connections)
+            return given, None
+        transport = given or async_transport(
+            self.address.url, proxy=proxy, http2=http2, connections=connections
         )
+        return httpx.AsyncClient(transport=transport), transport
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -269,9 +277,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         try:
             async with (
-                aclosing(
-                    await self._client.send(self._requests.of(effect.request, exchange), stream=True)
-                ) as response,
+                aclosing(await self._begun(self._requests.of(effect.request, exchange))) as response,
                 aclosing(self._read(effect, exchange, response)) as pieces,
             ):
                 async for piece in pieces:
@@ -280,6 +286,11 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
             yield lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             yield broken(effect.ref, None, error)
+
+    async def _begun(self, request: httpx.Request) -> httpx.Response:
+        if self._transport is None or self._client.is_closed:
+            return await self._client.send(request, stream=True)
+        return await self._transport.handle_async_request(request)
 
     async def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
@@ -309,7 +320,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
 
     async def aclose(self) -> None:
         """Close the connections; a client that you passed stays open."""
-        if self._ours:
+        if self._transport is not None:
             await self._client.aclose()
 
 
