@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar, assert_never, cast, get_args
 from hypothesis import strategies as st
 
 from tests.samples import ECHO, PING
-from toolreel_core._conversation.chat_form import user_message
 from toolreel_core._conversation.content.part import (
     Audio,
     Blob,
@@ -35,6 +34,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
     parts_of,
 )
+from toolreel_core._conversation.message_input import user_message
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical

@@ -1,6 +1,5 @@
 """The public names of ``toolreel_core``."""
 
-from toolreel_core._conversation.chat_form import Said, user_message
 from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Media, Part, Text
 from toolreel_core._conversation.message import (
     AssistantMessage,
@@ -10,6 +9,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.message_input import Said, user_message
 from toolreel_core._conversation.openai_messages import messages_from, messages_to
 from toolreel_core._errors import (
     CodecError,

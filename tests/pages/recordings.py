@@ -16,8 +16,8 @@ from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, sa
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import Tool, ToolLike
-from toolreel_core._conversation.chat_form import Said
 from toolreel_core._conversation.content.part import Blob, Image
+from toolreel_core._conversation.message_input import Said
 from toolreel_core._plan.plan import Plan
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider

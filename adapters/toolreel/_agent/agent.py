@@ -32,8 +32,8 @@ from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
 from toolreel.tools._python.tool import Tool
 from toolreel.tools._typed_output import Adapter, Output, output_of
-from toolreel_core._conversation.chat_form import Messages, messages_of
 from toolreel_core._conversation.message import Message, SystemMessage
+from toolreel_core._conversation.message_input import Messages, messages_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 from toolreel._driver.inbox import message_of
 from toolreel._driver.run_result import Run
 from toolreel._driver.streaming.events import RunEnded, ShownEvent
-from toolreel_core._conversation.chat_form import Said
+from toolreel_core._conversation.message_input import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ApprovalGiven
 

@@ -12,7 +12,7 @@ from toolreel._driver.ports import AsyncEndpoint, Endpoint
 from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
-from toolreel_core._conversation.chat_form import Messages
+from toolreel_core._conversation.message_input import Messages
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.fallback import REASONS, FallbackPlan, FallbackReason, ForeignReasoning

@@ -30,7 +30,7 @@ from toolreel._driver.timing import record
 from toolreel._driver.watching.performer import AsyncWatched
 from toolreel._driver.watching.watch import watched
 from toolreel._internal.errors import MissingExtra
-from toolreel_core._conversation.chat_form import Said
+from toolreel_core._conversation.message_input import Said
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish

@@ -13,9 +13,9 @@ from typing import Protocol
 
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
-from toolreel_core._conversation.chat_form import Said
 from toolreel_core._conversation.content.part import shown_parts
 from toolreel_core._conversation.content.support import refusal
+from toolreel_core._conversation.message_input import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop.reducer import pending, step
 from toolreel_core._protocol.events import UserSpoke, user_spoke

@@ -26,7 +26,7 @@ from toolreel._driver.streaming.shown_run import ShownRun, is_shown
 from toolreel._driver.timing import record
 from toolreel._driver.watching.performer import Watched
 from toolreel._driver.watching.watch import watched
-from toolreel_core._conversation.chat_form import Said
+from toolreel_core._conversation.message_input import Said
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish

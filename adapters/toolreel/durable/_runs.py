@@ -24,7 +24,7 @@ from toolreel.durable._store.database import database_url
 from toolreel.durable._store.slots import take_slot
 from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
-from toolreel_core._conversation.chat_form import Said
+from toolreel_core._conversation.message_input import Said
 from toolreel_core._conversation.content.support import refusal
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, Event

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from toolreel_core._conversation.chat_form import message_in
 from toolreel_core._conversation.message import Message, wire_tree
+from toolreel_core._conversation.message_input import message_in
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 

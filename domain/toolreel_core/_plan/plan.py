@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
-from toolreel_core._conversation.chat_form import Messages, messages_of
 from toolreel_core._conversation.content.support import refusal
 from toolreel_core._conversation.history_policies import history_policy
 from toolreel_core._conversation.message import Message, UserMessage, parts_of, wire
+from toolreel_core._conversation.message_input import Messages, messages_of
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import check_registered

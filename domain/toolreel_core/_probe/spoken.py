@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolreel_core._conversation.chat_form import message_in
+from toolreel_core._conversation.message_input import message_in
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, cast
 
-from toolreel_core._conversation.chat_form import message_in
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
+from toolreel_core._conversation.message_input import message_in
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse, read
 from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at

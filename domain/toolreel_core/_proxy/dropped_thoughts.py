@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from toolreel_core._conversation.chat_form import message_in
+from toolreel_core._conversation.message_input import message_in
 from toolreel_core._jsontext.canonical import Json, Tree, finite
 from toolreel_core._jsontext.tree_access import as_tree, items_of
 from toolreel_core._proxy.client_request import ClientRequest

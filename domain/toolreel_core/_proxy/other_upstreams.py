@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, TypeAlias, assert_never
 
-from toolreel_core._conversation.chat_form import message_in
 from toolreel_core._conversation.content.part import Audio
 from toolreel_core._conversation.message import Message, SystemMessage, ToolMessage, parts_of
+from toolreel_core._conversation.message_input import message_in
 from toolreel_core._conversation.provider_quirks import written
 from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, turn_begins
 from toolreel_core._errors import ConfigError

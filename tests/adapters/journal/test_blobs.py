@@ -18,9 +18,9 @@ from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.format import MemoryJournal, parse_journal, read_journal, unfinished
 from toolreel._journal.seal import sealed
-from toolreel_core._conversation.chat_form import user_message
 from toolreel_core._conversation.content.part import Image, Media, Part, blobs_of
 from toolreel_core._conversation.message import Message
+from toolreel_core._conversation.message_input import user_message
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool

@@ -9,7 +9,6 @@ from hypothesis import given
 
 from tests.samples import ECHO, PING, PLAN, complaint, printed_under
 from tests.strategies import plans
-from toolreel_core._conversation.chat_form import user_message
 from toolreel_core._conversation.content.part import Image
 from toolreel_core._conversation.message import (
     AssistantMessage,
@@ -18,6 +17,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.message_input import user_message
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical

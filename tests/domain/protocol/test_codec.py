@@ -13,7 +13,6 @@ from pyrsistent import pmap
 
 from tests.samples import ECHO, PLAN, complaint, printed_under
 from tests.strategies import member, plans, states, transcripts
-from toolreel_core._conversation.chat_form import user_message
 from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
 from toolreel_core._conversation.message import (
     AssistantMessage,
@@ -23,6 +22,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.message_input import user_message
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._errors import CodecError, ConfigError

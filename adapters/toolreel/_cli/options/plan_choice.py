@@ -14,9 +14,9 @@ from toolreel._cli.options.output_schema import output_schema_option
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.settings import parse_settings, settings_option
 from toolreel._cli.options.sources import Sources, allow_option, deny_option
-from toolreel_core._conversation.chat_form import user_message
 from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import SystemMessage
+from toolreel_core._conversation.message_input import user_message
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import Plan
 

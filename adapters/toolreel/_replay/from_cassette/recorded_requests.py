@@ -12,7 +12,6 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal.errors import JournalError
 from toolreel._replay.from_cassette.other_forms import as_chat_request
-from toolreel_core._conversation.chat_form import message_in
 from toolreel_core._conversation.content.part import shown_parts
 from toolreel_core._conversation.content.wire import part_in
 from toolreel_core._conversation.message import (
@@ -23,6 +22,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.message_input import message_in
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 from toolreel_core._plan.plan import Plan

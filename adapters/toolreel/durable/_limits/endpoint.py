@@ -20,8 +20,8 @@ from toolreel._driver.ports import (
 from toolreel._internal.errors import MissingExtra
 from toolreel.durable._limits.ledger import Ledger, Turn
 from toolreel.durable._limits.limits import Limits
+from toolreel.durable._limits.queue import Attempt, Pause, turn_of
 from toolreel.durable._limits.settlement import Piece, settling
-from toolreel.durable._limits.turns import Attempt, Pause, turn_of
 from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeAlias
 
-from toolreel_core._conversation.chat_form import Messages
+from toolreel_core._conversation.message_input import Messages
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name

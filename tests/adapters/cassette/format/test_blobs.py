@@ -22,9 +22,9 @@ from toolreel._secrets.scanned_texts import body_texts, interaction_texts, leaks
 from toolreel.cassette._format.serializer import deserialize, serialize
 from toolreel.cassette._request_diff import drift
 from toolreel.cassette.vcr._convert import export_cassette, import_cassette
-from toolreel_core._conversation.chat_form import user_message
 from toolreel_core._conversation.content.part import Blob, Part
 from toolreel_core._conversation.message import Message, wire_tree
+from toolreel_core._conversation.message_input import user_message
 from toolreel_core._jsontext.canonical import Json, canonical
 
 CAT = b"\x89PNG\r\n\x1a\n" + bytes(range(256))

@@ -10,7 +10,6 @@ from hypothesis import given
 
 from tests import strategies
 from tests.samples import complaint
-from toolreel_core._conversation.chat_form import messages_of, user_message
 from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
 from toolreel_core._conversation.content.part import (
     Audio,
@@ -39,6 +38,7 @@ from toolreel_core._conversation.message import (
     shown_content,
     wire,
 )
+from toolreel_core._conversation.message_input import messages_of, user_message
 from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo
 from toolreel_core._conversation.provider_quirks import Form, written
 from toolreel_core._conversation.valid_history import project

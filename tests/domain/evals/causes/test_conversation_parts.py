@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._conversation.chat_form import user_message
 from toolreel_core._conversation.content.part import Blob, Image, Text
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, UserMessage
+from toolreel_core._conversation.message_input import user_message
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition

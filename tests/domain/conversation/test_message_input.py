@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from toolreel_core._conversation.chat_form import messages_of
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -15,6 +14,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
     wire_tree,
 )
+from toolreel_core._conversation.message_input import messages_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical
 

@@ -1,4 +1,4 @@
-"""The turn of a request: what is asked of the ledger, and how long to pause, without doing either.
+"""The place of a request in the queue for its account: what is asked of the ledger, and how long to pause.
 
 A request that may not start in the time that its run has left, or that the limits let it wait, is answered
 like one that the provider itself refuses: with status 429 and a Retry-After that nobody waits for, or with
