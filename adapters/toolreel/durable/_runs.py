@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from toolreel._driver.inbox import message_of
+from toolreel._driver.watching.trace_context import current_trace
 from toolreel._internal.errors import DurableError
 from toolreel._journal.format import parse_journal
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
@@ -24,8 +26,8 @@ from toolreel.durable._store.database import database_url
 from toolreel.durable._store.slots import take_slot
 from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
-from toolreel_core._conversation.message_input import Said
 from toolreel_core._conversation.content.support import refusal
+from toolreel_core._conversation.message_input import Said
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, Event
 
@@ -71,6 +73,7 @@ class DurableRuns:
             "plan": plan_lines(plan, self._secrets),
             "digest": plan.digest,
             "status": "queued",
+            "trace": json.dumps(current_trace()),
             "created_at": now_ms(),
             "updated_at": now_ms(),
         }

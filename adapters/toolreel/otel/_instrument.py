@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from toolreel._driver.watching.trace_context import CONTEXTS
 from toolreel._driver.watching.watch import Begun, Watch, Watcher, unwatch, watch_with
 from toolreel._internal.errors import MissingExtra
 from toolreel.otel._content import Capture
@@ -29,9 +30,9 @@ def instrument(
     """Give every run that begins from now on spans and metrics, whoever drives it.
 
     A run has a span (``invoke_agent``), which joins the caller's trace, and in it a span for each request
-    (``chat``) and each tool call (``execute_tool``). Tools run inside their span. What the loop decides
-    (retries, repairs, nudges, rejected calls) is on them as events. A replayed run says so, and is not in the
-    metrics. Calling it again replaces the former settings.
+    (``chat``) and each tool call (``execute_tool``). A durable run joins the trace of its submitter. Tools
+    run inside their span. What the loop decides (retries, repairs, nudges, rejected calls) is on them as
+    events. A replayed run says so, and is not in the metrics. Calling it again replaces the former settings.
 
     :param tracer_provider: makes the spans; by default the global one
     :param meter_provider: makes the metrics; by default the global one
@@ -46,6 +47,7 @@ def instrument(
     from toolreel.otel._content_events import ContentEvents
     from toolreel.otel._instruments import Instruments
     from toolreel.otel._run_watch import RunWatch
+    from toolreel.otel._trace_headers import TraceHeaders
 
     capture = Capture.of(capture_content, os.environ)
     instruments = Instruments.of(tracer_provider, meter_provider)
@@ -57,9 +59,11 @@ def instrument(
     uninstrument()
     _INSTALLED.append(watch)
     watch_with(watch)
+    CONTEXTS.append(TraceHeaders())
 
 
 def uninstrument() -> None:
     """Give further runs no spans and metrics; those under way keep theirs."""
     while _INSTALLED:
         unwatch(_INSTALLED.pop())
+    CONTEXTS.clear()

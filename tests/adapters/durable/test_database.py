@@ -4,6 +4,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from toolreel import Plan
+from toolreel.durable import DurableRuns
 from toolreel.durable._store.database import close_database, database_url, open_database
 
 
@@ -15,6 +17,20 @@ def test_a_connection_that_is_in_use_is_closed_once_it_is_not(database: str) -> 
         assert connection.execute(sa.text("SELECT 1")).scalar() == 1
     assert held is not None
     assert is_closed(held)
+
+
+def test_a_database_of_version_1_gets_the_columns_that_it_lacks(database: str) -> None:
+    plan = Plan.of(model="m", messages="Hello!")
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "before")
+    engine = open_database(database_url(database))
+    with engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE toolreel_runs DROP COLUMN trace"))
+        connection.execute(sa.text("UPDATE toolreel_schema SET version = 1"))
+    close_database(engine)
+    with DurableRuns(database) as runs:
+        runs.submit(plan, "after")
+        assert {run.run_id for run in runs.list()} == {"before", "after"}
 
 
 def is_closed(held: Any) -> bool:  # noqa: ANN401 - psycopg's or SQLite's

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+import sqlite3
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry import baggage
 from opentelemetry import context as otel_context
 from opentelemetry.trace import SpanKind, StatusCode, get_current_span
 
@@ -363,6 +367,52 @@ def test_a_durable_run_has_a_span_for_each_stretch_with_its_name(tmp_path: Path)
     ran = heard.one(RUN).attributes or {}
     assert (ran["toolreel.run"], ran["gen_ai.conversation.id"]) == ("sum-1", "sum-1")
     assert (ran["toolreel.outcome"], ran["toolreel.turns"]) == ("completed", 2)
+
+
+def test_a_durable_run_goes_on_with_the_trace_of_its_submitter(tmp_path: Path) -> None:
+    """All that goes from one to the other is in the database; of the baggage, nothing does."""
+    database = f"sqlite:///{tmp_path / 'runs.db'}"
+    with instrumented() as heard:
+        with (
+            heard.provider.get_tracer("app").start_as_current_span("caller") as caller,
+            carrying({"user": "ana"}),
+            DurableRuns(database) as runs,
+        ):
+            runs.submit(plan(), "sum-1")
+        performed_by_a_worker("sum-1", database)
+    assert (RUN, "caller") in heard.parents()
+    assert {context_of(span).trace_id for span in heard.spans} == {caller.get_span_context().trace_id}
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as stored:
+        (headers,) = stored.execute("SELECT trace FROM toolreel_runs").fetchone()
+    assert json.loads(headers).keys() == {"traceparent"}
+
+
+def performed_by_a_worker(run_id: str, database: str) -> None:
+    worker = Worker(Ports(ScriptedEndpoint(SCRIPT), TOOLS), database, poll_seconds=0.02)
+    with worker, DurableRuns(database) as runs:
+        runs.wait(run_id, 300, poll_seconds=0.02)
+
+
+@contextmanager
+def carrying(entries: Mapping[str, str]) -> Generator[None]:
+    """Have these entries in the baggage."""
+    context = otel_context.get_current()
+    for name, value in entries.items():
+        context = baggage.set_baggage(name, value, context)
+    token = otel_context.attach(context)
+    try:
+        yield
+    finally:
+        otel_context.detach(token)
+
+
+def test_a_durable_run_that_was_submitted_without_a_trace_begins_one(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'runs.db'}"
+    with DurableRuns(database) as runs:
+        runs.submit(plan(), "sum-1")
+    with instrumented() as heard:
+        performed_by_a_worker("sum-1", database)
+    assert (RUN, "") in heard.parents()
 
 
 def test_a_watcher_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

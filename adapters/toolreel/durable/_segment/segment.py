@@ -15,6 +15,7 @@ from typing import Final, Literal, Protocol
 from toolreel._driver.ports import Performer, Wanted
 from toolreel._driver.several_endpoints.endpoints import check_endpoints
 from toolreel._driver.watching.performer import Watched
+from toolreel._driver.watching.trace_context import joined_trace
 from toolreel._driver.watching.watch import watched
 from toolreel._internal.errors import DurableError
 from toolreel._journal.format import Recorded
@@ -89,7 +90,8 @@ def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, outside: Out
     """Perform a run that was claimed until it rests; returns the status that it rests in."""
     segment = _Segment(claimed, policy, steps, outside)
     try:
-        return segment.go()
+        with joined_trace(claimed.trace):
+            return segment.go()
     except ToolreelError as error:
         return segment.let_go("refused", str(error))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -50,6 +50,8 @@ class Claimed:
     """How many times a worker died on it since it last rested."""
     recovered: bool
     """Whether this segment has begun before, on a worker that died."""
+    trace: Mapping[str, str]
+    """The headers of its submitter's trace; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,8 @@ def claim(engine: sa.Engine, run_id: str, workflow_id: str) -> Claimed | None:
         )
         with engine.begin() as connection:
             if connection.execute(change).rowcount:
-                return Claimed(
-                    *(run_id, workflow_id, row.events, row.plan, segments, row.wake_at, interrupted), again
-                )
+                place = run_id, workflow_id, row.events, row.plan, segments
+                return Claimed(*place, row.wake_at, interrupted, again, json.loads(row.trace))
 
 
 def release(engine: sa.Engine, client: DBOSClient, claimed: Claimed, rest: Resting) -> bool:

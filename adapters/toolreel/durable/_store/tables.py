@@ -13,7 +13,7 @@ import sqlalchemy as sa
 METADATA: Final = sa.MetaData()
 _LOCK: Final = 7_236_110_522
 """The advisory lock under which PostgreSQL's tables are made."""
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 RUNS: Final = sa.Table(
     "toolreel_runs",
@@ -34,6 +34,7 @@ RUNS: Final = sa.Table(
     sa.Column("said", sa.Integer, nullable=False, server_default="0"),  # rows of the inbox
     sa.Column("wake_at", sa.BigInteger, nullable=False, server_default="0"),  # when a wait is over, in ms
     sa.Column("interrupted", sa.Integer, nullable=False, server_default="0"),  # times its worker died
+    sa.Column("trace", sa.Text, nullable=False, server_default="{}"),  # headers of its submitter's trace
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     sa.Index("toolreel_runs_by_age", "created_at"),
@@ -49,6 +50,9 @@ INBOX: Final = sa.Table(
     sa.Column("answers", sa.Text, nullable=False, server_default=""),  # the fingerprint of an effect
     sa.Column("event", sa.Text, nullable=False),
 )
+
+_ADDED: Final = {"trace": "TEXT NOT NULL DEFAULT '{}'"}
+"""The columns of ``toolreel_runs`` that version 1 does not have."""
 
 _SCHEMA: Final = sa.Table(
     "toolreel_schema",
@@ -75,5 +79,8 @@ def migrate(engine: sa.Engine) -> None:
         else:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         METADATA.create_all(connection)
+        there = {column["name"] for column in sa.inspect(connection).get_columns(RUNS.name)}
+        for name in _ADDED.keys() - there:
+            connection.execute(sa.text(f"ALTER TABLE {RUNS.name} ADD COLUMN {name} {_ADDED[name]}"))
         connection.execute(sa.delete(_SCHEMA))
         connection.execute(sa.insert(_SCHEMA).values(version=_VERSION, dbos=version("dbos")))
