@@ -17,7 +17,7 @@ from toolreel.proxy._request_body import request_in
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Tree, canonical, finite, read
+from toolreel_core._jsontext.canonical import Tree, finite_text, read
 from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._proxy.client_forms.losses import NAMES
@@ -57,7 +57,7 @@ class TokenCounts:
             return misconfigured(error)
         access.kind = "tokens"
         body = {**request.own, "model": route.upstream_model or request.model}
-        return await _asked(upstream, replace(sent, body=canonical(finite(body)).encode()))
+        return await _asked(upstream, replace(sent, body=finite_text(body).encode()))
 
     def _objection(self, route: Route, model: str) -> Trouble | None:
         form = self._routes.profile(route, model).provider.wire_form

@@ -10,7 +10,7 @@ require. A valid history is sent unchanged, so projecting twice changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
@@ -44,7 +44,7 @@ _ALNUM9: Final = re.compile(r"[A-Za-z0-9]{9}")
 """Mistral's: exactly nine letters and digits (pydantic/pydantic-ai#9096)."""
 
 
-def free_id(requested: str, name: str, calls: int, used_ids: PMap[str, int], style: IdStyle) -> str:
+def free_id(requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle) -> str:
     """The id under which a call goes out: the wanted one, or the first in the style that is still free.
 
     :param calls: how many calls were sent before
@@ -68,7 +68,9 @@ def _has_style(requested: str, style: IdStyle) -> bool:
             assert_never(style)
 
 
-def _forms(requested: str, name: str, calls: int, used_ids: PMap[str, int], style: IdStyle) -> Iterator[str]:
+def _forms(
+    requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle
+) -> Iterator[str]:
     numbers = count((used_ids.get(requested, 0)) + 1)
     match style:
         case "keep":

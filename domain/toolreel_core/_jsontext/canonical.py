@@ -17,7 +17,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from json.encoder import encode_basestring
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from returns.result import Failure, Result, Success
@@ -62,6 +62,15 @@ _pieces: Final[Callable[[Json, bool], Iterable[str]]] = (
 )
 
 
+_SORTING: Final = json.JSONEncoder(sort_keys=True)
+
+_sorted_pieces: Final[Callable[[Json, bool], Iterable[str]]] = (
+    _MAKE_ENCODER(None, _SORTING.default, encode_basestring_ascii, None, ": ", ", ", True, False, True)
+    if _MAKE_ENCODER
+    else _SORTING.iterencode
+)
+
+
 class JsonText(str):
     """JSON text in canonical form; made by :func:`canonical` or :func:`read`, never by hand."""
 
@@ -81,6 +90,15 @@ def canonical(value: Json) -> JsonText:
         return JsonText("".join(_pieces(value, False)))
     except RecursionError:  # only the Python encoder reports a circular reference as such
         return JsonText(_ENCODER.encode(value))
+
+
+def sorted_text(value: Json) -> str:
+    """A text in ASCII that is the same whatever the order of keys, for comparing values; never sent.
+
+    >>> sorted_text({"b": 1, "a": "é"}) == sorted_text({"a": "é", "b": 1})
+    True
+    """
+    return "".join(_sorted_pieces(value, False))
 
 
 NOTHING: Final = canonical({})
@@ -230,6 +248,18 @@ def finite(value: Json) -> Json:
             return [finite(item) for item in value]
         case _:
             assert_never(value)
+
+
+def finite_text(value: Json) -> JsonText:
+    """The canonical text of :func:`finite`, in one pass where all numbers can be written.
+
+    >>> finite_text({"a": float("nan")})
+    '{"a":null}'
+    """
+    try:
+        return canonical(value)
+    except ValueError:
+        return canonical(finite(value))
 
 
 def _decoded(

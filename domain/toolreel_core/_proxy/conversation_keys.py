@@ -7,12 +7,11 @@ an empty text, reasoning is left out. None of that is part of a key.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from toolreel_core._jsontext.canonical import Json, Tree, read
+from toolreel_core._jsontext.canonical import Json, Tree, read, sorted_text
 from toolreel_core._jsontext.tree_access import as_tree, items_of
 
 
@@ -113,4 +112,4 @@ def _value(arguments: Json) -> Json:
 
 def _text(value: Json) -> bytes:
     """The same text for the same value, whatever the order of its keys."""
-    return json.dumps(value, sort_keys=True).encode()
+    return sorted_text(value).encode()

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pyrsistent import PMap, pmap
-
 from toolreel_core._conversation.valid_history import free_id
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse, read_tolerant
 from toolreel_core._jsontext.tree_access import as_tree, items_of, merged, tree_at
@@ -40,7 +38,6 @@ _NOT_THERE: Final = "It says that it has tool calls, but none can be read."
 _OWN: Final = frozenset({"choices", "created", "error", "id", "model", "object", "usage"})
 _OF_MESSAGE: Final = frozenset({"content", "function_call", "refusal", "role", "tool_calls"})
 _NO_USAGE: Final = Usage()
-_NO_IDS: Final[PMap[str, int]] = pmap()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +88,8 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     changed, names = transformed(whole.body, profile.config)
     tree = _tree(changed)
     read = [
-        _Reading.of(each, request, profile, place)
-        for place, each in enumerate(_replies(changed, tree, request))
+        _Reading.of(body, read_as, request, profile, place)
+        for place, (body, read_as) in enumerate(_replies(changed, tree, request))
     ]
     first = read[0].reply
     codes = dict.fromkeys((*whole.codes, *(code for each in read for code in each.codes)))
@@ -142,12 +139,12 @@ def _tree(body: Json) -> Tree:
     return as_tree(read_tolerant(body).value_or("") if isinstance(body, str) else body)
 
 
-def _replies(body: Json, tree: Tree, request: ClientRequest) -> list[Json]:
-    """The body once for each choice that the client asked for."""
+def _replies(body: Json, tree: Tree, request: ClientRequest) -> list[tuple[Json, Tree]]:
+    """The body, and what was read from it, once for each choice that the client asked for."""
     choices = items_of(tree, "choices")
     if request.choices < 2 or len(choices) < 2:
-        return [body]
-    return [{**tree, "choices": [choice]} for choice in choices]
+        return [(body, tree)]
+    return [(each, each) for each in ({**tree, "choices": [choice]} for choice in choices)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +158,7 @@ class _Reading:
     codes: tuple[str, ...]
 
     @classmethod
-    def of(cls, body: Json, request: ClientRequest, profile: Profile, place: int) -> _Reading:
+    def of(cls, body: Json, tree: Tree, request: ClientRequest, profile: Profile, place: int) -> _Reading:
         offered = bool(request.tools.names) and request.tree.get("tool_choice") != "none"
         config = profile.config
         dialects = config.dialects(offered=offered)
@@ -174,7 +171,7 @@ class _Reading:
             earlier=request.quotable if dialects else (),
         )
         calls, codes = _fitting(reply.calls, request, profile)
-        choices = items_of(_tree(body), "choices")
+        choices = items_of(tree, "choices")
         original = as_tree(choices[0]) if choices else {}
         return cls(place, replace(reply, calls=calls), original, (*reply.warnings, *codes))
 
@@ -231,13 +228,13 @@ def _fitting(
 ) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
     """The calls with ids that are new in the conversation, and arguments that fit their schemas."""
     # An id that came before would pair the call with an old result; the same history gives the same new id.
-    used = _NO_IDS.update(dict.fromkeys(request.call_ids, 0))
+    used = dict.fromkeys(request.call_ids, 0)
     fitted: list[ToolCall] = []
     codes: list[str] = []
     for call in calls:
         fresh = free_id(call.id, call.name, len(used), used, "keep")
         codes += ["CALL_ID_REPEATED"] if fresh != call.id else []
-        used = used.set(fresh, 0)
+        used[fresh] = 0
         tool = request.tools.by_name.get(call.name)
         known = replace(call, id=fresh, name=request.tools.inner(call.name))
         if tool is not None and isinstance(call.arguments, JsonText):

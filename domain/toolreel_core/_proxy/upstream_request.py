@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from toolreel_core._conversation.provider_quirks import REASONING, written
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, finite_text, parse
 from toolreel_core._jsontext.tree_access import as_tree, merged
 from toolreel_core._plan.request import accepted_options, reserved_keys
 from toolreel_core._plan.wire_options import options_in
@@ -64,7 +64,7 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
     ]
     order = [*kept, *(["model"] if parts["model"] else []), *options]
     body: Tree = {key: parts[key] if key in _PARTS else options[key] for key in order}
-    return Outbound(canonical(finite(body)), tuple(dict.fromkeys((*mended, *transformed, *dropped))))
+    return Outbound(finite_text(body), tuple(dict.fromkeys((*mended, *transformed, *dropped))))
 
 
 def _in_own_form(request: ClientRequest, profile: Profile, model: str) -> Outbound:
@@ -77,7 +77,7 @@ def _in_own_form(request: ClientRequest, profile: Profile, model: str) -> Outbou
     kept = [key for key in own if key in options or parts.get(key) is not None]
     order = dict.fromkeys([*kept, *(key for key, value in parts.items() if value), *options])
     body: Tree = {key: parts[key] if key in parts else options[key] for key in order}
-    return Outbound(canonical(finite(body)), tuple(dict.fromkeys((*row.names, *transformed, *dropped))))
+    return Outbound(finite_text(body), tuple(dict.fromkeys((*row.names, *transformed, *dropped))))
 
 
 def _translated(request: ClientRequest, profile: Profile, model: str) -> Outbound | Loss:
@@ -95,9 +95,7 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
     offered: Tree = {"tools": tools} if tools else {}
     body: Tree = {"model": model, **row.parts(form), **options_in(form, {**offered, **options})}
     hints = tuple(f"without_{hint}" for hint in (*request.hints, *found.hints, *_unsigned(request, form)))
-    return Outbound(
-        canonical(finite(body)), tuple(dict.fromkeys((*row.names, *transformed, *dropped, *hints)))
-    )
+    return Outbound(finite_text(body), tuple(dict.fromkeys((*row.names, *transformed, *dropped, *hints))))
 
 
 def _unsigned(request: ClientRequest, form: WireForm) -> Iterator[str]:

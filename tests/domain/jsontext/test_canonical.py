@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -14,12 +15,14 @@ from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     Json,
     JsonText,
+    Tree,
     canonical,
     canonical_object,
     damaged,
     deeper,
     either,
     finite,
+    finite_text,
     nesting,
     parse,
     plain_object,
@@ -27,6 +30,7 @@ from toolreel_core._jsontext.canonical import (
     read,
     read_tolerant,
     reason_of,
+    sorted_text,
     sound,
 )
 
@@ -362,3 +366,15 @@ def test_a_key_of_many_objects_stands_once_in_each() -> None:
     tree = plain_object(text, max_depth=LEVELS)
     assert tree is not None
     assert canonical_object(text, tree) == canonical(rows)
+
+
+def test_a_number_that_json_cannot_write_is_null_in_a_finite_text() -> None:
+    assert finite_text({"b": [1, math.inf], "a": "é"}) == '{"b":[1,null],"a":"é"}'
+    assert finite_text({"b": 1, "a": "é"}) == '{"b":1,"a":"é"}'
+
+
+def test_a_sorted_text_is_the_same_for_any_order_of_keys_and_takes_any_text_and_number() -> None:
+    value: Tree = {"b": [{"d": math.nan, "c": "\ud83d"}], "a": 1}
+    assert sorted_text(value) == sorted_text({"a": 1, "b": [{"c": "\ud83d", "d": math.nan}]})
+    assert sorted_text(value).isascii()
+    assert sorted_text(value) != sorted_text({**value, "a": 2})

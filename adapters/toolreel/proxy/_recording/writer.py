@@ -36,14 +36,16 @@ class Writer:
             self._save(conversation)
             return
         with self._changed:
+            first = self._idle
             self._due[conversation.name] = conversation
-            self._wake()
+            self._wake(first=first)
 
     def end(self, conversation: Conversation) -> None:
         """End it, after it has been saved."""
         with self._changed:
+            first = self._idle
             self._over[conversation.name] = conversation
-            self._wake()
+            self._wake(first=first)
 
     def close(self) -> None:
         """Do all that is left; then nothing more is ended."""
@@ -54,12 +56,18 @@ class Writer:
             self._thread.join()
         self._closed = True
 
-    def _wake(self) -> None:
+    @property
+    def _idle(self) -> bool:
+        return not self._due and not self._over
+
+    def _wake(self, *, first: bool) -> None:
+        """Wake the thread for the first of what comes; woken for each, it would hold up requests."""
         if self._thread is None:
             # A daemon: whoever writes closes it, at exit at the latest.
             self._thread = Thread(target=self._run, name="toolreel-recordings", daemon=True)
             self._thread.start()
-        self._changed.notify()
+        if first:
+            self._changed.notify()
 
     def _run(self) -> None:
         while True:
