@@ -19,7 +19,7 @@ from benchmarks.conformance.shape import Call, Shape
 __all__ = ["Came", "Driver"]
 
 START: Final = 120.0
-"""More seconds for the first case of a process, which imports its packages."""
+"""Seconds that a process may take to import its packages, before its first case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,15 @@ class Driver:
 
     def run(self, shape: Shape, base_url: str, patience: float) -> Came:
         """Give it one case, and wait that many seconds for the end of it."""
-        process, more = self._running()
+        process = self._running()
         case = {"shape": shape.id, "base_url": base_url, "stream": shape.mode == "stream"}
         with suppress(BrokenPipeError):
             print(json.dumps(case), file=process.stdin, flush=True)
         ran: list[Call] = []
-        for kind, told in self._said(patience + more):
+        for kind, told in self._said(patience):
             if kind == "ran":
                 ran.append(_call(told))
-            else:
+            elif kind == "done":
                 return _done(tuple(ran), told)
         kind = "timeout" if process.poll() is None else "died"
         self.stop()
@@ -65,10 +65,10 @@ class Driver:
             self._process.wait()
         self._process = None
 
-    def _running(self) -> tuple[Popen[str], float]:
-        """The process, and the seconds that it may need to begin with."""
+    def _running(self) -> Popen[str]:
+        """The process, which is ready for a case unless it takes too long to begin."""
         if self._process and self._process.poll() is None:
-            return self._process, 0.0
+            return self._process
         self._process = process = self.peer.start()
         lines: queue.Queue[str] = queue.Queue()
         self._lines = lines
@@ -81,7 +81,8 @@ class Driver:
             lines.put("")
 
         threading.Thread(target=read, daemon=True).start()
-        return process, START
+        next(self._said(START), None)
+        return process
 
     def _said(self, patience: float) -> Iterator[tuple[str, Mapping[str, object]]]:
         until = time.monotonic() + patience
@@ -94,7 +95,7 @@ class Driver:
                 return
             with suppress(ValueError):
                 said = json.loads(line)
-                for kind in ("ran", "done"):
+                for kind in ("ready", "ran", "done"):
                     if isinstance(said, dict) and isinstance(told := said.get(kind), dict):
                         yield kind, told
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
+from itertools import count, takewhile, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
+
+BEHIND_PROXY: Final = "proxy"
+"""The preset in the journals that the proxy makes of the conversations of other clients."""
 
 Toolset: TypeAlias = Callable[[], Iterable[ToolLike]]
 """Makes new tools for a replay, since tools may keep state."""
@@ -64,18 +67,44 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
     """Replay a recorded run, without a network, and check that it makes the same journal again.
 
     :param path: a cassette, ``<name>.yaml`` or ``<name>``, with its journal ``<name>.journal.jsonl`` in the
-        same folder; or a journal alone
+        same folder; or a journal alone. Of a conversation behind the proxy, the journal is made from the
+        cassette again, which must give the same one, and then replayed alone.
     :param tools: a function that returns the tools, which then run; by default, the journal has their results
     :raises toolreel.ReplayMismatch: if anything differs from the record; names the line and the difference
     :raises AdapterError: if a file is missing or unreadable, or an extra is not installed
     """
     cassette, journal_path = recording_files(Path(path))
     recorded = read_journal(journal_path)
+    if cassette and BEHIND_PROXY in recorded.plan.presets:
+        check_recovered(cassette)
+        cassette = None  # its requests are another client's, in words of its own
     journal = MemoryJournal(recorded.plan)
     parts = (recorded, cassette, tools, journal)
     done = run_on(driver, partial(_replay, *parts), partial(_areplay, *parts))
     _check_identical(recorded, journal)
     return Replayed(done, recorded, cassette, driver)
+
+
+def check_recovered(cassette: Path) -> None:
+    """Check that the cassette of another client still gives the journals that were made of it.
+
+    :raises toolreel.ReplayMismatch: names the line and the difference
+    """
+    from toolreel._replay.from_cassette.journals import recover_runs
+    from toolreel.cassette._open_cassette import Recording
+
+    recorded = [read_journal(path) for path in _journals_beside(companion(cassette))]
+    plans = [each.plan for each in recorded]
+    runs = recover_runs(Recording.load(cassette), plans=plans, compare="conversation")
+    for was, now in zip(recorded, runs, strict=True):
+        _check_same_lines(was, now.recorded.text.splitlines())
+
+
+def _journals_beside(first: Path) -> list[Path]:
+    """The journals of one conversation, which has several if its client has begun again."""
+    name = first.name.removesuffix(".journal.jsonl")
+    further = (first.with_name(f"{name}+{number}.journal.jsonl") for number in count(2))
+    return [first, *takewhile(Path.exists, further)]
 
 
 def recording_files(path: Path) -> tuple[Path | None, Path]:
@@ -186,7 +215,11 @@ def _shown(tool: ToolDefinition) -> Json:
 
 
 def _check_identical(recorded: Recorded, journal: MemoryJournal) -> None:
-    for number, (was, now) in enumerate(zip_longest(recorded.text.split("\n")[:-1], journal.lines), 1):
+    _check_same_lines(recorded, journal.lines)
+
+
+def _check_same_lines(recorded: Recorded, lines: Sequence[str]) -> None:
+    for number, (was, now) in enumerate(zip_longest(recorded.text.split("\n")[:-1], lines), 1):
         if was != now:
             raise ReplayMismatch(f"{recorded.source}, line {number}: {_difference(was, now)}")
 

@@ -149,6 +149,7 @@ def drive(ask: Callable[[Case], object]) -> None:
             print(json.dumps({kind: what}), file=out, flush=True)
 
     _WATCHERS.append(lambda ran: say("ran", {"tool": ran[0], "arguments": ran[1]}))
+    say("ready", {})
     for line in sys.stdin:
         case = Case(**json.loads(line))
         try:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from toolreel._internal.errors import ProxyConfigError
 from toolreel._replay.replay import replay
 from toolreel.cassette._open_cassette import Recording
 from toolreel.proxy import ProxySettings, Route
+from toolreel.testing._recordings.check import check
 from toolreel_core import Completed
+from toolreel_core._errors import ReplayMismatch
 
 SESSIONS, TURNS = 20, 4
 
@@ -64,7 +67,7 @@ async def at_once(url: str, count: int) -> list[list[str]]:
         return await asyncio.gather(*sessions)
 
 
-def check(folder: Path, count: int, turns: int) -> None:
+def check_apart(folder: Path, count: int, turns: int) -> None:
     """Each session has a cassette of its own, with its own words only."""
     cassettes = sorted(folder.glob("*.yaml"))
     assert len(cassettes) == count
@@ -83,7 +86,7 @@ def test_sessions_at_once_are_recorded_apart_and_replayed(tmp_path: Path) -> Non
         settings = ProxySettings((Route(upstream),), folder=tmp_path)
         with proxying(settings) as proxy:
             recorded = asyncio.run(at_once(proxy.url, SESSIONS))
-    check(tmp_path, SESSIONS, TURNS)
+    check_apart(tmp_path, SESSIONS, TURNS)
     assert [texts[-1] for texts in recorded] == [f"It was w{n}." for n in range(SESSIONS)]
     replayed = ProxySettings((Route("http://nowhere.invalid"),), folder=tmp_path, mode="replay")
     with proxying(replayed) as proxy:
@@ -93,6 +96,26 @@ def test_sessions_at_once_are_recorded_apart_and_replayed(tmp_path: Path) -> Non
     assert isinstance(replay(journals[0]).run.outcome, Completed)
 
 
+def test_a_conversation_replays_by_its_name_and_its_journal_has_to_come_of_its_cassette(
+    tmp_path: Path,
+) -> None:
+    """Its requests are in the client's words, which no request of ours repeats."""
+    with (
+        serving(saying("Four."), saying("Five.")) as server,
+        proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
+    ):
+        ask(proxy.url, user="somebody", temperature=1)
+        ask(proxy.url, [*ASKED, {"role": "assistant", "content": "Four."}, *ASKED])
+    one, *_ = paths = sorted(tmp_path.glob("*.yaml"))
+    for path in paths:
+        assert replay(path.with_suffix("")).cassette is None
+    assert check(tmp_path, now=datetime.now(UTC)).findings == ()
+    one.write_text(one.read_text("utf-8").replace("Four.", "Nine."), "utf-8")
+    with pytest.raises(ReplayMismatch, match="Nine"):
+        replay(one)
+    assert [found.kind for found in check(tmp_path, now=datetime.now(UTC)).findings] == ["drift"]
+
+
 @pytest.mark.slow
 def test_many_long_sessions_at_once(tmp_path: Path) -> None:
     with (
@@ -100,7 +123,7 @@ def test_many_long_sessions_at_once(tmp_path: Path) -> None:
         proxying(ProxySettings((Route(upstream),), folder=tmp_path)) as proxy,
     ):
         asyncio.run(at_once(proxy.url, 200))
-    check(tmp_path, 200, 9)
+    check_apart(tmp_path, 200, 9)
 
 
 def ask(url: str, messages: Any = ASKED, **further: Any) -> Any:  # noqa: ANN401 - what the SDK takes and gives

@@ -11,6 +11,7 @@ from typing import Any, Self
 from toolreel._internal.errors import AdapterError
 from toolreel._journal.seal import sealed
 from toolreel._replay.from_cassette.journals import recover_runs
+from toolreel._replay.replay import BEHIND_PROXY
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scan import leaks
 from toolreel.cassette._open_cassette import Recording
@@ -96,4 +97,4 @@ class JournalJob:
 
     @property
     def _preset(self) -> Preset:
-        return Preset(("proxy",), config=self.config, provider=self.provider)
+        return Preset((BEHIND_PROXY,), config=self.config, provider=self.provider)

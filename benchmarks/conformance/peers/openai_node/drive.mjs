@@ -49,6 +49,7 @@ async function ask({ base_url: baseURL, stream }) {
   throw new Error(`no answer after ${MOST_STEPS} steps`);
 }
 
+say("ready", {});
 for await (const line of createInterface({ input: process.stdin })) {
   try {
     say("done", { text: String(await ask(JSON.parse(line))) });

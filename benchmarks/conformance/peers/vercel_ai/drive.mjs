@@ -52,6 +52,7 @@ async function ask({ base_url: baseURL, stream }) {
   return await result.text;
 }
 
+say("ready", {});
 for await (const line of createInterface({ input: process.stdin })) {
   try {
     say("done", { text: String(await ask(JSON.parse(line))) });
