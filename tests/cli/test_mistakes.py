@@ -30,6 +30,14 @@ MODULES: Final = {
 }
 
 MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "a file that is no recording": (
+        ("replay", "my_tools.py"),
+        ("my_tools.py: not a recording; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl",),
+    ),
+    "a cassette without its journal": (
+        ("replay", "taken.yaml"),
+        ("taken.yaml: its journal taken.journal.jsonl is missing", "`toolreel cassettes journal taken.yaml`"),
+    ),
     "no such command": (("rum",), ("No such command 'rum'", "run")),
     "no model": (("run", "hi", "--base-url", "http://x"), ("Missing option '--model'",)),
     "no server": (("run", "hi", "--model", "m"), ("Missing option '--base-url'",)),

@@ -124,11 +124,16 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
         if not cassette.exists():
             raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
         path = cassette
-    if not companion(path).exists():
-        raise JournalError(
-            f"{companion(path)}: there is no such journal, which {path.name} cannot do without"
+    journal = companion(path)
+    if not journal.exists() and path.suffix != ".yaml":
+        raise CassetteError(
+            f"{path}: not a recording; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl"
         )
-    return path, companion(path)
+    if not journal.exists():
+        raise JournalError(
+            f"{path}: its journal {journal.name} is missing; `toolreel cassettes journal {path}` makes one"
+        )
+    return path, journal
 
 
 def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
