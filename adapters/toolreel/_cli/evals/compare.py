@@ -69,7 +69,7 @@ _SHOWN = 20
     "--with",
     "study",
     type=click.Choice(("case-study",)),
-    help="Set DIR beside the published figures of the tool calling case study.",
+    help="Compare DIR with the published figures of the tool calling case study.",
 )
 @output_options
 @json_option
