@@ -36,7 +36,8 @@ def page_of(source: Source, other: Source | None = None) -> str:
         folder = None if not isinstance(source, Path | str) else Path(source).parent
         return run_page(with_inner_runs(_traces(source), folder))
     difference = diff(source, other)
-    runs = [PageRun(traced_tree(retrace(opened(each)), name_of(each))) for each in (source, other)]
+    named = zip((source, other), _names_of_two(source, other), strict=True)
+    runs = [PageRun(traced_tree(retrace(opened(each)), name)) for each, name in named]
     return run_page(runs, difference.tree())
 
 
@@ -94,9 +95,22 @@ def write_page(path: Path, page: str) -> None:
         raise AdapterError(f"{path}: the page cannot be written there: {error.strerror}") from None
 
 
+def _names_of_two(source: Source, other: Source) -> tuple[str, str]:
+    """The names of two recordings, with their folders where they would be the same."""
+    names = name_of(source), name_of(other)
+    if names[0] != names[1]:
+        return names
+    first, second = (f"{_path_of(each).parent.name}/{name_of(each)}" for each in (source, other))
+    return first, second
+
+
+def _path_of(source: Source) -> Path:
+    return Path(source.source if not isinstance(source, Path | str) else source)
+
+
 def name_of(source: Source) -> str:
     """What a page calls a recording: a relative path as it is, of another the name; pages are passed on."""
-    path = Path(source.source if not isinstance(source, Path | str) else source)
+    path = _path_of(source)
     shown = path.name if path.is_absolute() else path.as_posix()
     return shown.removesuffix(".journal.jsonl").removesuffix(".yaml")
 
