@@ -8,10 +8,10 @@ from typing import Final
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._transport_pool import async_transport
-from toolreel.proxy._client_answer import ClientAnswer, Receive, Scope
-from toolreel.proxy._client_headers import passed_on
-from toolreel.proxy._endpoints import AccessRecord, Endpoints, Open, log_and_tell
-from toolreel.proxy._errors import Trouble, refused
+from toolreel.proxy._access import AccessRecord, Endpoints, Open, log_and_tell
+from toolreel.proxy._client.answer import ClientAnswer, Receive, Scope
+from toolreel.proxy._client.errors import Trouble, refused
+from toolreel.proxy._client.headers import passed_on
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._models import models_of
 from toolreel.proxy._recording.journal_queue import Tell

@@ -10,8 +10,8 @@ from typing import Final, assert_never
 from uuid import uuid4
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.proxy._client_answer import ADDED, NOTICED, REPAIRS, ClientAnswer
-from toolreel.proxy._errors import Trouble, failure, mismatch, no_reply
+from toolreel.proxy._client.answer import ADDED, NOTICED, REPAIRS, ClientAnswer
+from toolreel.proxy._client.errors import Trouble, failure, mismatch, no_reply
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, canonical

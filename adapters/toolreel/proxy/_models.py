@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Final
 
-from toolreel.proxy._errors import Trouble, failure, misconfigured
+from toolreel.proxy._client.errors import Trouble, failure, misconfigured
 from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._settings import Route
 from toolreel.proxy._upstream import Sent, Upstream

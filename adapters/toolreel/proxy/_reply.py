@@ -8,16 +8,16 @@ from functools import partial
 from typing import TypeAlias
 
 from toolreel._internal.errors import MissingExtra
+from toolreel.proxy._access import AccessRecord, Endpoint
 from toolreel.proxy._chat import ChatExchange, Done
-from toolreel.proxy._client_answer import CONVERSATION, ClientAnswer, Receive, Scope
-from toolreel.proxy._client_headers import key_in
-from toolreel.proxy._endpoints import AccessRecord, Endpoint
-from toolreel.proxy._errors import Trouble, misconfigured, refused
+from toolreel.proxy._client.answer import CONVERSATION, ClientAnswer, Receive, Scope
+from toolreel.proxy._client.errors import Trouble, misconfigured, refused
+from toolreel.proxy._client.headers import key_in
+from toolreel.proxy._client.request_body import request_in
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._recording.conversations import Conversation
 from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._recording.thoughts import KeptThoughts
-from toolreel.proxy._request_body import request_in
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError

@@ -9,11 +9,11 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import replace
 
-from toolreel.proxy._client_answer import ClientAnswer, Receive, Scope
-from toolreel.proxy._endpoints import AccessRecord
-from toolreel.proxy._errors import UPSTREAM, Trouble, failure, misconfigured, refused
+from toolreel.proxy._access import AccessRecord
+from toolreel.proxy._client.answer import ClientAnswer, Receive, Scope
+from toolreel.proxy._client.errors import UPSTREAM, Trouble, failure, misconfigured, refused
+from toolreel.proxy._client.request_body import request_in
 from toolreel.proxy._reply import Asking
-from toolreel.proxy._request_body import request_in
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.probing import Probing
 from toolreel_core._probe.question import Question
 from toolreel_core._settings.price import Price

@@ -10,7 +10,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._jsontext.tree_access import tree_at
-from toolreel_core._probe.known import RICHER
+from toolreel_core._probe.known_facts import RICHER
 from toolreel_core._probe.observation import Answered
 from toolreel_core._probe.probing import Probing, Try
 from toolreel_core._probe.question import Group

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, assert_never, get_args
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._probe.finding import Finding, bare, words_of
-from toolreel_core._probe.known import ENCRYPTED, settled_form
+from toolreel_core._probe.known_facts import ENCRYPTED, settled_form
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._settings.wire_form import WireForm

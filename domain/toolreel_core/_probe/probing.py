@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Tree
-from toolreel_core._probe.known import RICHER, Known
+from toolreel_core._probe.known_facts import RICHER, Known
 from toolreel_core._probe.observation import Answered, Detour, Observation, Refused, Stop, Unreadable, observe
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.catalogue import QUESTIONS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext.canonical import Tree
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.observation import Observation
 from toolreel_core._probe.spoken import spoken
 from toolreel_core._probe.verdict import Judge, Verdict, judged

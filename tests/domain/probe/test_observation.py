@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolreel_core._probe.finding import findings
 from toolreel_core._probe.fitting import preset_tree, settings
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.observation import Answered, Detour, Refused, Stop, Unreadable, observe
 from toolreel_core._probe.probing import Probing
 from toolreel_core._probe.questions.catalogue import QUESTIONS

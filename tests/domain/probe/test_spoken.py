@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolreel_core._probe.histories import own_turn
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.observation import Answered, observe
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.catalogue import QUESTIONS

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, assert_never
 
 from toolreel_core._conversation.content.part import Audio, File, Image, Part, Text
 from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage, UserMessage
-from toolreel_core._conversation.wire_forms.kept_items import Items
+from toolreel_core._conversation.wire_forms.extra_items import Items
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, read
 from toolreel_core._settings.wire_form import MESSAGES_BLOCKS
 

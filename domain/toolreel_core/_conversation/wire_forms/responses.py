@@ -18,7 +18,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._conversation.wire_forms.kept_items import Items
+from toolreel_core._conversation.wire_forms.extra_items import Items
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
 from toolreel_core._jsontext.tree_access import items_of
 from toolreel_core._settings.wire_form import RESPONSES_ITEMS

@@ -8,7 +8,7 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import Body, asking, user
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.forms import CHAT, CHAT_AND_RESPONSES, OK, SETTLES_FORM
 

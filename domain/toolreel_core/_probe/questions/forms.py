@@ -9,7 +9,7 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import user
-from toolreel_core._probe.known import ENCRYPTED, SPOKEN, Known
+from toolreel_core._probe.known_facts import ENCRYPTED, SPOKEN, Known
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.tools import LOOKUP, entry
 from toolreel_core._settings.wire_form import WireForm

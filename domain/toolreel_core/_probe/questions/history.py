@@ -8,7 +8,7 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import LONG, continuing, own_turn, tool_turn, user
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.basics import BASICS, greeted
 from toolreel_core._probe.questions.forms import CHAT

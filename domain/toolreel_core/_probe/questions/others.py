@@ -16,7 +16,7 @@ from toolreel_core._probe.histories import (
     tool_turn,
     user,
 )
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.basics import BASICS
 from toolreel_core._probe.questions.forms import CHAT, LOOK_UP, LOOKUP_ENTRY, OK

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from toolreel_core._conversation.message import SentCall
-from toolreel_core._conversation.wire_forms.kept_items import Items
+from toolreel_core._conversation.wire_forms.extra_items import Items
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._jsontext.tree_access import as_tree, items_of
 from toolreel_core._proxy.client_forms.completion import OWN, Completion

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toolreel._internal.errors import EvalPlanError
 from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._authoring.public_formats.bfcl import bfcl_cases
-from toolreel.evals._authoring.public_formats.imported import ImportedCase, scenario_name, write_imported
+from toolreel.evals._authoring.public_formats.cases import ImportedCase, scenario_name, write_imported
 from toolreel.evals._authoring.public_formats.python_calls import CallTextError, read_call
 from toolreel.evals._authoring.public_formats.tau2 import Tau2Options, tau2_cases
 from toolreel.evals._scenario_files.files import read_scenarios

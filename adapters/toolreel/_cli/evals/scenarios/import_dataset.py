@@ -14,7 +14,7 @@ from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel._internal.errors import EvalPlanError
 from toolreel._internal.toml_files import read_file
 from toolreel.evals._authoring.public_formats.bfcl import bfcl_cases
-from toolreel.evals._authoring.public_formats.imported import ImportedCase, write_imported
+from toolreel.evals._authoring.public_formats.cases import ImportedCase, write_imported
 from toolreel.evals._authoring.public_formats.tau2 import Tau2Options, tau2_cases
 
 _Format: TypeAlias = Literal["bfcl", "tau2"]

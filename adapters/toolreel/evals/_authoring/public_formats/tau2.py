@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal.errors import EvalPlanError
-from toolreel.evals._authoring.public_formats.imported import (
+from toolreel.evals._authoring.public_formats.cases import (
     CaseDraft,
     ImportedCase,
     NotCarriedOver,

@@ -9,9 +9,9 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel._internal.logs import log, log_error
 from toolreel.proxy._chat import Done
-from toolreel.proxy._client_answer import ClientAnswer, Receive, Scope, Send
-from toolreel.proxy._client_headers import is_foreign, shows
-from toolreel.proxy._errors import Trouble, refused
+from toolreel.proxy._client.answer import ClientAnswer, Receive, Scope, Send
+from toolreel.proxy._client.errors import Trouble, refused
+from toolreel.proxy._client.headers import is_foreign, shows
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._recording.journal_queue import Tell
 from toolreel.proxy._settings import ProxySettings

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolreel.proxy._client_answer import Gone, Receive, TooLong, body_of
-from toolreel.proxy._errors import Trouble, refused
+from toolreel.proxy._client.answer import Gone, Receive, TooLong, body_of
+from toolreel.proxy._client.errors import Trouble, refused
 from toolreel_core._proxy.client_request import ClientRequest, Refusal, client_request
 from toolreel_core._settings.wire_form import WireForm
 

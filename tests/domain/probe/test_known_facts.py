@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel_core._probe.histories import beside_call, content_of, tool_turn
-from toolreel_core._probe.known import Known
+from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.verdict import Word
 
 

@@ -1,4 +1,4 @@
-"""What earlier answers have settled, and later requests are built on."""
+"""What this endpoint has shown so far, on which later requests of a probe are built."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from toolreel.proxy._errors import Trouble
+from toolreel.proxy._client.errors import Trouble
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._proxy.client_forms.answers import broken_in, error_in
 from toolreel_core._settings.wire_form import WireForm
