@@ -119,6 +119,9 @@ def test_a_run_is_cancelled_before_it_begins_and_while_it_waits(database: str, t
             assert ended(runs, "never") == Cancelled("not wanted")
             runs.cancel("never", "again")
             assert ended(runs, "never") == Cancelled("not wanted")
+        runs.cancel("never", "without a worker, which might refuse it")
+        assert runs.summary("never").status == "ended"
+        assert runs.counts() == {"ended": 1}
     assert shop.did == []
 
 

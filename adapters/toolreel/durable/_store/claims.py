@@ -19,7 +19,7 @@ from dbos import DBOSClient, EnqueueOptions
 
 from toolreel.durable._store.inbox import Said, leave, was_left
 from toolreel.durable._store.tables import RUNS
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.events import CancelRequested, Event
 
 WORKFLOW: Final = "toolreel.run"
 Status: TypeAlias = Literal["queued", "running", "waiting", "sleeping", "ended", "failed", "refused"]
@@ -172,10 +172,11 @@ def wake(connection: sa.Connection, client: DBOSClient, run_id: str, in_ms: int 
 def tell(
     engine: sa.Engine, client: DBOSClient, run_id: str, event: Event, token: str, answers: str = ""
 ) -> None:
-    """Write down what is said to a run, and queue a segment that hears it."""
+    """Write down what is said to a run, and queue a segment that hears it; an ended run is not cancelled."""
+    cancels = isinstance(event, CancelRequested)
     counted = (
         sa.update(RUNS)
-        .where(RUNS.c.run_id == run_id)
+        .where(RUNS.c.run_id == run_id, RUNS.c.status != "ended" if cancels else sa.true())
         .values(
             said=RUNS.c.said + 1,
             status=sa.case((RUNS.c.active.is_(None), "queued"), else_=RUNS.c.status),
@@ -184,7 +185,9 @@ def tell(
         .returning(RUNS.c.said)
     )
     with engine.begin() as connection:
-        n = connection.execute(counted).scalar_one()
+        n = connection.execute(counted).scalar()
+        if n is None and cancels:
+            return
         if was_left(connection, token):
             connection.rollback()
             return
