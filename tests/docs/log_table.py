@@ -29,6 +29,7 @@ OTHERS: Final = (
     ("durable", "debug", "event_stored", ("effect", "n", "ms")),
     ("durable", "info", "run_rests", ("status",)),
     ("durable", "warning", "run_rests", ("status",)),
+    ("durable", "warning", "run_queued_again", ("interruption", "error")),
     (
         "proxy",
         "debug",

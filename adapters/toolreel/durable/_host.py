@@ -12,6 +12,7 @@ from dbos import DBOS, DBOSPortableJSONSerializer
 
 from toolreel._internal.errors import DurableError
 from toolreel.durable._store.claims import WORKFLOW
+from toolreel.durable._store.database import lasting
 from toolreel.durable._store.slots import take_slot
 from toolreel.durable._store.store import FOR_EVER, Store
 
@@ -45,9 +46,16 @@ class Host:
 
         :param kind: the workflows that are performed, ``WORKFLOW`` or ``TASK``
         :param perform: may be called before this returns
+        :raises DurableError: if the database went away and does not come back
         """
         release = f"toolreel {version('toolreel')}"
         self.store.adopt(self.slot.executor, but_of=release)
+        _performing[kind] = self._counted(perform)
+        lasting(lambda: self._launch(release))
+        lasting(self._register_queue)  # DBOS raises a loss of its connection here, too
+
+    def _launch(self, release: str) -> None:
+        """Launch DBOS, or leave nothing of it, since it cannot be launched again."""
         DBOS(
             config={
                 "name": APPLICATION,
@@ -60,8 +68,13 @@ class Host:
             }
         )
         DBOS.listen_queues([self._queue])
-        _performing[kind] = self._counted(perform)
-        DBOS.launch()
+        try:
+            DBOS.launch()
+        except BaseException:
+            DBOS.destroy()
+            raise
+
+    def _register_queue(self) -> None:
         DBOS.register_queue(
             self._queue,
             worker_concurrency=self._concurrency,

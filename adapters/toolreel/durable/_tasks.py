@@ -95,7 +95,11 @@ class TaskWorker:
             return result
 
         self._host = Host(url, queue, None, concurrency, poll_seconds)
-        self._host.start(TASK, perform)
+        try:
+            self._host.start(TASK, perform)
+        except BaseException:
+            self.close(0)
+            raise
 
     @property
     def busy_with(self) -> Sequence[str]:

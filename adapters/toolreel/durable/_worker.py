@@ -28,7 +28,7 @@ from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment.answers import Uncertain
 from toolreel.durable._segment.segment import Policy, perform_segment
 from toolreel.durable._store.claims import WORKFLOW, Resting
-from toolreel.durable._store.database import AWAY, database_url
+from toolreel.durable._store.database import database_url
 from toolreel.durable._store.steps import Written
 from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
@@ -163,7 +163,11 @@ class Worker:
         self._host = Host(self._url, self._queue, self._named, self._concurrency, self._poll)
         if self._health is not None:
             self._answer_probes(self._health, self._host)
-        self._host.start(WORKFLOW, self._segment)
+        try:
+            self._host.start(WORKFLOW, self._segment)
+        except BaseException:
+            self.stop(0)
+            raise
         self._listens = True
 
     def stop(self, seconds: float = 30.0) -> bool:
@@ -206,12 +210,6 @@ class Worker:
         steps = _Steps(store, workflow_id, run_id, self._watch)
         try:
             status = perform_segment(claimed, self._policy, steps, store)
-        except AWAY:
-            # DBOS waits for most losses of a connection, and raises the others. As after a death of the
-            # worker, what was under way may have been done, and what is stored counts.
-            status = "queued"
-            rest = Resting("queued", claimed.events, 0, interrupted=claimed.interrupted + 1)
-            store.release(claimed, rest)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
             status = "failed"
             why = f"{type(error).__name__}: {error}"

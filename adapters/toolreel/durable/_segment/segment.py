@@ -18,12 +18,14 @@ from toolreel._driver.watching.performer import Watched
 from toolreel._driver.watching.trace_context import joined_trace
 from toolreel._driver.watching.watch import watched
 from toolreel._internal.errors import DurableError
+from toolreel._internal.logs import log
 from toolreel._journal.format import Recorded
 from toolreel._replay.replay import check_surface
 from toolreel.durable._run_views import Awaited
 from toolreel.durable._segment.answers import Answers, Uncertain
 from toolreel.durable._segment.book import Book, Told, fingerprint_of, retold
 from toolreel.durable._store.claims import Claimed, Resting, Segment, now_ms
+from toolreel.durable._store.database import AWAY
 from toolreel.durable._store.inbox import Said
 from toolreel.durable._store.steps import Written
 from toolreel_core._errors import ConfigError, ToolreelError
@@ -92,6 +94,8 @@ def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, outside: Out
     try:
         with joined_trace(claimed.trace):
             return segment.go()
+    except AWAY as error:
+        return segment.queue_again(error)
     except ToolreelError as error:
         return segment.let_go("refused", str(error))
 
@@ -123,7 +127,10 @@ class _Segment:
         with watched(Step(book.state, pending(book.state), ()), performer, run) as watches:
             book.watches = watches
             answers = self._answers = self._answering(book, Watched.where_wanted(performer, watches), heard)
-            return self._go_on(answers)
+            try:
+                return self._go_on(answers)
+            except AWAY as error:  # here, since the run has not broken for those that watch it
+                return self.queue_again(error)
 
     def _go_on(self, answers: Answers) -> str:
         book = answers.book
@@ -150,6 +157,19 @@ class _Segment:
         rest = Resting(status, self._events, heard, problem=why, wake_at=wake_at, interrupted=interrupted)
         self._outside.release(self._claimed, rest)
         return status
+
+    def queue_again(self, error: Exception) -> str:
+        """Give the run back to the queue after the database refused a step.
+
+        DBOS waits for most losses of a connection, and raises the others. As after a death of the worker,
+        what was under way may have been done, and what is stored counts.
+        """
+        claimed = self._claimed
+        interruption = {"interruption": claimed.interrupted + 1, "error": type(error).__qualname__}
+        log("durable", "warning", "run_queued_again", {"run": claimed.run_id, **interruption})
+        rest = Resting("queued", claimed.events, 0, interrupted=claimed.interrupted + 1)
+        self._outside.release(claimed, rest)
+        return "queued"
 
     def _begun(self) -> tuple[Book, int]:
         """Fold what is stored, and compare it; the steps of this segment that are stored are gone past.
