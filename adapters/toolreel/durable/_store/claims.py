@@ -185,9 +185,10 @@ def tell(
         .returning(RUNS.c.said)
     )
     with engine.begin() as connection:
-        n = connection.execute(counted).scalar()
-        if n is None and cancels:
+        counts = connection.execute(counted).scalars().all()
+        if cancels and not counts:
             return
+        (n,) = counts
         if was_left(connection, token):
             connection.rollback()
             return
