@@ -339,7 +339,7 @@ def test_a_damaged_journal_is_refused_in_one_line(copy: Path, damaged: Damage) -
 
 def test_a_cassette_without_its_journal_is_refused(copy: Path) -> None:
     companion(copy).unlink()
-    assert "no such journal" in assert_unusable(replaying(copy), companion(copy))
+    assert f"{companion(copy).name} is missing" in assert_unusable(replaying(copy), copy)
 
 
 def test_a_directory_is_no_journal(copy: Path) -> None:
