@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from toolreel._cli.durable.options import database_option, opened_runs, queue_option
-from toolreel._cli.output.console import labelled, out
+from toolreel._cli.output.console import counted, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, json_option, reporting, say
 
 
@@ -48,7 +48,7 @@ def prune_command(days: float, database: str | None) -> int:
     toolreel runs prune --older-than 30
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     with opened_runs(database) as runs:
-        labelled(out, "deleted", f"{runs.prune(days * 86_400)} runs")
+        labelled(out, "deleted", counted(runs.prune(days * 86_400), "run"))
     return 0
 
 
