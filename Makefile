@@ -6,10 +6,9 @@ STAMP := $(VENV)/.installed
 CLI   := $(VENV)/.cli-installed
 BFCL  := .bfcl/.installed
 UV    ?= $(BIN)/uv
-# Four processes more than cores, since tests wait for servers, browsers and processes that they have started for
-# two thirds of their time; a process that is done takes tests from the others. PYTEST=.venv/bin/pytest runs the
-# tests in one.
-PYTEST ?= $(BIN)/pytest -q --dist worksteal -n $$((4 + $$(getconf _NPROCESSORS_ONLN)))
+# Two processes more than cores, since some tests wait for others that they have started; a process that is done
+# takes tests from the others. PYTEST=.venv/bin/pytest runs the tests in one.
+PYTEST ?= $(BIN)/pytest -q --dist worksteal -n $$((2 + $$(getconf _NPROCESSORS_ONLN)))
 
 # The first interpreter that is new enough and can make a virtual environment.
 FITS   := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -28,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test lint format lock nightly fuzz bench bench-parts conformance bfcl check-install clean \
-	check-style check-mypy check-pyright check-imports check-collection check-examples check-tests check-coverage
+	check-style check-mypy check-pyright check-imports check-collection check-examples
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -79,11 +78,12 @@ ORDERED := tests/properties tests/replay tests/fuzz \
 TOGETHER := $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) -j 2
 LINTERS  := check-pyright check-mypy check-style check-imports
 
-# The core's tests, which only compute, use the cores while the other tests wait. Coverage prints nothing before its
-# end, so it does not get into the other's progress.
+# The core's tests are run once, by tests/package_coverage.py, which holds domain/ at 100 %, branches too: each package
+# by its own tests alone. That is under the second seed; `make nightly` runs them under the first.
 test: setup ## everything that must hold before a change lands
 	$(TOGETHER) $(LINTERS) check-collection check-examples
-	$(MAKE) --no-print-directory -j 2 check-tests check-coverage
+	PYTHONHASHSEED=0 $(PYTEST) -m "not slow" $(patsubst %,--ignore=%,$(wildcard tests/domain/*/))
+	PYTHONHASHSEED=1 $(BIN)/python tests/package_coverage.py
 	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" $(ORDERED)
 
 lint: setup ## check style, types and the direction of imports
@@ -111,14 +111,6 @@ check-collection:
 	@mkdir -p build
 	@echo $(BIN)/pytest --collect-only
 	@$(BIN)/pytest -qq --collect-only -m "not slow" > build/collection.log || { cat build/collection.log; exit 1; }
-
-check-tests:
-	PYTHONHASHSEED=0 $(PYTEST) -m "not slow" $(patsubst %,--ignore=%,$(wildcard tests/domain/*/))
-
-# The core's tests are run once, here, where domain/ is held at 100 %, branches too: each package by its own tests
-# alone. That is under the second seed; `make nightly` runs them under the first.
-check-coverage:
-	PYTHONHASHSEED=1 $(BIN)/python tests/package_coverage.py
 
 check-examples:
 	@set -e; for example in $(filter-out examples/agent.py,$(wildcard examples/*.py)); do \
