@@ -181,8 +181,8 @@ def promote(
     folder = Path(folder)
     if not record.cassette:
         raise ResultsError(
-            f"{results.path}: the run {record.key[:12]} was not recorded, so it makes no test; runs of scripted "
-            "models never are, and others not with --no-cassettes"
+            f"{results.path}: the run {record.key[:12]} was not recorded, so it makes no test; runs of "
+            "scripted models never are, and others not with --no-cassettes"
         )
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
