@@ -96,8 +96,12 @@ def check_recovered(cassette: Path) -> None:
     recorded = [read_journal(path) for path in _journals_beside(companion(cassette))]
     plans = [each.plan for each in recorded]
     runs = recover_runs(Recording.load(cassette), plans=plans, compare="conversation")
+    if len(runs) < len(recorded):
+        raise ReplayMismatch(
+            f"{recorded[len(runs)].source}: its run is not in {cassette.name}; delete the journal"
+        )
     for was, now in zip(recorded, runs, strict=True):
-        _check_same_lines(was, now.recorded.text.splitlines())
+        _check_same_lines(was, _lines_of(now.recorded))
 
 
 def _journals_beside(first: Path) -> list[Path]:
@@ -223,8 +227,12 @@ def _check_identical(recorded: Recorded, journal: MemoryJournal) -> None:
     _check_same_lines(recorded, journal.lines)
 
 
+def _lines_of(recorded: Recorded) -> list[str]:
+    return recorded.text.split("\n")[:-1]  # not splitlines(), which also breaks what a model wrote
+
+
 def _check_same_lines(recorded: Recorded, lines: Sequence[str]) -> None:
-    for number, (was, now) in enumerate(zip_longest(recorded.text.split("\n")[:-1], lines), 1):
+    for number, (was, now) in enumerate(zip_longest(_lines_of(recorded), lines), 1):
         if was != now:
             raise ReplayMismatch(f"{recorded.source}, line {number}: {_difference(was, now)}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -20,7 +22,7 @@ from tests.servers.chat_server import replying, serving
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
 from toolreel._internal.errors import ProxyConfigError
-from toolreel._replay.replay import replay
+from toolreel._replay.replay import companion, replay
 from toolreel.cassette._open_cassette import Recording
 from toolreel.proxy import ProxySettings, Route
 from toolreel.testing._recordings.check import check
@@ -101,7 +103,7 @@ def test_a_conversation_replays_by_its_name_and_its_journal_has_to_come_of_its_c
 ) -> None:
     """Its requests are in the client's words, which no request of ours repeats."""
     with (
-        serving(saying("Four."), saying("Five.")) as server,
+        serving(saying("Four."), saying("Five,\u2028no line of a journal.")) as server,
         proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
     ):
         ask(proxy.url, user="somebody", temperature=1)
@@ -110,6 +112,11 @@ def test_a_conversation_replays_by_its_name_and_its_journal_has_to_come_of_its_c
     for path in paths:
         assert replay(path.with_suffix("")).cassette is None
     assert check(tmp_path, now=datetime.now(UTC)).findings == ()
+    stray = companion(one.with_stem(f"{one.stem}+3"))  # its client began again once
+    shutil.copy(companion(one), stray)
+    with pytest.raises(ReplayMismatch, match=f"its run is not in {re.escape(one.name)}; delete the journal"):
+        replay(one)
+    stray.unlink()
     one.write_text(one.read_text("utf-8").replace("Four.", "Nine."), "utf-8")
     with pytest.raises(ReplayMismatch, match="Nine"):
         replay(one)
