@@ -21,7 +21,7 @@ SECONDS ?= 60
 # Quiet about newer releases: requirements.lock decides which one is used.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Where a container sets it, each of the thousand processes that the tests start would compile all modules anew.
+# Where a container sets it, each of the thousand processes that the tests start would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -68,7 +68,7 @@ $(CLI): requirements-cli.lock
 # every digest, request and record, and its tests, properties and fuzz findings compare them with literals; the
 # recorded sessions, the recorded evaluation and records of older versions hold whole runs byte for byte. Tests of
 # adapters and commands are about I/O around the same values, which a seed does not reach; and processes that are
-# killed or started anew do the same under any seed.
+# killed or restarted do the same under any seed.
 ORDERED := tests/properties tests/replay tests/fuzz \
 	$(addprefix tests/,adapters/journal/test_migrations.py evals/test_versions.py evals/test_recorded_evaluation.py) \
 	$(addprefix --ignore=tests/replay/,test_killed_runs.py test_new_process.py)
@@ -122,7 +122,7 @@ format: setup ## put the code into the house format
 	$(BIN)/ruff format
 
 # It does not depend on setup, which would first install the lock that is out of date.
-lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
+lock: ## pin all dependencies (UPGRADE=--upgrade takes the newest)
 	@test -x "$(UV)" || { echo "make lock: uv is not there; run 'make setup' or say UV=..." >&2; exit 1; }
 	$(UV) pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 		--generate-hashes --custom-compile-command "make lock" \

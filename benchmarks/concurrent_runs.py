@@ -55,7 +55,7 @@ from toolreel.http.fast import AsyncFastEndpoint
 TURNS: Final = 10
 _BODY: Final = b'{"model":"m","messages":[]}'
 Runs = Callable[[str, int], Awaitable[None]]
-"""Does so many runs at once against a base URL."""
+"""Performs this many runs at once against a base URL."""
 
 
 async def one(endpoint: AsyncEndpoint) -> None:

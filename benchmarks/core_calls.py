@@ -4,7 +4,7 @@
 
 Python and C calls, by ``sys.setprofile``, and bytecode instructions, by ``sys.settrace``, are the same on any
 machine with the same Python; the machine's own instructions are counted by valgrind's callgrind, and are the
-same for one build of Python. What was counted last stands in ``core_calls.json``; more than a fiftieth above
+same for one build of Python. What was counted last is in ``core_calls.json``; more than a fiftieth above
 it is a regression, and ends with status 1. ``--write`` keeps the present counts.
 """
 
@@ -74,7 +74,7 @@ def instructions() -> int | None:
 
 
 def _under(valgrind: str, number: int) -> int:
-    """The machine's instructions of a whole process that makes so many turns."""
+    """The machine's instructions of a whole process that makes this many turns."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind"
         command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", "--quiet"]

@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.durable [--runs N] [--parts N] [--queued N] [--peer PYTHON]`` measures the shop of the
 tests (a model and a tool that answer at once): embedded; on SQLite in a new file and on a PostgreSQL of its
-own, with one worker process and with two; beside them, DBOS alone with as many empty steps. ``--peer`` names
+own, with one worker process and with two; then DBOS alone with as many empty steps. ``--peer`` names
 an interpreter that has ``pydantic-ai-slim[dbos]`` and psycopg, and measures its wrapper with the same run.
-``--queued`` puts so many runs into the queue behind those that are measured, to see what a long queue costs.
-CPU is that of the workers, and includes what they do to start; that of a PostgreSQL server stands beside.
+``--queued`` puts this many runs behind those that are measured, to see what a long queue costs.
+CPU is that of the workers, with their start; that of a PostgreSQL server is printed separately.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def embedded(size: Size, shop: Shop) -> None:
 
 
 def durable(size: Size, place: Place, shop: Shop, log: Path, workers: int) -> None:
-    """Runs in a queue, performed by so many processes."""
+    """Runs in a queue, performed by this many processes."""
     url = place.new()
     with DurableRuns(url) as store:
         for number in range(size.runs):
@@ -154,7 +154,7 @@ def peer(size: Size, place: Place, python: str) -> None:
 
 
 def _wait(url: str, ended: int) -> None:
-    """Wait until so many runs have ended."""
+    """Wait until this many runs have ended."""
     engine = open_database(database_url(url))
     query = sa.text("SELECT count(*) FROM toolreel_runs WHERE status = 'ended'")
     while True:
@@ -166,7 +166,7 @@ def _wait(url: str, ended: int) -> None:
 
 
 def _fill(url: str, count: int) -> None:
-    """Copy the rows of the first run so many times, in the same queue behind all others."""
+    """Copy the rows of the first run this many times, in the same queue behind all others."""
     if not count:
         return
     engine = open_database(database_url(url))

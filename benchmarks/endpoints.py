@@ -1,4 +1,4 @@
-"""What a turn costs over HTTP, beside loops written by hand on the same client.
+"""What a turn costs over HTTP, compared with loops written by hand on the same client.
 
     python -m benchmarks.endpoints [--check]
 
@@ -164,7 +164,7 @@ async def measured(base: str, turns: int, rounds: int) -> dict[str, float]:
 
 
 async def counted(base: str, turns: int) -> dict[str, float]:
-    """Calls a turn of the loops that have a limit and of those beside them; the second round counts."""
+    """Calls a turn of the loops with a limit and those they are compared with; the second round counts."""
     async with loops(base, turns) as compared:
         named = {name: compared[name] for pair in LIMITED.items() for name in pair}
         for loop in named.values():

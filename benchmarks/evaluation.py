@@ -36,7 +36,7 @@ TRIALS = (15, 145)
 
 
 def plan_of(trials: int) -> EvalPlan:
-    """The plan of so many trials."""
+    """The plan of this many trials."""
     return planned(
         None,
         {
@@ -97,7 +97,7 @@ def whole(trials: int, out: Path) -> int:
 
 
 def resumed(trials: int, out: Path) -> int:
-    """The same once more, when nothing is left to be run."""
+    """The same again, when nothing is left to be run."""
     return whole(trials, out)
 
 

@@ -1,4 +1,4 @@
-"""What starting costs: importing the core, and the command line, beside a Python that does nothing.
+"""What starting costs: importing the core, and the command line, compared with a Python that does nothing.
 
 CPU time of child processes, user and system, as the median of rounds in which all take turns, so
 that a busy machine slows all alike. Each program runs once before, which writes its bytecode.

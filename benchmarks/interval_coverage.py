@@ -1,4 +1,4 @@
-"""How often the interval of a total holds the rate that it is about, beside the formula of before.
+"""How often the interval of a total holds the rate that it is about, compared with the formula of before.
 
 A plan is drawn again and again: scenarios, and models where they are a sample too, are drawn from a
 population whose mean rate is known, and trials from the rates of these. The interval ought to hold that mean

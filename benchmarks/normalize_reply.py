@@ -1,4 +1,4 @@
-"""What reading an ordinary reply costs, beside ``json.loads`` and picking the fields out by hand.
+"""What reading an ordinary reply costs, compared with ``json.loads`` and picking the fields out by hand.
 
 There are two floors. One does what a loop without any care does: parse the body, take content, calls, finish
 reason and usage, parse the arguments of each call and write them down in one form, as toolreel does.

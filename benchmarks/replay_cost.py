@@ -1,4 +1,4 @@
-"""What a cassette costs by its length, beside stock vcrpy: saving, loading, and a request through httpx.
+"""What a cassette costs by its length, against stock vcrpy: saving, loading, and a request through httpx.
 
 Each request repeats the whole conversation so far, as a tool loop's do. vcrpy is measured as its
 users set it up for such requests, with ``match_on`` including the body, and left out where it takes
@@ -42,7 +42,7 @@ def bodies(count: int) -> list[bytes]:
 
 
 def reply(request: httpx.Request) -> httpx.Response:
-    """What the far side of the recording says."""
+    """The answer of the recorded server."""
     text = f"Asked with {len(request.content)} bytes."
     return httpx.Response(200, json={"choices": [{"message": {"role": "assistant", "content": text}}]})
 

@@ -4,9 +4,10 @@
 
 A run has ten turns, each replay is strict: what was asked must be what was recorded, byte for byte. The core
 is its fold over events that are there, the driver a run that gets the same events from a list; the others are
-measured against that. Then a request of a client of httpx, beside one whose transport answers at once; what
-looking up one request takes, in a conversation, where each repeats all that was said before, and among many
-small ones; and what a test takes to open its cassette and close it. CPU time, the least of many rounds.
+measured against that. Then a request of a client of httpx, compared with one whose transport answers at
+once; what looking up one request takes, in a conversation, where each repeats all that was said before, and
+among many small ones; and what a test takes to open its cassette and close it. CPU time, the least of many
+rounds.
 
 On 2026-11-22, with Python 3.11 on two shared cores of an AMD EPYC: core and driver 814 us; the journal 961
 (1,041 runs a CPU second), the cassette 969 (1,032), both 1,152 (868), httpx 1,596 (627): a turn, above the

@@ -2,7 +2,7 @@
 
 The payload of a state is the body of the request that it leads to, in bytes. Sizes are deep: every object
 that is reached from the state, once, without the plan, which all states of a run share. To keep every state
-means that none of them is ever let go, as whoever steps back and forth in a run does; what two states share
+means that none of them is ever let go, as when you step back and forth in a run; what two states share
 counts once. Calls are all the same, or all with other arguments: of each one that was ever made, the run
 remembers what came of it.
 
@@ -12,7 +12,7 @@ id of a call, the digests of the call and of its result, and their places in pyr
 bytes. Texts are held once, and values are read back from them. A provider that wants every assistant message
 in other words than it is stored in has them held twice.
 
-Of all states, a text is held twice: by itself as long as it is among the newest, and in the block that later
+Of all states, a text is held twice: separately as long as it is among the newest, and in the block that later
 states and bodies share. Besides these two, a turn takes 3.2 kB at short results and 2.7 at long ones; with
 them it is 4.2 kB at 40 bytes, 4.9 at 400 and 11.8 at 4,000, and the budget is not met. What is new in the two
 states of a turn: states, transcripts, tallies, projections and rows of texts take 0.9 kB, the phases and the
@@ -64,7 +64,7 @@ def reached(*roots: object) -> frozenset[int]:
 
 
 def states(result_bytes: int, turns: int = TURNS, *, varied: bool = False) -> list[State]:
-    """All states of a run, with a result of so many bytes in each turn.
+    """All states of a run, with a result of this many bytes in each turn.
 
     :param varied: whether no call has the arguments of another
     """

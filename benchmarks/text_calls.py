@@ -1,4 +1,4 @@
-"""What looking for calls in a text costs: plain prose beside ``json.loads``, and texts made to be slow.
+"""What looking for calls in a text costs: plain prose against ``json.loads``, and texts made to be slow.
 
 All dialects are enabled. An attack is a text of the largest size that is searched, 256 KiB, made of
 one piece over and over, or of that and an ending that the pieces wait for. Times are of the CPU.

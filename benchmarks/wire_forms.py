@@ -26,7 +26,7 @@ from toolreel_core._settings.wire_form import PATHS, WireForm
 TURNS: Final = 40
 ROUNDS: Final = 25
 MOST: Final = 1.3
-"""What a turn may cost in another form: so many times one of chat completions."""
+"""What a turn may cost in another form: this many times one of chat completions."""
 
 
 def stock(part: str, note: str) -> int:
@@ -35,7 +35,7 @@ def stock(part: str, note: str) -> int:
 
 
 def reply(form: WireForm, number: int) -> str:
-    """A reply with a call, with what servers send beside it."""
+    """A reply with a call, with what servers send next to it."""
     id_, given = f"call_{number}", {"part": "pin", "note": f"{number:040}"}
     text = json.dumps(given)
     bodies: Mapping[WireForm, object] = {

@@ -1,7 +1,7 @@
 """The reducer inside a runtime of your own: here a queue of jobs that survives a restart after every step.
 
 ``start`` and ``step`` only compute. What they return is data, so the state can be stored between any
-two steps, and whoever takes the job next goes on from there.
+two steps, and the next process that takes the job continues from there.
 """
 
 from __future__ import annotations

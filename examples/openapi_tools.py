@@ -2,7 +2,7 @@
 
 The shop below is an ordinary HTTP server with a key. Two of its operations are chosen by their tag, so the
 third is never seen by the model. What the tools ask the shop is on tape: the second run sends nothing, and
-its journal is the same to the byte. The key goes out with each request, and stands in neither record.
+its journal is byte-identical. The key goes out with each request, and is in neither record.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SEEDS = {"broad bean": {"month": 2, "depth_cm": 8}, "basil": {"month": 4, "depth
 
 
 class Shop(BaseHTTPRequestHandler):
-    """Answers whoever has the key."""
+    """Answers requests that have the key."""
 
     def do_GET(self) -> None:
         """Find seeds, or describe one."""

@@ -1,6 +1,6 @@
 """A provider of your own with its quirks: a transform, a form of ids, and a window that is soon full.
 
-The transform is a named function, so the plan stays data; whoever replays the run imports it first.
+The transform is a named function, so the plan stays data; import it before you replay the run.
 """
 
 from __future__ import annotations

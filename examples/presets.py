@@ -34,7 +34,7 @@ def status(path: str) -> str:
 
 
 def main() -> None:
-    """Compose presets and show what they come to."""
+    """Compose presets and show the result."""
     presets = shipped()
     tools = PythonTools([status]).surface
     for provider, model in (("openrouter", "deepseek/deepseek-v3.2:nitro"), ("ollama", "qwen3:8b")):

@@ -58,7 +58,7 @@ def test_a_tool_that_was_reworded_is_noticed() -> None:
 
 
 def test_without_your_tools_the_journal_answers_for_them() -> None:
-    """For tools that must not run in CI: what they returned is in the journal beside the cassette."""
+    """For tools that must not run in CI: what they returned is in the journal next to the cassette."""
     replayed = replay(SESSION)
     assert replayed.run.completed
 

@@ -3,7 +3,7 @@
 A copy of a module loses one case of such a match, and mypy must then refuse exactly its
 ``assert_never``. One round removes a case from every match at once, except that a match
 inside a case waits while its surroundings lose theirs; a missing case leaves blank lines,
-so that line numbers stay. The copies of all rounds stand beside their modules, under names
+so that line numbers stay. The copies of all rounds are next to their modules, under names
 that nobody imports, so that one run of mypy looks at all of them.
 
 A case that only picks something out of a later one, as ``bool()`` before ``int()``, is left

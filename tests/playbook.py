@@ -317,7 +317,7 @@ def of(call_id: str, answer: Answer) -> Of:
 
 
 def at(ms: int, answer: Answer) -> Answer:
-    """The answer, so many milliseconds after the run began."""
+    """The answer, this many milliseconds after the run began."""
 
     def timed(ref: int) -> Event:
         event = answer(ref)

@@ -7,7 +7,7 @@ This is the package that an application imports. What most programs need is righ
 
 More is in ``toolreel.http``, ``toolreel.cassette``, ``toolreel.tools.mcp``, ``toolreel.tools.openapi``,
 ``toolreel.tools.skills``, ``toolreel.testing``, ``toolreel.presets``, ``toolreel.otel`` and
-``toolreel.evals``; whoever embeds the reducer in a runtime of their own imports ``toolreel_core``. A path
+``toolreel.evals``; if you embed the reducer in a runtime of your own, import ``toolreel_core``. A path
 with a component that begins with an underscore is private.
 
 Names are loaded when they are first used: every pytest on the machine imports this package for its

@@ -72,7 +72,7 @@ def with_table(text: str, made: str) -> str:
 
 
 def write(known: Mapping[str, Any]) -> None:
-    """Leave the counts beside this file, and their table in README.md."""
+    """Leave the counts next to this file, and their table in README.md."""
     (HERE / "results.json").write_text(json.dumps(known, indent=1) + "\n", "utf-8")
     page = HERE / "README.md"
     page.write_text(with_table(page.read_text("utf-8"), table(known)), "utf-8")

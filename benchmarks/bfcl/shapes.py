@@ -151,10 +151,10 @@ SHAPES: Final[Mapping[str, Shape]] = {
         "arguments are encoded twice", _with_arguments(lambda call: json.dumps(call.text))
     ),
     "arguments-fenced": Shape(
-        "arguments stand in a code fence", _with_arguments(lambda call: f"```json\n{call.text}\n```")
+        "arguments are in a code fence", _with_arguments(lambda call: f"```json\n{call.text}\n```")
     ),
     "content-parts": Shape("calls are `tool_use` parts of the content", _content_parts),
-    "text-tags": Shape("calls stand in the text, in `<tool_call>` tags", _text_tags),
+    "text-tags": Shape("calls are in the text, in `<tool_call>` tags", _text_tags),
     "stream": Shape("a stream of pieces, though none was asked for", _stream),
 }
 """The documented shape, and the ten that drift from it."""

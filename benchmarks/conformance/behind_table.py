@@ -111,5 +111,5 @@ def _left(client: _Client, setup: Setup) -> Iterator[str]:
 
 
 def _plain(why: str) -> str:
-    """A reason as it stands in a list of Markdown."""
+    """A reason as it is in a list of Markdown."""
     return "`" + " ".join(why[:140].replace("`", "'").split()) + "`"

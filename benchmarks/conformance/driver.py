@@ -32,7 +32,7 @@ class Came:
 
 
 class Driver:
-    """The process, started anew when it has died or hangs."""
+    """The process, started again when it has died or hangs."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer

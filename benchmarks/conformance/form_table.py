@@ -1,4 +1,4 @@
-"""toolreel in each wire form, beside chat completions."""
+"""toolreel in each wire form, compared with chat completions."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Peer:
     id: str
     name: str
     package: str
-    """The distribution whose version stands in the table."""
+    """The distribution whose version is in the table."""
     folder: str
     arguments: tuple[str, ...] = ()
     node: bool = False

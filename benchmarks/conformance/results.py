@@ -1,4 +1,4 @@
-"""Results: one line of JSON a run, kept beside the environments, so that nothing is run twice."""
+"""Results: one line of JSON a run, kept next to the environments, so that nothing is run twice."""
 
 from __future__ import annotations
 

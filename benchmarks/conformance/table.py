@@ -1,6 +1,6 @@
 """The table: counts by peer, and the verdict of each peer on each shape.
 
-``write`` leaves ``results.json``, ``TABLE.md``, ``MATRIX.md`` and ``BEHIND_PROXY.md`` beside this file, and
+``write`` leaves ``results.json``, ``TABLE.md``, ``MATRIX.md`` and ``BEHIND_PROXY.md`` next to this file, and
 puts the tables between marks into docs/compare.md and docs/proxy.md.
 """
 

@@ -27,7 +27,7 @@ class Contestant:
     kind: Kind
     module: str
     package: str
-    """The distribution whose version stands in the table."""
+    """The distribution whose version is in the table."""
     one: Colour
     """Whether runs one after another are async."""
     many: Colour | None = None

@@ -46,7 +46,7 @@ class Meter:
         return time.process_time() - self._cpu
 
     def took(self, came: object) -> None:
-        """A run came to an end: with its text, or with an exception."""
+        """A run ended: with its text, or with an exception."""
         self.ended += 1
         if came == CUT:
             self.cut += 1
@@ -144,7 +144,7 @@ def _drive(module: Any, say: Callable[[object], None]) -> None:  # noqa: ANN401
     for job in _jobs():
         try:
             say(answer(module, job))
-        except Exception as error:  # noqa: BLE001 - whatever a loop raises is what it came to
+        except Exception as error:  # noqa: BLE001 - whatever a loop raises is its result
             say(_failure(error))
 
 

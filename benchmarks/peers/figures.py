@@ -1,4 +1,4 @@
-"""What the samples come to: medians over the rounds, and ratios of samples of the same round."""
+"""What the samples show: medians over the rounds, and ratios of samples of the same round."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def runs_a_second(measured: Measured, count: int) -> Figure | None:
 
 
 def more_memory(measured: Measured, count: int) -> Figure | None:
-    """Mebibytes that this many runs at once need beside what the process had before."""
+    """Mebibytes that this many runs at once need in addition to what the process had before."""
     return _figure(measured.many.get(count, ()), lambda sample: sample.more / 2**20)
 
 

@@ -1,6 +1,6 @@
 """What is written from the results: ``TABLE.md``, the picture, and the table in docs/performance.md.
 
-``python -m benchmarks.peers.page`` writes them anew, without measuring.
+``python -m benchmarks.peers.page`` writes them again, without measuring.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def _drawn(line: _Line, scale: _Scale) -> Iterator[str]:
 
 
 def _names(lines: Sequence[_Line], scale: _Scale) -> Iterator[str]:
-    """At the right edge, beside where the lines end, but never over each other."""
+    """At the right edge, next to where the lines end, but never over each other."""
     ends = sorted((scale.y(line.end[1]), line.name, line) for line in lines)
     at, placed = float(_TOP), []
     for y, _, line in ends:

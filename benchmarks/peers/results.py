@@ -1,4 +1,4 @@
-"""What was measured, as it stands in ``results.json``: each sample of each contestant, nothing worked out."""
+"""What was measured, as it is in ``results.json``: each sample of each contestant, nothing worked out."""
 
 from __future__ import annotations
 

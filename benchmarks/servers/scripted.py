@@ -2,7 +2,7 @@
 
     python -m benchmarks.servers.scripted
 
-How many turns a run has stands in the path, ``/turns/10/v1/chat/completions``; which one it is at is told by
+How many turns a run has is in the path, ``/turns/10/v1/chat/completions``; which one it is at is told by
 how many results of tools are in the body. The first line on stdout is the port; it ends with its stdin.
 """
 
@@ -27,7 +27,7 @@ _RESULT: Final = re.compile(rb'"role": ?"tool"')
 
 @cache
 def answer_body(turn: int, turns: int) -> bytes:
-    """What the model says in one of so many turns: a tool call, in the last one an answer."""
+    """What the model says in one of this many turns: a tool call, in the last one an answer."""
     call = {"name": "stock", "arguments": json.dumps({"part": f"pin-{turn}", "limit": 3})}
     calling = {"content": None, "tool_calls": [{"id": f"call_{turn}", "type": "function", "function": call}]}
     said = calling if turn + 1 < turns else {"content": "There are 41 pins."}

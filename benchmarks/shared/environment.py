@@ -76,7 +76,7 @@ class Environment:
     def start(self, command: Sequence[str], log: str) -> subprocess.Popen[str]:
         """Start a process in it: lines go in and come out.
 
-        :param log: the name of the file for what it says beside them
+        :param log: the name of the file for what it says next to them
         """
         home = CACHE / "home"
         home.mkdir(parents=True, exist_ok=True)

@@ -55,7 +55,7 @@ else:
 
     def __getattr__(name: str) -> object:
         """Load the public names when one is first used: most modules of the core need only a few others."""
-        # Python asks for private modules too, and finds those by itself.
+        # Python asks for private modules too, and finds those without help.
         if not name.startswith("_") or name == "__all__":
             from toolreel_core import _public
 

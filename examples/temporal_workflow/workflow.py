@@ -20,7 +20,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-# The sandbox loads modules anew for each run. The core only computes, so that all runs can share it.
+# The sandbox reloads modules for each run. The core only computes, so that all runs can share it.
 PURE = (
     "toolreel_core",
     "pyrsistent",
@@ -64,7 +64,7 @@ async def order(part: str, count: int, context: RunContext[None]) -> str:
 
 
 def hosted() -> AsyncPythonTools:
-    """The tools; made where they are needed, since the sandbox runs this module anew for each run."""
+    """The tools; made where they are needed, since the sandbox reloads this module for each run."""
     return AsyncPythonTools([order])
 
 

@@ -1,6 +1,6 @@
 """The rules of a run, and the conversations that show each, in ``tests/domain/loop/test_contract.py``,
 ``output/test_final_output.py``, ``context/test_conversations_with_summaries.py``,
-``checks/test_conversations_with_checks.py``, the one beside it about withheld tools, and
+``checks/test_conversations_with_checks.py``, the one next to it about withheld tools, and
 ``endpoints/test_next_endpoint.py``.
 
 ``tests.architecture.document`` writes the table into docs/loop-rules.md.

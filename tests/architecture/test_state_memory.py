@@ -30,7 +30,7 @@ def test_a_state_takes_little_more_than_its_messages(result_bytes: int, varied: 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="the figure is that of Python 3.11")
 @pytest.mark.parametrize("result_bytes", [40, 4_000])
 def test_all_states_of_a_run_share_what_was_said(result_bytes: int) -> None:
-    """A text is held by itself as long as it is among the newest, and in its block from then on.
+    """A text is held separately as long as it is among the newest, and in its block from then on.
 
     Of the bytes of a state, 16 are for images, audio and files, 8 for withheld tools, 24 for endpoints and
     its number.

@@ -1,4 +1,4 @@
-"""``toolreel run --record NAME --mode …``: replayed, recorded anew, or gone on with."""
+"""``toolreel run --record NAME --mode …``: replayed, recorded again, or gone on with."""
 
 from __future__ import annotations
 

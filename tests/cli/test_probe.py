@@ -131,7 +131,7 @@ def test_nobody_is_there(tmp_path: Path) -> None:
 
 
 MISTAKES = {
-    "nobody to ask": (("probe",), "say whom to ask: --base-url URL and --model MODEL"),
+    "nobody to ask": (("probe",), "say what to probe: --base-url URL and --model MODEL"),
     "no URL": (("probe", "--base-url", "localhost:1", "--model", "m"), "expected http:// or https://"),
     "no such question": (("probe", *NOBODY, "--only", "tool"), "did you mean 'tools'"),
     "no such recording": (("probe", "--replay", "nothing"), "nothing.yaml"),

@@ -57,4 +57,4 @@ def test_vcrpy_takes_a_cassette(tmp_path: Path) -> None:
     journal.write_bytes(cassette("chat").with_suffix("").with_suffix(".5b.journal.jsonl").read_bytes())
     done = CliRunner().invoke(export_command, [str(journal), "--format", "vcrpy"])
     assert done.exit_code == 2
-    assert "there is none beside this journal" in done.stderr
+    assert "there is none next to this journal" in done.stderr

@@ -1,4 +1,4 @@
-"""toolreel in the conformance suite, over the real provider; what is right stands in the shapes."""
+"""toolreel in the conformance suite, over the real provider; what is right is in the shapes."""
 
 from __future__ import annotations
 

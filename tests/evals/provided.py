@@ -29,7 +29,7 @@ def planned(
     url: str,
     scenarios: Sequence[str] = ("happy_path",),
     strategies: Sequence[str] = ("raw",),
-    **more: Any,  # noqa: ANN401 - what stands in a plan file
+    **more: Any,  # noqa: ANN401 - what is in a plan file
 ) -> EvalPlan:
     """A plan of one model, with the strategies ``reads`` (raw but for calls in text) and ``deaf``."""
     tree = {

@@ -88,7 +88,7 @@ class Provider:
         self._closing.wait(seconds)
 
     def close(self) -> None:
-        """Let go of whoever hangs."""
+        """Let go of those that hang."""
         self._closing.set()
 
 
@@ -122,13 +122,13 @@ class _Answering(BaseHTTPRequestHandler):
     provider: Provider
 
     def handle(self) -> None:
-        with suppress(ConnectionError):  # whoever is killed hangs up
+        with suppress(ConnectionError):  # a killed process hangs up
             super().handle()
 
     def do_POST(self) -> None:
         length = int(self.headers["content-length"])
         body = self.rfile.read(length)
-        if len(body) < length:  # whoever sent it was killed
+        if len(body) < length:  # its sender was killed
             self.close_connection = True
             return
         self.provider.came += 1

@@ -63,6 +63,6 @@ RESERVING: Final[Scenario] = fixed(
 )
 
 
-def plan_of_several_turns(url: str, **more: Any) -> EvalPlan:  # noqa: ANN401 - what stands in a plan file
+def plan_of_several_turns(url: str, **more: Any) -> EvalPlan:  # noqa: ANN401 - what is in a plan file
     """A plan of one model and that scenario."""
     return replace(planned(url, **more), scenarios=(RESERVING,))

@@ -43,7 +43,7 @@ def other() -> Generator[Provider]:
         yield told
 
 
-def at(one: Provider, other: Provider, **axes: Any) -> EvalPlan:  # noqa: ANN401 - what stands in a plan file
+def at(one: Provider, other: Provider, **axes: Any) -> EvalPlan:  # noqa: ANN401 - what is in a plan file
     """One model at two endpoints, at the second under another name and pinned to a quantisation."""
     tables: dict[str, Any] = {
         "eval": {"add_models": ["open/model"], "scenarios": SCENARIOS, "trials": 2, **axes},

@@ -29,7 +29,7 @@ NAME = "cassettes/m/raw/one.yaml"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An evaluation with packs, and with files beside it: ``packed`` and ``files``."""
+    """An evaluation with packs, and with files: ``packed`` and ``files``."""
     folder = tmp_path_factory.mktemp("packs")
     with provider() as far:
         for name, packed in (("packed", True), ("files", False)):

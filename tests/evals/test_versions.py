@@ -176,7 +176,7 @@ def places(tree: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(place: tuple[Any, ...], change: str) -> Any:  # noqa: ANN401
-    """The full record with one field changed, left out, or with an unknown one beside it."""
+    """The full record with one field changed, left out, or with an unknown one next to it."""
     tree = deepcopy(full())
     at = tree
     for step in place[:-1]:

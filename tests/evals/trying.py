@@ -55,7 +55,7 @@ def plan_of(url: str = "", **tables: Json) -> EvalPlan:
 
 @dataclass(slots=True)
 class Seen:
-    """Somebody who watches, and asks that it be stopped after so many runs."""
+    """Somebody who watches, and asks that it be stopped after this many runs."""
 
     stop: Event = field(default_factory=Event)
     after: int | None = None

@@ -1,4 +1,4 @@
-"""Execute a notebook as Jupyter does; ``python -m tests.examples.notebook`` writes the outputs anew."""
+"""Execute a notebook as Jupyter does; ``python -m tests.examples.notebook`` writes the outputs again."""
 
 from __future__ import annotations
 

@@ -64,12 +64,12 @@ class Service:
     def begun(self, run: str) -> Generator[None]:
         """Inside, a client has read the first piece of the stream and is still there."""
         with self.client.stream("GET", f"/runs/{run}/events") as response:
-            lines = response.iter_lines()  # whoever drops them leaves
+            lines = response.iter_lines()  # dropping them hangs up
             assert 'data: "One, "' in lines
             yield
 
     def refused(self, run: str) -> int:
-        """The status of the answer to whoever follows a run; a stream is not read, since it may never end."""
+        """The status of the answer to a follower of a run; a stream is not read, since it may never end."""
         with self.client.stream("GET", f"/runs/{run}/events") as response:
             return response.status_code
 
@@ -114,7 +114,7 @@ def test_a_client_that_leaves_cancels_its_run_and_leaves_nothing_open(tmp_path: 
                 assert one.refused(run) == 409
             eventually(partial(one.is_cancelled, run), "the run is cancelled")
         eventually(lambda: model.closed == model.connections == 3, "its requests are closed")
-        for run in runs:  # a browser connects again by itself; the run does not begin again
+        for run in runs:  # a browser reconnects; the run does not begin again
             eventually(partial(one.is_free, run), "the request that was left has let go of its run")
             assert one.events(run) == [("end", {"status": "cancelled", "text": "", "asks": []})]
         assert [name for name, _ in one.events(one.begin())] == ["text", "text", "end"]

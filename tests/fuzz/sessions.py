@@ -100,7 +100,7 @@ def guided(target: str, seconds: float, say: Say) -> Session:
 
 
 def unguided(target: str, seconds: float, say: Say) -> Session:
-    """Let Hypothesis draw inputs; it makes what it finds small by itself."""
+    """Let Hypothesis draw inputs; it shrinks what it finds."""
     session, begun, said = Session(target), monotonic(), monotonic()
     while session.found is None and monotonic() - begun < seconds:
         found = _drawn(TARGETS[target], session.executions)

@@ -108,7 +108,7 @@ def test_a_cell_leads_to_its_trials_and_a_run_to_its_twins(browser: Browser, rep
         expect(detail).to_contain_text("What they did is the same; only the verdicts may differ.")
         detail.locator("thead a").first.click()
         expect(detail.locator("h3")).to_have_text("happy_path, local-good, raw, trial 1")
-        detail.get_by_role("link", name="beside local-hostile").click()
+        detail.get_by_role("link", name="with local-hostile").click()
         expect(detail.locator(".state").first).to_have_text("They part in turn 1: 1 calls, and 0.")
         assert "#runs=" in page.url
         page.go_back()

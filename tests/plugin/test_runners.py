@@ -1,4 +1,4 @@
-"""The plugin beside others that run tests in ways of their own."""
+"""The plugin together with others that run tests in ways of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool that is hidden from a run: never told of, and refused whoever asks, whatever source it comes from.
+"""A tool that is hidden from a run: never told of, and refused to all, whatever source it comes from.
 
 The case study's regression guard is ``facts_commit``: it is defined, and the model may neither see
 it nor run it, however it knows the name.

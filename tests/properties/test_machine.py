@@ -531,7 +531,7 @@ def check_provider(tree: Mapping[str, Any], provider: Provider) -> None:
 
 
 def check_fits(request: Request, state: State) -> None:
-    """What goes out fits the window, by a sum that is made anew."""
+    """What goes out fits the window, by a sum that is made again."""
     config = state.plan.config
     if config.context_window_tokens is not None:
         texts = [*request.messages.texts, request.options.text]

@@ -100,7 +100,7 @@ NAMED: Final = (
     ("<code>", "so</code>"),
     ("\\begin{verbatim}", "\\end{verbatim}"),
 )
-"""What prose names, and what stands in the fence before the call."""
+"""What prose names, and what is in the fence before the call."""
 BEFORE: Final = (
     "{} opens one:\n\n",
     "The tag is {}. Like so:\n",

@@ -112,7 +112,7 @@ def fragments(
 
 
 def echo(habit: Habit, place: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The whole call once more, under its id."""
+    """The whole call again, under its id."""
     written: Any = json.dumps(arguments, indent=2)
     if habit.echo == "reordered":
         written = json.dumps(dict(reversed([*arguments.items()])), ensure_ascii=False)

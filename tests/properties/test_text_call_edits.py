@@ -145,7 +145,7 @@ def misspelt(draw: st.DrawFn, tag: str) -> str:
     ends = [place for place, sign in enumerate(tag) if sign in "<>/[]|｜‖"]
     places = [*range(*name.span()), *ends] if name else ends
     place = draw(st.sampled_from(places))
-    inner = 0 < place < len(tag) - 1  # a bracket twice may as well be the text beside the tag
+    inner = 0 < place < len(tag) - 1  # a bracket twice may as well be the text next to the tag
     doubled = tag[place] * 2 if inner else "x"
     swapped = tag[place + 1] + tag[place] if place + 2 < len(tag) else "x"
     wrong = draw(st.sampled_from(("", doubled, "x", swapped)))

@@ -1,6 +1,6 @@
 """Cases for each rule of calls as text, with expectations from the rules alone, not from what is read.
 
-The cases stand in ``tests/corpora/text-call-rules.jsonl``; ``rule`` names what each is about: C2 no
+The cases are in ``tests/corpora/text-call-rules.jsonl``; ``rule`` names what each is about: C2 no
 calls, same text; C4 fabricated results; C5 reasoning; C7 unknown tools; C8 names; C9 arguments; C10
 types; C11 repairs; C12 what was cut; C13 siblings; C14 quotations; C15 bare forms; C16 ids; or the
 grammar of a dialect.

@@ -1,8 +1,8 @@
 """A process that holds recorded runs in processes of its own, which are there to be killed.
 
 It reads one JSON object a line, ``{"mode", "folder", "url", "kill_after", "limit"}``, where the mode is
-"run", "resume" or "talk", forks, kills the child after so many seconds unless that is null, and writes its
-exit code. With a limit, no file of the child grows beyond so many bytes: a write fails there, as on a full
+"run", "resume" or "talk", forks, kills the child after this many seconds unless that is null, and writes its
+exit code. With a limit, no file of the child grows beyond this many bytes: a write fails there, as on a full
 disk. Everything is imported before, so that a child does nothing but run, and a kill comes into the middle
 of that. The tools act on the world: each appends the key of its call to ``acts`` in the folder, and has it
 on the disk before it answers.

@@ -21,7 +21,7 @@ from toolreel._replay.replay import DRIVERS, companion
 DRIFT, USAGE = 3, 2
 
 Damage: TypeAlias = bytes | Callable[[bytes], bytes]
-"""What stands in a file's place: something else, or something made of it."""
+"""What is in a file's place: something else, or something made of it."""
 
 
 @dataclass(frozen=True, slots=True)

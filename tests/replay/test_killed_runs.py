@@ -37,7 +37,7 @@ class Booking(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def handle(self) -> None:
-        with suppress(ConnectionError):  # whoever is killed hangs up
+        with suppress(ConnectionError):  # a killed process hangs up
             super().handle()
 
     def do_POST(self) -> None:

@@ -257,7 +257,7 @@ def asking(text: str = "hi", ref: int = 1, *, stream: bool = False) -> SendReque
 
 @dataclass(frozen=True, slots=True)
 class FarSide:
-    """Something that a server does, and the failure that it is to whoever asked."""
+    """Something that a server does, and the failure that its client sees."""
 
     answer: Answer
     failure: FailureKind

@@ -51,7 +51,7 @@ class Profile:
     kimi_ids: bool = False
     user_after_tool: bool = True
     contents_refused: frozenset[str] = frozenset()
-    """Of ``""``, ``null``, ``absent`` and a space, those that are refused beside calls."""
+    """Of ``""``, ``null``, ``absent`` and a space, those that are refused next to calls."""
     thinks: Literal["", "reasoning_content", "reasoning"] = ""
     reasoning_back: Literal["any", "tool_turns", "all", "refused"] = "any"
     signatures: Literal["", "extra_content", "reasoning_details"] = ""

@@ -44,7 +44,7 @@ AgentTools: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """What the tools of an agent come to: one surface, and what runs each of them."""
+    """What the tools of an agent make: one surface, and what runs each of them."""
 
     functions: tuple[Tool, ...] = ()
     hosts: tuple[OfferingHost, ...] = ()

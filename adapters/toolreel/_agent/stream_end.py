@@ -1,4 +1,4 @@
-"""The last event of a stream, kept until the files are closed: whoever gets the run may reply at once."""
+"""The last event of a stream, kept until the files are closed: its reader may reply at once."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def ui_command(folder: Path, database: str | None, port: int, opens: bool) -> in
 
     DIR is this folder by default. Filter and search the list, open a run or the report of an evaluation,
     choose two runs to see them side by side. The server listens on 127.0.0.1 alone, changes nothing, and
-    answers whoever has the token in the printed address. Ctrl-C ends it.
+    answers anyone who has the token in the printed address. Ctrl-C ends it.
 
     \b
     toolreel ui

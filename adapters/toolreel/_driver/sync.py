@@ -97,7 +97,7 @@ def speak(
     """Say something to a run: after its end, this begins the next exchange of the same conversation.
 
     To a run that has paused, the message is kept, its pending effects are performed (again), and the next
-    request sends the message. The limits of the plan hold for each exchange anew; those that begin with
+    request sends the message. The limits of the plan apply to each exchange separately; those that begin with
     ``max_conversation_`` hold for all together.
 
     :param run: the run, or its last state, for example from ``toolreel_core.load_state``

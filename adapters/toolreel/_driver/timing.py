@@ -25,7 +25,7 @@ _HOUR: Final = 60 * _MINUTE
 
 
 class Lap(NamedTuple):
-    """The times of one event, in milliseconds; a journal has them beside the event."""
+    """The times of one event, in milliseconds; a journal has them next to the event."""
 
     ms: int | None
     """How long its effect took; ``None`` if the record does not say."""

@@ -63,7 +63,7 @@ class _Lines:
 
     @property
     def holds_results(self) -> bool:
-        """Whether tools have run whose results stand in this file."""
+        """Whether tools have run whose results are in this file."""
         return self._holds_results
 
     def record(self, effect: Wanted | None, event: Event) -> Event:
@@ -352,7 +352,7 @@ def _check_content(path: Path) -> None:
 
 def _parsed(data: bytes, source: Path) -> Recorded:
     if not data:
-        raise JournalError(f"{source}: not even its first line was written; start the run anew")
+        raise JournalError(f"{source}: not even its first line was written; start the run again")
     try:
         recorded = parse_journal(data.decode(), str(source))
     except UnicodeDecodeError as error:

@@ -46,7 +46,7 @@ class JournalScript:
     """The lines of a journal; each is used once. Thread-safe, since effects run concurrently.
 
     Most lines answer an effect, and are found by it. What the user said answers none: it is taken when the
-    run comes to its place.
+    run reaches its place.
     """
 
     def __init__(self, recorded: Recorded, allowed: AllowedDifferences | None) -> None:

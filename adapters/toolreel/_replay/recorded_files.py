@@ -89,7 +89,7 @@ class RecordedFiles:
         A run that was stopped before its first reply has a journal but no cassette.
 
         :param keep: whether to save them
-        :param ended: whether the run came to its end; if not, results of tools are not deleted
+        :param ended: whether the run has ended; if not, results of tools are not deleted
         """
         if keep and not self.refused:
             try:

@@ -44,7 +44,7 @@ class TapedEndpoint:
     """
 
     replays: Final = True
-    """Its answers cost no time and no tokens, as whoever measures a run has to know."""
+    """Its answers cost no time and no tokens, which matters when a run is measured."""
 
     def __init__(
         self,

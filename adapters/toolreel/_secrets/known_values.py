@@ -56,7 +56,7 @@ def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) 
 def key_as_secret(name: str, key: str) -> dict[str, str]:
     """An API key to keep out of recordings, by the name of its variable; empty if it is no secret.
 
-    Servers that need no key take any, and a word such as ``ollama`` or ``test`` also stands in prompts.
+    Servers that need no key take any, and a word such as ``ollama`` or ``test`` occurs in prompts too.
 
     >>> key_as_secret("MY_KEY", "3f2a90bc71"), key_as_secret("MY_KEY", "ollama")
     ({'MY_KEY': '3f2a90bc71'}, {})

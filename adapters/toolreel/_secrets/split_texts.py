@@ -24,7 +24,7 @@ class _Piece:
     positions: tuple[int, ...] = ()
     """Its places in the lists on the way."""
     indexes: tuple[Json, ...] = ()
-    """Values of keys such as ``index`` and ``output_index`` beside the way."""
+    """Values of keys such as ``index`` and ``output_index`` along the way."""
     ids: tuple[Json, ...] = ()
     """Likewise of keys such as ``id`` and ``item_id``; some servers send them with the first frame only."""
     kinds: tuple[Json, ...] = ()
@@ -91,7 +91,7 @@ def _values(tree: Mapping[str, Json], name: str) -> Iterator[Json]:
 
 
 def _joined(pieces: list[_Piece]) -> Iterator[str]:
-    if len({piece.text for piece in pieces}) == 1:  # the model's name and the like stand in every frame
+    if len({piece.text for piece in pieces}) == 1:  # the model's name and the like are in every frame
         yield pieces[0].text
         return
     texts: dict[Hashable, list[str]] = {}

@@ -43,7 +43,7 @@ def _table(table: TextTable) -> str:
     return "\n".join(
         (
             f"<h2>{title}</h2>",
-            # A wide table scrolls by itself, with the keyboard too.
+            # A wide table scrolls on its own, with the keyboard too.
             f'<div class="wide" tabindex="0" role="region" aria-label="{title}"><table>',
             f"<thead><tr>{''.join(_cells('th scope=col', table.head))}</tr></thead>",
             "<tbody>",

@@ -30,7 +30,7 @@ _REFUSED: Final = "This page needs the token of the server: open the address tha
 
 
 class Guard:
-    """Lets requests through to an application that come from whoever has the token.
+    """Lets requests through to an application that come from anyone who has the token.
 
     :param token: a secret text
     :param port: of the server; cookies of two servers on one machine have other names

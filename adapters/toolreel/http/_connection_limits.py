@@ -1,6 +1,6 @@
 """Keeps connections of httpx within the limits of the exchange that uses them.
 
-The ``trace`` extension of a request gets each new connection from httpcore, whoever made the client. Its
+The ``trace`` extension of a request gets each new connection from httpcore, whatever made the client. Its
 ``read`` and ``write`` then end at the deadline of the current exchange, and count what arrives. A failure is
 an exception of httpcore, so that it is recorded and replayed like any other timeout.
 """

@@ -311,7 +311,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         except (Stalled, TooLarge, UndecodableBody) as error:
             await hang_up(response, chunks)
             rest, event = (), broken(effect.ref, response.status_code, error)
-        except GeneratorExit:  # whoever reads the stream has seen enough
+        except GeneratorExit:  # the reader of the stream has seen enough
             await hang_up(response, chunks)
             raise
         for delta in rest:

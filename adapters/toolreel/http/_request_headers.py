@@ -21,7 +21,7 @@ _OURS: Final = frozenset({
     "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host",
     "transfer-encoding",
 })  # fmt: skip
-"""Headers that say how a message is framed, and to whom it goes: the endpoint sets them to what it does."""
+"""Headers that say how a message is framed, and where it goes: the endpoint sets them to what it does."""
 
 
 def request_headers(

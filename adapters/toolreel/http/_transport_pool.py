@@ -49,7 +49,7 @@ class Pool(httpx.BaseTransport):
     scan. Tools that instrument or mock ``httpx.HTTPTransport`` or httpcore still see each request.
 
     Servers close connections that rest, and one may do so just as a request is on its way. So a request that
-    meets a closed connection is sent once more, on a new one: only if the connection had been used before,
+    meets a closed connection is sent again, on a new one: only if the connection had been used before,
     and not a byte of a response has come (see :attr:`Exchange.unheard`).
 
     :param make: makes a transport for one connection; it connects at its first request

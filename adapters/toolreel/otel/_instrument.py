@@ -27,7 +27,7 @@ def instrument(
     logger_provider: LoggerProvider | None = None,
     capture_content: bool | None = None,
 ) -> None:
-    """Give every run that begins from now on spans and metrics, whoever drives it.
+    """Give every run that begins from now on spans and metrics, whatever drives it.
 
     A run has a span (``invoke_agent``), which joins the caller's trace, and in it a span for each request
     (``chat``) and each tool call (``execute_tool``). A durable run joins the trace of its submitter. Tools

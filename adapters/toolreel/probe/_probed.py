@@ -89,7 +89,7 @@ class Probed:
         return catalogue_text(name or self.name, tree, _comments(self))
 
     def compare(self, preset: Preset) -> tuple[Compared, ...]:
-        """The findings beside another preset, what differs first."""
+        """The findings compared with another preset, differences first."""
         return compared(self.settings, preset)
 
 

@@ -70,7 +70,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
 ) -> Probed:
     """Ask a model up to fifty small questions, each about one quirk, and find the preset that fits.
 
-    A failure of the server does not raise: it is in :attr:`Probed.stopped`, beside what was found before.
+    A failure of the server does not raise: it is in :attr:`Probed.stopped`, next to what was found before.
 
     :param record: the cassette to write, a YAML file; if it exists, what it answers is not asked again. It is
         written after each answer, also if you interrupt the probe
@@ -148,7 +148,7 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     if answers.left:
         raise ReplayMismatch(
             f"{path}: {answers.left} of its requests are not made by this version of toolreel; "
-            "probe again to record it anew"
+            "probe again to replace the recording"
         )
     return Probed(replace(probing, passed=()), path, day_of(probing))
 

@@ -70,7 +70,7 @@ class Answers:
         return sum(map(len, self._left.values()))
 
     def number(self, form: WireForm, body: bytes) -> int | None:
-        """Where the next answer to a request stands in the recording, from 1; ``None`` if there is none."""
+        """Where the next answer to a request is in the recording, from 1; ``None`` if there is none."""
         found = self._left.get((form, body))
         return found[0][0] if found else None
 
@@ -153,7 +153,7 @@ class AnswersTransport(httpx.BaseTransport):
         self._path = path
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The recorded answer, which whoever asks has looked for."""
+        """The recorded answer, which the caller has looked up."""
         stored = self._answers.take(str(request.url), request.read())
         assert stored is not None, "asked for without looking"  # noqa: S101 - a bug, not a recording
         return replayed(stored, self._path)

@@ -1,6 +1,6 @@
 """The pytest plugin: the fixture ``reel`` records the model's replies of a test, and replays them.
 
-pytest loads it by itself if toolreel is installed with the extra ``pytest``::
+pytest loads it automatically if toolreel is installed with the extra ``pytest``::
 
     def test_status(reel):
         run = reel.run(plan, tools)

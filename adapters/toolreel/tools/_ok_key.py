@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 from toolreel_core._jsontext.canonical import Json
 
 OkKey: TypeAlias = Literal["envelope", "failure", "data"]
-"""``envelope``: it counts in an object that has no keys but those of an envelope; ``failure``: also beside
+"""``envelope``: it counts in an object that has no keys but those of an envelope; ``failure``: also next to
 any other keys, when it is false, and ``error`` says why; ``data``: it never counts."""
 
 _ENVELOPE: Final = frozenset({"ok", "tool_name", "data", "warnings", "errors"})

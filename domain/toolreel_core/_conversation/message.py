@@ -45,7 +45,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class SentCall:
-    """A tool call as it stands in the history that goes out."""
+    """A tool call as it is in the history that goes out."""
 
     id: str
     """Pairs the call with its :class:`ToolMessage`."""

@@ -135,7 +135,7 @@ def _names_if_changed(provider: Provider, quirks: Mapping[str, _Quirk]) -> tuple
 
 
 def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
-    """Bedrock refuses ``""`` beside calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
+    """Bedrock refuses ``""`` with calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
     if "tool_calls" not in tree or not _blank(tree.get("content")):
         return tree
     match provider.tool_turn_content:

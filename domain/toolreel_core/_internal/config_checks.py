@@ -178,7 +178,7 @@ class Table:
         return Table.of(self.values.get(key, {}), *self.place, key)
 
     def tables(self) -> tuple[tuple[str, Table], ...]:
-        """All that stands in this table, which are tables, by name."""
+        """The tables in this table, by name."""
         return tuple((key, self.table(key)) for key in self.values)
 
     def _value(self, key: str, default: object, fits: Callable[[Any], bool], expected: str) -> Any:  # noqa: ANN401 - a value of data

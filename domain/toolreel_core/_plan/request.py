@@ -107,7 +107,7 @@ def pinned(options: RequestOptions, upstream: str) -> RequestOptions:
 
 
 IgnoredWhy: TypeAlias = Literal["reserved", "with_tools", "without_tools", "unsupported"]
-"""``reserved``: not an override's to set; ``with_tools``: providers refuse it beside tools, so it goes
+"""``reserved``: not an override's to set; ``with_tools``: providers refuse it together with tools, so it goes
 out only with requests that send none; ``without_tools``: they refuse it without, and the run has none;
 ``unsupported``: the provider does not take it."""
 

@@ -1,4 +1,4 @@
-"""A probe beside a preset: which settings the findings confirm, contradict or say nothing about."""
+"""A probe compared with a preset: which settings the findings confirm, contradict or say nothing about."""
 
 from __future__ import annotations
 

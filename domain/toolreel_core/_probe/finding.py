@@ -1,4 +1,4 @@
-"""Findings: what the answers to a question come to, and whether they agree."""
+"""Findings: what the answers to a question show, and whether they agree."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _dialect(answered: Answered) -> str:
 
 
 def _in_reasoning(answered: Answered) -> str:
-    """Whether a call in text stands in the reasoning alone."""
+    """Whether a call in text is in the reasoning alone."""
     has_text = bool(str(answered.message.get("content") or "").strip())
     return "the reasoning" if _dialect(answered) and not has_text and _reasoning(answered) else ""
 

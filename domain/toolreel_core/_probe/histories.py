@@ -11,7 +11,7 @@ from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.tools import LOOKUP, RED, entry
 
 Content: TypeAlias = Literal["empty", "null", "omit", "space"]
-"""What stands beside a call; the words of the provider's setting ``tool_turn_content``."""
+"""What accompanies a call; the words of the provider's setting ``tool_turn_content``."""
 
 NINE: Final = "a1B2c3D4e"
 """An id that all servers take: nine letters and digits (Mistral, nearai/ironclaw#1241)."""
@@ -33,7 +33,7 @@ def user(text: str) -> Tree:
 
 
 def content_of(known: Known) -> Content:
-    """The content beside a call that was taken."""
+    """The content next to a call that was taken."""
     return _BY_QUESTION.get(known.tool_turn, "empty")
 
 
@@ -70,7 +70,7 @@ def tool_turn(
 
 
 def beside_call(content: Content) -> Tree:
-    """The content beside a call."""
+    """The content next to a call."""
     match content:
         case "empty":
             return {"content": ""}

@@ -33,7 +33,7 @@ _LONGEST: Final = 60_000
 """Milliseconds that a server may ask to wait for; it is asked again later, if it wants more."""
 _BASE: Final = 1_000
 _IN_A_ROW: Final = 3
-"""After so many requests without an answer, a probe stops: the server is gone, not the quirk found."""
+"""After this many requests without an answer, a probe stops: the server is gone, not the quirk found."""
 
 StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent"]
 

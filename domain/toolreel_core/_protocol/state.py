@@ -150,7 +150,7 @@ class Tally:
 
     @property
     def spent(self) -> Spent | None:
-        """What all replies took, for whoever bills this run; ``None`` without a reply."""
+        """What all replies took, to bill this run; ``None`` without a reply."""
         if not self.priced + self.unpriced:
             return None
         return Spent(

@@ -1,7 +1,7 @@
 """Keys by which a request is recognised as going on with a conversation, without help of the client.
 
 A request goes on where another ended if its messages begin with those and the reply to them. Clients
-change how messages are written: text beside calls is dropped, arguments are encoded again, ``null`` becomes
+change how messages are written: text next to calls is dropped, arguments are encoded again, ``null`` becomes
 an empty text, reasoning is left out. None of that is part of a key.
 """
 

@@ -90,7 +90,7 @@ def restored(
 def _fields(provider: Provider) -> Sequence[str]:
     """The fields of a message that have to come back."""
     texts = _TEXTS if provider.reasoning_required_on != "none" else ()
-    # OpenRouter signs in it for whoever is behind it, and gives it to nobody who does not want it back.
+    # OpenRouter signs in it for the provider behind it, and gives it to nobody who does not want it back.
     signed = provider.signature_channel == "reasoning_details" or provider.name == "openrouter"
     return (*texts, *((_DETAILS,) if signed else ()))
 

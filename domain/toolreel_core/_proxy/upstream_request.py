@@ -131,7 +131,7 @@ def _options(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str,
 
 
 def _fits(key: str, request: ClientRequest, profile: Profile) -> bool:
-    """Whether the upstream takes an option beside what else the request has."""
+    """Whether the upstream takes an option together with the rest of the request."""
     provider, has_tools = profile.provider, bool(request.tree.get("tools"))
     if key == "response_format" and has_tools:
         return provider.supports_response_format_with_tools != "no"
@@ -142,7 +142,7 @@ def _messages(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str
     if request.messages is None:
         return request.entries, ()
     messages = readable(request.messages, request.entries)
-    # What stands in another object than the client's was changed, so it goes out as we write it.
+    # What is in another object than the client's was changed, so it goes out as we write it.
     read = zip(request.messages, messages, request.entries, strict=True)
     own = {id(message): entry for given, message, entry in read if given is message}
     sent: list[Json] = []

@@ -160,7 +160,7 @@ def _marked(call: ToolCall) -> ToolCall:
             cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
             return replace(call, arguments=cut) if is_cut(call.original) else call
         case ArgumentError(code="ARGUMENTS_NOT_OBJECT", detail=detail):
-            # A server may encode the truncated text as a JSON string, which is then complete by itself.
+            # A server may encode the truncated text as a JSON string, which is then complete in itself.
             inner = read(call.original).value_or(None)
             cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
             return replace(call, arguments=cut) if isinstance(inner, str) and is_cut(inner) else call

@@ -83,7 +83,7 @@ WORDS: Final[Mapping[WarningCode, str]] = {
     "tool's schema decides whether it is opened.",
     "ARGUMENTS_DECODED": "A value was JSON text where the tool's schema requires an array or an object; it "
     "was decoded, and is valid.",
-    "ARGUMENTS_UNWRAPPED": "Arguments stood in an envelope that the tool's schema does not mean; it was "
+    "ARGUMENTS_UNWRAPPED": "Arguments were in an envelope that the tool's schema does not mean; it was "
     "opened, and they are valid.",
     "NULL_ARGUMENT_DROPPED": "An optional argument was null where the tool's schema rejects null; it was "
     "dropped.",

@@ -45,7 +45,7 @@ def _words(schema: Mapping[str, Json]) -> Sequence[tuple[str, Json]]:
             case "items":
                 said += _items(schema, value)
             case "additionalItems":
-                pass  # it says something only beside a tuple, which takes it along
+                pass  # it says something only together with a tuple, which takes it along
             case "dependencies":
                 said += _dependencies(value)
             case "exclusiveMinimum" | "exclusiveMaximum":

@@ -76,7 +76,7 @@ class LoopConfig:
     max_turns: int = 12
     """Turns of the model before the run ends as ``max_turns``; retries of a turn do not count.
 
-    This limit and the budgets hold for each exchange of a conversation anew: from one message of the user to
+    This limit and the budgets apply to each exchange of a conversation: from one message of the user to
     the end. Those of ``max_conversation_`` hold for all exchanges together."""
     max_tool_calls_per_turn: int | None = None
     """Maximum calls of one reply; 1 if this is unset and the request has ``parallel_tool_calls: false``."""
@@ -189,7 +189,7 @@ class LoopConfig:
     final_check: int = 0
     """How often the model is asked, before an answer becomes final, what of the task is still to be done."""
     claim_check: bool = False
-    """Ask once more if the answer says that something was done, and no call of a tool that does it has
+    """Ask again if the answer says that something was done, and no call of a tool that does it has
     succeeded."""
     repeated_effects: RepeatedEffects = "run"
     """What a call does that repeats one that succeeded; tools that are read-only or polling always run."""

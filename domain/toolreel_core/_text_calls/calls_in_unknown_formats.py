@@ -1,4 +1,4 @@
-"""The skeleton of a call in a text of any format: an offered name beside an object with its parameters.
+"""The skeleton of a call in a text of any format: an offered name next to an object with its parameters.
 
 No list of formats is complete, but whatever a model invents, it has to name the tool and its arguments. The
 skeleton only casts suspicion, so it may be loose; the names of tools and of their parameters keep answers in
@@ -60,7 +60,7 @@ _HTML: Final = frozenset({
 
 
 def has_skeleton(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
-    """Whether a tool is named beside its arguments.
+    """Whether a tool is named next to its arguments.
 
     >>> add = {"properties": {"a": {"type": "integer"}}}
     >>> has_skeleton("Now add => {a: 1}", ["add"], {"add": add})
@@ -99,7 +99,7 @@ def _is_call(text: str, name: re.Match[str], parameters: Mapping[str, Json], end
 
 
 def _is_envelope(before: str, after: str, parameters: Mapping[str, Json]) -> bool:
-    """Whether a name under a key such as ``name`` has its arguments beside it."""
+    """Whether a name under a key such as ``name`` has its arguments next to it."""
     if _ARGUMENTS.search(before) or _ARGUMENTS.search(after):
         return True
     flat = _FLAT.match(after)

@@ -1,7 +1,7 @@
 """Quotations: parts of a text in which no call is read, such as code, comments, quoted lines and results.
 
 Whichever opens first wins: a fence inside an open call is data of the call, and a call inside an open fence
-is a quotation. But prose may only name a tag. Fences are found first, therefore: a closer that stands in code
+is a quotation. But prose may only name a tag. Fences are found first, therefore: a closer that is in code
 does not end what was opened in the prose before, and the code goes on.
 """
 
@@ -97,7 +97,7 @@ class Quotations:
     def paired(self, closing: re.Pattern[str], start: int, end: int) -> Region | None:
         """What is between the opener at ``start:end`` and the first closer outside of code.
 
-        If all closers stand in code, the prose only named the opener; nobody knows what was meant, so that
+        If all closers are in code, the prose only named the opener; nobody knows what was meant, so that
         everything up to the end of that code is quoted. An opener that is never closed quotes nothing, unless
         the text is truncated.
         """

@@ -104,7 +104,7 @@ def _lone_closer(source: Source) -> re.Match[str] | None:
 
 
 def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
-    """Whether a closer stands in a quotation, or inside a line of prose."""
+    """Whether a closer is in a quotation, or inside a line of prose."""
     text = quotations.source.text
     line = text[: close.start()].rpartition("\n")[2]
     # Not a pattern, since one for the two conditions tries each place of a long line against each other.

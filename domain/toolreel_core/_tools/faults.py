@@ -31,7 +31,7 @@ FaultCode: TypeAlias = Literal[
     "TOOL_CANCELLED",
     "OUTPUT_TOO_EARLY",
 ]
-"""Faults that the loop finds, or whoever hands its calls to hosts. A tool adds its own
+"""Faults that the loop or the caller of a tool host finds. A tool adds its own
 (``ARGUMENT_ERROR``, ``TOOL_TIMEOUT``, ``INTERNAL_ERROR``) in the envelope that it returns."""
 
 _NOTHING = canonical({})

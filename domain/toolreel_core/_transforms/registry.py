@@ -34,7 +34,7 @@ class Transform:
     """Unique in its kind: at most 100 lower-case letters, digits and ``_``."""
     kind: TransformKind
     about: str
-    """One sentence: what it does, and for whom."""
+    """One sentence: what it does, and for which servers or models."""
     evidence: tuple[str, ...]
     """Public threads, as ``owner/name#number``, or pages that show the need for it."""
     apply: Change

@@ -56,7 +56,7 @@ def arguments_json_string_if_hash(body: Tree) -> Tree:
 @register_transform(
     "response",
     "assistant_content_tool_call_tags_to_tool_calls",
-    about="Calls that stand in the text as <tool_call> tags become tool_calls, if there are none.",
+    about="Calls in the text as <tool_call> tags become tool_calls, if there are none.",
     evidence=("ollama/ollama#17353", "ollama/ollama#14656", "xiaoY233/Chat2API#122"),
 )
 def content_tool_call_tags_to_tool_calls(body: Tree) -> Tree:

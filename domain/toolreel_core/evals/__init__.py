@@ -38,7 +38,7 @@ control
 record
     What is stored of one finished run, one line of JSON.
 simulated user, judge
-    Models beside the measured one: one plays the user, the other answers a question about the run.
+    Models other than the measured one: one plays the user, the other answers a question about the run.
 gate
     A condition that the results have to meet, declared in the plan before the first run.
 """

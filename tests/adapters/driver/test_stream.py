@@ -219,7 +219,7 @@ async def areplayed(path: Path) -> AsyncGenerator[AsyncEndpoint]:
 
 
 Reader: TypeAlias = Callable[[Path, MemoryJournal, int | None], list[StreamEvent]]
-"""Reads a stream to its end, or stops after so many events."""
+"""Reads a stream to its end, or stops after this many events."""
 
 
 def sync(opened: Opened) -> Reader:

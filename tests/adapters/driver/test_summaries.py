@@ -104,7 +104,7 @@ def questions(count: int) -> list[str]:
 
 
 def recorded(count: int = 25) -> tuple[Recorded, Run]:
-    """A conversation of so many exchanges, of which the old ones were summarised more than once."""
+    """A conversation of this many exchanges, of which the old ones were summarised more than once."""
     journal = MemoryJournal(PLAN)
     done = on_sync(Counting(), questions(count), journal)
     return parse_journal(journal.text, "talk"), done

@@ -1,4 +1,4 @@
-"""How long things take is measured in every live run, kept beside the events, and told again by a replay."""
+"""How long things take is measured in every live run, kept next to the events, and told again by a replay."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class SetClock(InstantClock):
 
 @dataclass
 class Slow:
-    """An endpoint, tools and an approver that take so many seconds, by the clock that they set."""
+    """An endpoint, tools and an approver that take this many seconds, by the clock that they set."""
 
     clock: SetClock
     endpoint: ScriptedEndpoint

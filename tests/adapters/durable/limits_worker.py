@@ -35,7 +35,7 @@ def request(text: str = "hi") -> SendRequest:
 
 
 def send_all(parent: Connection, accounts: Sequence[Limits], count: int) -> None:
-    """Send so many requests to each account, once the parent says so, and tell it when they started."""
+    """Send this many requests to each account, once the parent says so, and tell it when they started."""
     effect, notings = request(), [Noting() for _ in accounts]
     endpoints = [limited(noting, limits) for noting, limits in zip(notings, accounts, strict=True)]
     parent.send("ready")

@@ -1,4 +1,4 @@
-"""Processes of the tests, forked from one that has all modules loaded: starting one anew takes a second."""
+"""Processes of the tests, forked from one that has all modules loaded: starting one again takes a second."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _order(name: str, part: int) -> Json:
 
 
 def plan_of(name: str, parts: int, tools: ToolSurface, config: LoopConfig | None = None) -> Plan:
-    """The plan of a run of so many orders: twice as many effects, and one more."""
+    """The plan of a run of this many orders: twice as many effects, and one more."""
     settings = config or LoopConfig()
     return Plan.of(model="shop", messages=f"{name} orders {parts}", tools=tools, config=settings)
 

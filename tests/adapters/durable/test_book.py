@@ -10,7 +10,7 @@ from toolreel.durable._store.steps import Written
 
 
 def line(number: int, blobs: int = 0) -> tuple[str, ...]:
-    """The lines of an event, with so many blobs of its own before it."""
+    """The lines of an event, with this many blobs of its own before it."""
     own = tuple(f'{{"blob":"{number}.{at}","base64":""}}' for at in range(blobs))
     return (*own, f'{{"n":{number},"kind":"run_tool","fp":"{number}"}}')
 

@@ -36,7 +36,7 @@ LITTLE = Estimate(10, 0.0)
 LONG = 3_600.0
 """Seconds of a window that no test outlasts."""
 WINDOW = 5.0
-"""Seconds of a window that a test waits for: whoever is not next asks fifty times in it."""
+"""Seconds of a window that a test waits for: a waiting process asks fifty times in it."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -199,7 +199,7 @@ def test_a_name_that_nobody_knows_is_no_place_to_connect_to(
 
 @pytest.fixture
 def tls(tmp_path: Path) -> ssl.SSLContext:
-    """What a server needs whose certificate stands in a file of the test."""
+    """What a server needs whose certificate is in a file of the test."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate_in(tmp_path))
     return context

@@ -44,7 +44,7 @@ def sealed_text(path: Path) -> str:
 
 
 def killed(folder: Path, lines: int, torn: bytes = b"") -> Path:
-    """The journal of a run of which so many lines were written, and a part of the next one."""
+    """The journal of a run of which this many lines were written, and a part of the next one."""
     path = folder / "sum.journal.jsonl"
     written = whole().splitlines(keepends=True)[:lines]
     unfinished(path).write_bytes("".join(written).encode() + torn)
@@ -150,7 +150,7 @@ def test_a_journal_of_which_nothing_is_whole_cannot_be_gone_on_with(tmp_path: Pa
     for torn in (b"", b'{"toolreel_journal"'):
         path = killed(tmp_path, 0, torn)
         told = complaint(JournalError, lambda: ReopenedJournal(path))  # noqa: B023
-        assert told == f"{path}.part: not even its first line was written; start the run anew"
+        assert told == f"{path}.part: not even its first line was written; start the run again"
         assert unfinished(path).read_bytes() == torn
 
 

@@ -1,4 +1,4 @@
-"""The context of a call reaches whoever serves it: MCP servers, and servers over HTTP."""
+"""The context of a call reaches the server of a tool: MCP servers, and servers over HTTP."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ async def session(client: httpx.AsyncClient, url: str, word: str, *, stream: boo
         calls = message.get("tool_calls")
         if not calls:
             return said
-        # Clients change what they send back: here the text beside calls is dropped.
+        # Clients change what they send back: here the text next to calls is dropped.
         messages.append({"role": "assistant", "content": None, "tool_calls": calls})
         for call in calls:
             result = f"{word} {call['function']['arguments']}"

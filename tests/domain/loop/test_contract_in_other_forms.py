@@ -1,4 +1,4 @@
-"""The rules of a run once more, with servers that speak Responses or Messages."""
+"""The rules of a run again, with servers that speak Responses or Messages."""
 
 from __future__ import annotations
 

@@ -475,7 +475,7 @@ def test_results_are_written_in_call_order_whatever_order_they_come_in() -> None
 
 
 def written(played: Playbook, missing: Fault) -> tuple[Message, ...]:
-    """What stands in the history after three calls, the one between rejected."""
+    """What is in the history after three calls, the one between rejected."""
     rejected = [note for note in played.notes if isinstance(note, CallRejected)]
     (fault,) = (replace(missing, message=note.message) for note in rejected)
     bad = ("call_x", "add", "{}")

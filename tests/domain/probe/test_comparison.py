@@ -1,4 +1,4 @@
-"""Findings beside a preset."""
+"""Findings compared with a preset."""
 
 from __future__ import annotations
 

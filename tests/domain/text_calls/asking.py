@@ -24,7 +24,7 @@ CORPORA: Final = Path(__file__).resolve().parents[2] / "corpora" / "dialects"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One text and what is read in it; the rows stand in ``tests/corpora/dialects``."""
+    """One text and what is read in it; the rows are in ``tests/corpora/dialects``."""
 
     test: str
     """The test that it belongs to."""

@@ -67,7 +67,7 @@ def check_command(
     version     written by another toolreel, or by stock vcrpy
     drift       what a run of the journal's plan asks for is not in the cassette
     rule        what the cassette says may vary fits none of its requests
-    orphan      no test names it (--tests; under reels/, the tests beside it)
+    orphan      no test names it (--tests; under reels/, the tests next to it)
     old         its oldest reply is older than --max-age
     Notes, which fail with --strict alone:
     alone       a cassette without journal, or a journal without cassette

@@ -72,7 +72,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     """Make the journal of each run in a cassette by running the reducer over its tape; no network.
 
     FILE is a cassette of any client that speaks chat completions, Responses or Messages (NAME.yaml). With a
-    journal beside it, or --plan, the journal that comes out is the one that the live run wrote.
+    journal next to it, or --plan, the journal that comes out is the one that the live run wrote.
 
     \b
     toolreel cassettes journal cassettes/openai-sdk/local--qwen2.5-coder-1.5b.yaml --out answers

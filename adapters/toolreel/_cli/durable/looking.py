@@ -25,7 +25,7 @@ run_argument = click.argument("run_id", metavar="RUN")
 @click.command("list", epilog=EPILOG, short_help="List the runs, the newest first.")
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many."
+    "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of runs."
 )
 @click.option("--before", metavar="RUN", help="Only runs older than this one: the next page.")
 @database_option

@@ -66,7 +66,7 @@ def deny_command(run_id: str, reason: str, ref: int | None, database: str | None
 
 @click.command("cancel", epilog=EPILOG, short_help="Cancel runs.")
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
-@click.option("--reason", default="", metavar="TEXT", help="Why; it stands in the outcome.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; the outcome says it.")
 @database_option
 @reporting
 def cancel_command(run_ids: tuple[str, ...], reason: str, database: str | None) -> int:

@@ -18,7 +18,7 @@ def adopt_command(slots: tuple[str, ...], database: str | None, queue: str) -> i
     """Queue the runs again that workers left behind which do not come back.
 
     SLOT is the name of such a worker, as in its --slot. A worker that is alive keeps its runs: then this is
-    an error, and nothing changes. One that starts again with its slot takes up its runs by itself.
+    an error, and nothing changes. One that starts again with its slot takes up its runs without this.
 
     \b
     toolreel runs adopt worker-3
@@ -37,7 +37,7 @@ def adopt_command(slots: tuple[str, ...], database: str | None, queue: str) -> i
     type=click.FloatRange(min=0),
     required=True,
     metavar="DAYS",
-    help="Only runs that ended so many days ago, or more.",
+    help="Only runs that ended at least this many days ago.",
 )
 @database_option
 @reporting

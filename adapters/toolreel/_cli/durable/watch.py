@@ -34,7 +34,7 @@ _WIDE: Final = 60
 @click.argument("run_id", metavar="[RUN]", required=False)
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
 @click.option(
-    "--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="At most so many runs."
+    "--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Maximum number of runs."
 )
 @click.option(
     "--every",

@@ -153,7 +153,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
 
 
 def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> int:
-    """The evaluation beside the case study."""
+    """The evaluation compared with the case study."""
     from toolreel.evals._advice.case_study import beside_case_study, beside_tables, beside_tree
     from toolreel.evals._runner.plan_loader import plan_of_header
     from toolreel.evals._summary.reference_results import opened_results
@@ -164,8 +164,8 @@ def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> i
     if not found.rows:
         raise ResultsError(f"{folder}: it has none of the study's scenarios; run --scenarios case-study")
     tables = beside_tables(found)
-    write_files("An evaluation beside the case study", found.notes, tables, markdown)
+    write_files("An evaluation compared with the case study", found.notes, tables, markdown)
     if as_machine:
         return say(beside_tree(found))
-    show_tables((f"beside: {found.study.source}", *found.notes), tables)
+    show_tables((f"compared with: {found.study.source}", *found.notes), tables)
     return 0

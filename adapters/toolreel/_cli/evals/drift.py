@@ -64,7 +64,7 @@ def drift_command(  # noqa: PLR0913, PLR0917 - options of a command
 ) -> int:
     """Repeat the evaluation in RESULTS, and say whether the endpoint still is what it was.
 
-    Each run is compared with the stored one of the same trial, each model at each endpoint by itself. The
+    Each run is compared with the stored one of the same trial, each model at each endpoint separately. The
     answer is about these scenarios: the same if the interval of the difference is within the margin (of each
     of them), drifted if the rates differ, as a whole or in a scenario, or undecided. Another server gets no
     key and no header that was meant for the plan's.

@@ -114,7 +114,7 @@ _FLAGS: Final = (
         "Above 0: in relaxed mode, go on without tools if the server refuses them.",
         int,
     ),
-    _Flag("eval", "--fix-empty-final", "Ask once more when the final text is empty.", _SWITCH),
+    _Flag("eval", "--fix-empty-final", "Ask again when the final text is empty.", _SWITCH),
     _Flag("eval", "--tool-allowlist", "Tools that may be called.", _WORDS),
     _Flag("eval", "--content-tag-fallback", "Read calls from text under every strategy but raw.", _SWITCH),
     _Flag("eval", "--fallback-matrix", "Run everything without and with reading calls from text.", _SWITCH),

@@ -41,7 +41,7 @@ from toolreel.evals._store.results import write_atomically
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Also write pages of N runs, failures first, into a folder beside; the report leads there.",
+    help="Also write pages of N runs, failures first, into a folder next to the report, which links to them.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @json_option

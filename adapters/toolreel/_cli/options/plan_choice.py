@@ -43,7 +43,7 @@ class PlanChoice:
     ) -> Plan:
         """The plan of a run with these tools.
 
-        :param more: settings beside those of ``--set``
+        :param more: settings in addition to those of ``--set``
         :raises ConfigError: if the options contradict each other
         """
         chosen, text = parse_settings(self.settings), available.system_message(self.system)

@@ -1,4 +1,4 @@
-"""What a run that goes on has done and spent, for the terminal: the run, folded beside its driver."""
+"""What a run that goes on has done and spent, for the terminal: the run, folded alongside its driver."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from toolreel_core._protocol import notes
 
 
 class RunScreen:
-    """Draws itself anew at each refresh; empty before the first step.
+    """Redraws itself at each refresh; empty before the first step.
 
     :param figures: what the run has done and spent
     """

@@ -173,7 +173,7 @@ def _turn(console: Console, turn: TurnSummary) -> None:
     for remark in turn.remarks:
         labelled(console, "", remark, "yellow")
     if turn.stripped:
-        labelled(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
+        labelled(console, "", f"text with the call, kept out of the history: {turn.stripped!r}", "dim")
     if turn.answer:
         labelled(console, "answer", turn.answer, "bold")
 

@@ -90,7 +90,7 @@ _server_options = bundle(
 @click.option("--overwrite", is_flag=True, help="Ask everything again, and replace the recording.")
 @click.option("--replay", "replayed", metavar="FILE", help="Judge a recorded probe again; nothing is sent.")
 @click.option(
-    "--compare", metavar="NAME", help="Show the findings beside a shipped preset, or that of a provider."
+    "--compare", metavar="NAME", help="Compare the findings with a shipped preset, or that of a provider."
 )
 @click.option(
     "--timeout",
@@ -144,7 +144,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         probed, preset_file = replay_probe(_recording(replayed)), None
     else:
         if not (base_url and model):
-            raise click.UsageError("say whom to ask: --base-url URL and --model MODEL, or --replay FILE")
+            raise click.UsageError("say what to probe: --base-url URL and --model MODEL, or --replay FILE")
         asked = _Asked(base_url, model, server, only, repeat, _files(record, model), timeout)
         if not yes:
             return asked.show_plan(presets, as_machine=as_machine)

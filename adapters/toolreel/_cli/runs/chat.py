@@ -89,7 +89,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     """Talk with a model that calls tools.
 
     Each line that you type is a message; the answer is printed when the model has made its calls. Limits
-    such as max_turns hold for each message anew. On a terminal, Ctrl-C during an answer cancels it and the
+    such as max_turns apply to each message. On a terminal, Ctrl-C during an answer cancels it and the
     conversation goes on; Ctrl-D ends it. From a pipe, each line is a message and each answer is printed
     to stdout.
 

@@ -56,7 +56,7 @@ def export_command(
 
         cassette, journal = recording_files(Path(file))
         if cassette is None:
-            raise CassetteError(f"{journal}: vcrpy takes a cassette, and there is none beside this journal")
+            raise CassetteError(f"{journal}: vcrpy takes a cassette, and there is none next to this journal")
         path = target or Path(f"{stem}.vcr.yaml")
         export_cassette(cassette, path, overwrite=overwrite, rules=rules_of(secret_rules))
     else:

@@ -12,7 +12,7 @@ from toolreel_core._plan.constrained_calls import ANSWER
 from toolreel_core._plan.plan import Plan
 
 _GROWTH: Final = 64
-"""A reply is read again when it has grown by one part in so many; see ``PartialAnswer``."""
+"""A reply is read again when it has grown by one part in this many; see ``PartialAnswer``."""
 
 
 class ConstrainedText:

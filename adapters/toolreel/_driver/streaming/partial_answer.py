@@ -10,13 +10,13 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.output.spec import OutputSpec
 
 _GROWTH: Final = 64
-"""An answer is read again when it has grown by one part in so many: reading all of it at each piece would
+"""An answer is read again when it has grown by one part in this many: reading all of it at each piece would
 take time that is quadratic in its length."""
 _OPENERS: Final = ("{", "[", "`", "~")
 
 
 class PartialAnswer:
-    """What the pieces of one reply come to."""
+    """What the pieces of one reply make so far."""
 
     def __init__(self, spec: OutputSpec) -> None:
         self._spec = spec

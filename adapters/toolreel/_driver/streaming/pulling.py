@@ -1,6 +1,6 @@
 """Read a stream piece by piece inside a scope, or to its end.
 
-A generator that yields inside a cancel scope or with a context variable set leaks it to whoever reads it. So
+A generator that yields inside a cancel scope or with a context variable set leaks it to its reader. So
 the scope holds while the next piece is awaited, and never while it is used.
 """
 

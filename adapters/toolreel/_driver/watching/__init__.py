@@ -1,1 +1,1 @@
-"""Watchers: what logs and traces see of every run in this process, whoever drives it."""
+"""Watchers: what logs and traces see of every run in this process, whatever drives it."""

@@ -1,6 +1,6 @@
 """The trace that a run belongs to, written as headers, so that another process can go on with it.
 
-What a trace is, is up to whoever traces (``toolreel.otel``); nobody does by default.
+The tracer decides what a trace is (``toolreel.otel``); there is none by default.
 """
 
 from __future__ import annotations

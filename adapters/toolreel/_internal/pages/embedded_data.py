@@ -1,6 +1,6 @@
 """Data in a page, for its scripts: JSON as it is, or packed where there is much of it.
 
-What cannot be seen is spelt out in all texts, and no text can end the element that it stands in.
+What cannot be seen is spelt out in all texts, and no text can end the element that it is in.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def framed(
     :param styles: CSS after that of all pages
     :param scripts: JavaScript after that of all pages
     :param data: elements of :mod:`toolreel._internal.pages.embedded_data`
-    :param pictures: whether its data has pictures and sound, which stand in ``data:`` URLs
+    :param pictures: whether its data has pictures and sound, which are in ``data:`` URLs
     :param asks: whether its scripts may ask the server that it comes from
     """
     css = "".join((shared_asset("shared.css"), *styles))

@@ -73,7 +73,7 @@ const toolreel = (() => {
       });
     });
   }
-  // Keys never act while a field has the focus, or beside a key that belongs to the browser.
+  // Keys never act while a field has the focus, or together with a key that belongs to the browser.
   const onKeys = (actions) =>
     document.addEventListener("keydown", (event) => {
       const typing = event.target.closest?.("input,select,textarea");

@@ -35,7 +35,7 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
             doubled = f"raise the limit with --set max_turns={outcome.limit * 2}"
             return f"the model still called tools after {outcome.limit} turns", doubled
         case outcomes.NoToolCalls():
-            return "the model called no tool", "ask it once more with --set nudge_no_tool_calls=1"
+            return "the model called no tool", "ask it again with --set nudge_no_tool_calls=1"
         case outcomes.ToolFailed():
             failed = ", ".join(outcome.tools) or "every tool"
             return f"tools failed: {failed}", "one success is enough with --set tool_failure_policy=tolerated"

@@ -22,7 +22,7 @@ from toolreel_core._settings.wire_form import WireForm
 
 @dataclass(frozen=True, slots=True)
 class SentHistory:
-    """The history of one request, beside what is stored."""
+    """The history of one request, next to what is stored."""
 
     stored: int
     """Messages that are stored."""

@@ -103,7 +103,7 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
 
 _WHY: Final[Mapping[IgnoredWhy, str]] = {
     "reserved": "the run's own to set",
-    "with_tools": "refused beside tools",
+    "with_tools": "refused together with tools",
     "without_tools": "refused without tools",
     "unsupported": "the provider does not take it",
 }
@@ -178,7 +178,7 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             then = "the model is asked again" if note.asked_again else "the run ends"
             return turn.remarked(f"the answer does not fit the output; {then}: {note.error}")
         case notes.RecoveryTried():
-            return turn.remarked("an empty reply; the model is asked once more")
+            return turn.remarked("an empty reply; the model is asked again")
         case notes.ToolsDropped():
             return turn.remarked(f"the server takes no tools, so the run goes on without: {note.message}")
         case notes.ApprovalAsked():

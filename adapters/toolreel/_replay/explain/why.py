@@ -84,7 +84,7 @@ def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  #
             return Rule(_failed(config), (_MODE, "tool_failure_policy"))
         case outcomes.RepeatedCall():
             return Rule(
-                "the same call with the same result ends the run after so many times", ("repetition_stop",)
+                "the same call with the same result ends the run after this many times", ("repetition_stop",)
             )
         case outcomes.BudgetSpent():
             return Rule("a budget that is used up allows nothing more", (_BUDGETS[outcome.kind],))

@@ -26,7 +26,7 @@ _TICKS: Final = re.compile(r"`+")
 def transcript(run: Run) -> str:
     """The whole conversation and how it ended.
 
-    What models and tools said stands in fences longer than any in it, so no text of theirs is markup.
+    What models and tools said is in fences longer than any in it, so no text of theirs is markup.
     """
     words, hint = describe_outcome(run.outcome)
     tally = run.state.tally

@@ -252,5 +252,5 @@ def _conversation(exchange: Exchange) -> dict[str, Json]:
 
 
 def _as_stored(message: Tree) -> Tree:
-    """A message as a run keeps it: text beside calls is noted, and not written back."""
+    """A message as a run keeps it: text next to calls is noted, and not written back."""
     return {**message, "content": ""} if message.get("calls") else message

@@ -108,7 +108,7 @@ def words_of(note: Note) -> str:
                 f", {note.times} times" if note.times > 1 else ""
             )
         case notes.ContentStripped():
-            return f"the text beside the calls is not stored ({note.length:,} characters)"
+            return f"the text with the calls is not stored ({note.length:,} characters)"
         case notes.OutputCalled():
             return "the answer came as a call of the final tool"
         case _:

@@ -37,7 +37,7 @@ _MENTION: Final = re.compile(r"(?s)(.*)(sha256:[0-9a-f]{64})")
 
 
 class Mention(str):
-    """What stands in a body instead of Base64."""
+    """What is in a body instead of Base64."""
 
     __slots__ = ()
 

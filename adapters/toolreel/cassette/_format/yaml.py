@@ -106,7 +106,7 @@ class _Writer:
     def _node(self, value: Any, column: int, at: str, below: int) -> None:
         """Write what follows a key or a dash, with its line break.
 
-        :param column: of the collection that it stands in
+        :param column: of the collection that it is in
         :param at: the key or the dash
         :param below: the column of a collection that begins in the next line
         """

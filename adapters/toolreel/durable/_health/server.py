@@ -1,4 +1,4 @@
-"""A small HTTP server beside a worker: ``/livez``, ``/readyz`` and ``/metrics``."""
+"""A small HTTP server next to a worker: ``/livez``, ``/readyz`` and ``/metrics``."""
 
 from __future__ import annotations
 

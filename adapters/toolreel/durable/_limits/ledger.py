@@ -121,7 +121,7 @@ class Ledger:
                 connection.execute(delete(TICKETS).where(TICKETS.c.ticket == ticket))
                 return Refused(why)
             mine = update(TICKETS).where(TICKETS.c.ticket == ticket)
-            # First: whoever asks is not gone, however long ago it last asked.
+            # First: a process that asks is alive, however long ago it last asked.
             connection.execute(mine.values(alive_until=now + LEASE))
             self._tidy(connection, now)
             waiting = TICKETS.c.account == self.limits.account, TICKETS.c.started_at.is_(None)

@@ -89,7 +89,7 @@ class Started:
 
 
 def seconds_to_wait(started: Sequence[Started], now: float, own_tokens: int, limits: Limits) -> float:
-    """Seconds until one more request of so many tokens may start; 0 if it may now.
+    """Seconds until one more request of this many tokens may start; 0 if it may now.
 
     >>> limits = Limits("a", "a.sqlite", requests=2, slack=1)
     >>> seconds_to_wait([Started(100.0, 5), Started(120.0, 5)], 130.0, 5, limits)

@@ -48,7 +48,7 @@ Asking: TypeAlias = Generator[Attempt | Pause, Turn | None, int | RequestFailed]
 def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
     """Ask until a request may start at once; returns its ticket, or its refusal.
 
-    Closing it before its end gives the ticket up. It joins the queue by itself, not in a thread: a ticket
+    Closing it before its end gives the ticket up. It joins the queue without a thread: a ticket
     that a cancelled task never got to know could not be given up.
     """
     estimate = ledger.limits.estimate(effect)

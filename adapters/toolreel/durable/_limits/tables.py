@@ -42,7 +42,7 @@ ACCOUNTS: Final = Table(
 TICKETS: Final = Table(
     "toolreel_limits_tickets",
     _METADATA,
-    # SQLite counts up only an INTEGER by itself.
+    # SQLite increments only an INTEGER key automatically.
     Column("ticket", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
     Column("account", String, nullable=False),
     Column("tokens", BigInteger, nullable=False),
@@ -97,7 +97,7 @@ def _arguments(url: str) -> dict[str, Any]:
 
 
 def _connected(connection: Any, _: object) -> None:  # noqa: ANN401 - of sqlite3, through SQLAlchemy
-    # Without this, sqlite3 begins a transaction by itself, and too late to be the only writer.
+    # Without this, sqlite3 begins a transaction implicitly, and too late to be the only writer.
     connection.isolation_level = None
     connection.execute("PRAGMA journal_mode=WAL")
 

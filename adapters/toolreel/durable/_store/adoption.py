@@ -15,11 +15,11 @@ from toolreel.durable._store.tables import RUNS
 def adopt(
     engine: sa.Engine, client: DBOSClient, executor: str, *, but_of: str | None = None
 ) -> Sequence[str]:
-    """Queue the runs that a slot has left, and return their ids; whoever calls this holds the slot.
+    """Queue the runs that a slot has left, and return their ids; the caller holds the slot.
 
     What is stored of them counts, and nothing that their worker may still store if it is not dead.
 
-    :param but_of: the release whose runs DBOS takes up again by itself
+    :param but_of: the release whose runs DBOS resumes automatically
     """
     left = client.list_workflows(
         status="PENDING", name=WORKFLOW, executor_id=executor, load_input=False, load_output=False

@@ -105,7 +105,7 @@ def lasting(attempt: Callable[[], _Result], patience: float = 60.0) -> _Result:
 
 
 def asked_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-    """The rows of a query, for whoever would rather know at once that the database is away.
+    """The rows of a query, that fails at once if the database is away.
 
     :raises DurableError: if it is
     """

@@ -1,7 +1,7 @@
 """Slots: the names of workers, each held by one process at a time.
 
 A run that its worker leaves behind when it dies belongs to the slot, and goes on when a worker takes the slot
-again. SQLite's slots are locks on files beside the database, PostgreSQL's are advisory locks of a session:
+again. SQLite's slots are locks on files next to the database, PostgreSQL's are advisory locks of a session:
 both end with the process, however it ends.
 """
 

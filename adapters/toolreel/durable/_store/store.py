@@ -94,7 +94,7 @@ class Store:
         )
 
     def adopt(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
-        """Queue the runs that a slot has left, and return their ids; whoever calls this holds the slot."""
+        """Queue the runs that a slot has left, and return their ids; the caller holds the slot."""
         return adoption.adopt(self.engine, self.client, executor, but_of=but_of)
 
     def prune(self, before_ms: int) -> int:

@@ -1,4 +1,4 @@
-"""What toolreel keeps beside the tables of DBOS: one row a run, and one for each thing said to it.
+"""What toolreel keeps next to the tables of DBOS: one row a run, and one for each thing said to it.
 
 The effects of a run are steps of DBOS; here stand its plan, written once, and who works on it.
 """

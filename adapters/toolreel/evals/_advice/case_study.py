@@ -1,4 +1,4 @@
-"""The figures of the tool calling case study, and an evaluation beside them."""
+"""The figures of the tool calling case study, and an evaluation compared with them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class BesideRow:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """An evaluation beside the study."""
+    """An evaluation compared with the study."""
 
     study: CaseStudy
     rows: tuple[BesideRow, ...]
@@ -125,7 +125,7 @@ class Beside:
 
 
 def beside_case_study(summary: Summary) -> Beside:
-    """Set an evaluation beside the study.
+    """Compare an evaluation with the study.
 
     Scenarios are taken from the group ``case-study`` if it was run, or else by their names.
     """

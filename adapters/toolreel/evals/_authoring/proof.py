@@ -1,4 +1,4 @@
-"""The proof of a scenario's oracle: its scripts run, and each must come to a certain verdict.
+"""The proof of a scenario's oracle: its scripts run, and each must get a certain verdict.
 
 A check that cannot fail finds nothing; so every check is also asked whether some script fails it.
 """
@@ -28,7 +28,7 @@ _REAL_SEEDS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ScriptProof:
-    """What one script came to."""
+    """The verdicts of one script."""
 
     kind: Kind
     wanted: Result
@@ -37,18 +37,18 @@ class ScriptProof:
 
     @property
     def holds(self) -> bool:
-        """Whether every trial came to what it has to."""
+        """Whether every trial got the expected verdict."""
         return all(verdict.result == self.wanted for verdict in self.verdicts)
 
     @property
     def contrary(self) -> Verdict | None:
-        """The first verdict that it should not have come to."""
+        """The first unexpected verdict."""
         return next((verdict for verdict in self.verdicts if verdict.result != self.wanted), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the scripts of a scenario came to."""
+    """The verdicts of a scenario's scripts."""
 
     scenario: str
     scripts: tuple[ScriptProof, ...]
@@ -59,7 +59,7 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether every script came to what it has to."""
+        """Whether every script got the expected verdict."""
         return all(each.holds for each in self.scripts)
 
 
@@ -86,7 +86,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
 
 
 def wanted_of(kind: Kind) -> Result:
-    """What the script of a kind has to come to."""
+    """The verdict that the script of a kind must get."""
     match kind:
         case "good":
             return "pass"

@@ -108,7 +108,7 @@ class _Author:
         for each in proof.scripts:
             if (wrong := each.contrary) is not None:
                 reasons = "; ".join((wrong.category, *wrong.reasons))
-                self.decisions.append(f"the {each.kind} script comes to {wrong.result} ({reasons})")
+                self.decisions.append(f"the {each.kind} script results in {wrong.result} ({reasons})")
         return Draft(self.name, tree, tuple(self.decisions), self.notes, proof)
 
     def _with_plain_answers(

@@ -72,7 +72,7 @@ def _keys(found: Bisection, folder: str) -> TextTable:
         for tally in found.tallies
     )
     notes = (
-        "alone: runs that this setting turns by itself; together: runs that need it and others",
+        "alone: runs that this setting turns alone; together: runs that need it and others",
         "the command shows it for one run; leave out the key of the run to see all of them",
     )
     return TextTable(

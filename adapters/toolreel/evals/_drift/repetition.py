@@ -20,7 +20,7 @@ from toolreel_core.evals._scenarios.catalogue import kind_of
 def repetition(
     results: Results, *, endpoint: str = "", base_url: str = "", api_key_env: str = "", trials: int = 0
 ) -> EvalPlan:
-    """The plan of the same runs once more: no gates, no rule that stops cells.
+    """The plan of the same runs again: no gates, no rule that stops cells.
 
     :param endpoint: only at this one, by its name
     :param base_url: at another server; it gets no key and no header that was meant for the old one
@@ -84,11 +84,11 @@ def _differences(results: Results, again: EvalPlan) -> Iterator[str]:
         if sample.version != record.version:
             yield (
                 f"{what} was run as version {record.version} of its scenario, which is at version "
-                f"{sample.version} now; evaluate anew, and look for drift from there"
+                f"{sample.version} now; evaluate again, and look for drift from there"
             )
         elif sample.configuration != record.digest:
             changes = configuration_differences(record.configuration, again.configuration(record.cell).text)
             how = "\n  ".join((" would be run under another configuration now:", *changes))
-            yield f"{what}{how}\nevaluate anew, and look for drift from there"
+            yield f"{what}{how}\nevaluate again, and look for drift from there"
     if not there:
         yield f"{results.path}: no run has ended that could be repeated"

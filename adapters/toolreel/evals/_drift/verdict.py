@@ -1,4 +1,4 @@
-"""Whether a repeated evaluation came to the same: each model at each endpoint, scenario by scenario.
+"""Whether a repeated evaluation had the same results: each model at each endpoint, scenario by scenario.
 
 What answers is one model at one endpoint, so that is what can drift. A total over several of them would let
 one that got better hide another that got worse.
@@ -33,9 +33,9 @@ class ServedModel:
     whole: Equivalence | None
     """``None`` without a pair of valid runs."""
     p_holm: float
-    """The p-value of the difference, adjusted for so many models and endpoints."""
+    """The p-value of the difference, adjusted for this many models and endpoints."""
     drifted: tuple[Row, ...]
-    """The scenarios that differ significantly, adjusted for so many of them everywhere."""
+    """The scenarios that differ significantly, adjusted for this many of them everywhere."""
 
     @property
     def verdict(self) -> DriftVerdict:

@@ -40,7 +40,7 @@ class Promoted:
     """A recorded run that can be replayed and judged offline."""
 
     record: Record
-    """As it was when it was promoted; its cassette stands beside the file."""
+    """As it was when it was promoted; its cassette is next to the file."""
     folder: Path
     url: str
     """Where it was recorded."""
@@ -226,7 +226,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A text that can stand in a docstring."""
+    """A text that can be in a docstring."""
     return "".join(char for char in " ".join(text.split()) if char.isprintable()).translate(
         {ord("\\"): "/", ord('"'): "'"}
     )

@@ -38,7 +38,7 @@ class Replayed:
     """A run that was replayed."""
 
     record: Record
-    """As it stands in the journal."""
+    """As it is in the journal."""
     now: Record | None = None
     """Its record as replayed now; ``None`` if it could not be replayed."""
     drift: str = ""
@@ -78,7 +78,7 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
 
 
 def replay_record(job: Job, record: Record, folder: Path, base_url: str) -> Record:
-    """The record that a run's cassette comes to now.
+    """The record that a run's cassette gives now.
 
     What no replay has is as the record says: times, and where the run was made.
 
@@ -176,7 +176,7 @@ def write_rescored(results: Results, runs: Iterable[Replayed], folder: Path) -> 
 
 
 def rescore_in_place(results: Results, runs: Iterable[Replayed]) -> None:
-    """Put today's verdicts into the journal itself; the old one stays beside it.
+    """Put today's verdicts into the journal itself; the old one stays next to it.
 
     :raises ResultsError: if another process is writing it, or it cannot be written
     """

@@ -86,7 +86,7 @@ def costs_of(summary: Summary, plan: EvalPlan) -> Costs:
 
 
 def costs_drawing(found: Costs) -> Drawing:
-    """The picture: each point has the number that it has in the list beside it."""
+    """The picture: each point has the number that it has in the list next to it."""
     axis = _Axis.over([found.of(point) for point in found.points])
     parts = [_frame(axis, found.axis)]
     for point in found.points:
@@ -182,7 +182,7 @@ def _drawn(point: CostPoint, x: float, place: int) -> str:
 
 
 def _numbered(found: Costs, axis: _Axis) -> Iterator[str]:
-    """Numbers beside the points; those of points that lie on each other stand in one row."""
+    """Numbers next to the points; those of points that lie on each other are in one row."""
     places: dict[tuple[float, float], list[int]] = {}
     for point in found.points:
         x, y = axis.at(found.of(point)), _y(point.rate)

@@ -131,7 +131,7 @@ const explorer = (() => {
       ? [el("a", { href: addressOf({ cell: run.cell.name }) }, `all ${run.cell.runs.length} trials side by side`)] : [];
     const others = twins(run).map((other) => {
       const axis = axes.find((each) => other.cell.values[each] !== run.cell.values[each]);
-      return [el("a", { href: addressOf({ runs: `${run.name},${other.name}` }) }, `beside ${other.cell.values[axis]}`), " (", resultOf(other), ")"];
+      return [el("a", { href: addressOf({ runs: `${run.name},${other.name}` }) }, `with ${other.cell.values[axis]}`), " (", resultOf(other), ")"];
     });
     return el("ul", { class: "links noprint" }, [...trials, ...others].map((link) => el("li", {}, link)));
   };

@@ -1,4 +1,4 @@
-"""Strategies beside each other: the rate of each with its interval, and what one gains over another."""
+"""Strategies side by side: the rate of each with its interval, and what one gains over another."""
 
 from __future__ import annotations
 

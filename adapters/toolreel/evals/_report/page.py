@@ -1,6 +1,6 @@
 """The report as one self-contained HTML page, and its pictures as files.
 
-Texts of models and servers are escaped, or stand in data that the page's own script shows as text. Only the
+Texts of models and servers are escaped, or are in data that the page's own script shows as text. Only the
 page needs Jinja2.
 """
 

@@ -98,7 +98,7 @@ def _told(cell: CellSummary, trees: Mapping[str, Json]) -> Json:
 
 
 class _Numbers:
-    """Numbers of values in the order in which they came; most texts of an index stand in many runs."""
+    """Numbers of values in the order in which they came; most texts of an index are in many runs."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._known = {value: at for at, value in enumerate(dict.fromkeys(values))}

@@ -55,7 +55,7 @@ class Stopped:
     """What an interval of these runs may claim after all the looks; ``None`` where nothing was decided."""
 
     def tree(self) -> Tree:
-        """As it stands in the file."""
+        """As it is in the file."""
         cell = self.cells[0]
         axes = ("model", "profile", "fallback", "language", "scenario")
         return {
@@ -196,7 +196,7 @@ def rule_of(plan: EvalPlan) -> Rule | None:
 
 
 def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
-    """The course of an evaluation, from what stands in its journal, whatever it was configured with then."""
+    """The course of an evaluation, from what is in its journal, whatever it was configured with then."""
     ended: Iterable[_Ended] = (
         (record.cell, record.trial, record.verdict.result)
         for record in records
@@ -262,7 +262,7 @@ def _groups_compared(rule: Rule | None, cells: Iterable[Cell]) -> Iterator[tuple
 
 
 def _decided(rule: Rule | None, outcomes: Sequence[tuple[bool, ...]]) -> Decided | None:
-    """The decision of the rule about some valid runs, if it has come to one."""
+    """The decision of the rule about some valid runs, if there is one."""
     from toolreel.evals._statistics.stopping_decisions import cell_decided, pairs_decided
 
     match rule:

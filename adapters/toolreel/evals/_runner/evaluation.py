@@ -343,5 +343,5 @@ def _changed(out: Path, plan: EvalPlan, sample: Sample, record: Record) -> str:
     else:
         changes = configuration_differences(record.configuration, plan.configuration(cell).text)
         how = "\n  ".join((" under another configuration:", *changes))
-    remedy = "evaluate into another directory, or have what has changed made anew (--accept-changes)"
+    remedy = "evaluate into another directory, or run what has changed again (--accept-changes)"
     return f"{what}{how}\n{remedy}"

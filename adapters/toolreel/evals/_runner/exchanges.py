@@ -163,7 +163,7 @@ def _conversed(case: Case, plan: Plan, host: WorldHost, watched: _Watched) -> Ex
 
 
 _Speaker: TypeAlias = Callable[[Sequence[str]], str | None]
-"""What the user says after so many answers; ``None`` if nothing."""
+"""What the user says after this many answers; ``None`` if nothing."""
 
 
 def _speaker(case: Case, plan: Plan, endpoint: Endpoint, clock: Clock) -> _Speaker:

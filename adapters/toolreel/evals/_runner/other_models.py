@@ -1,4 +1,4 @@
-"""Ask the models beside the one that is measured: what a simulated user says next, and what judges say."""
+"""Ask the models other than the measured one: what a simulated user says next, and what judges say."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RequestOfRole(SendRequest):
 
 
 class OtherModelFailed(Exception):
-    """A model beside the measured one has given no answer."""
+    """A model other than the measured one has given no answer."""
 
 
 def next_words(

@@ -47,7 +47,7 @@ class SharedLimit:
 
 
 class ModelLimits:
-    """The limits of an evaluation: one for each model, since routers limit each model by itself.
+    """The limits of an evaluation: one for each model, since routers limit each model separately.
 
     :param max_requests: requests to one model that may be under way at once
     :param now: a clock that never goes back, in seconds

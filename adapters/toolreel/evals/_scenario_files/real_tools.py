@@ -124,7 +124,7 @@ def _placed(table: Table, folder: Path) -> dict[str, Json]:
 
 
 def _beside(folder: Path, name: str) -> str:
-    """A file of tools is beside the scenario's; a module is wherever Python finds it."""
+    """A file of tools is next to the scenario's; a module is wherever Python finds it."""
     return str(folder / name) if name.partition(":")[0].endswith(".py") else name
 
 

@@ -2,7 +2,7 @@
 
 Runs of one scenario pass together or fail together, so 100 runs of 20 scenarios say less about tasks at large
 than 100 runs of 100. An interval of a total is therefore about what was sampled: scenarios, and models where
-there are enough of them. How it was checked stands in docs/evals/statistics.md.
+there are enough of them. How it was checked is in docs/evals/statistics.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who is tied with whom: all candidates compared with each other, corrected by Holm for so many tests."""
+"""Which candidates are tied: all pairs compared, with Holm's correction for their number."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def holm(p_values: Mapping[tuple[str, str], float]) -> Mapping[tuple[str, str], 
 
 
 def adjusted(differences: Mapping[Name, Difference]) -> Mapping[Name, Difference]:
-    """The same differences with p-values adjusted for so many comparisons, and so the least they can be."""
+    """The same differences with p-values adjusted for this many comparisons, and their minimum."""
     many = len(differences)
     values = holm_adjusted([each.p_value for each in differences.values()])
     return {

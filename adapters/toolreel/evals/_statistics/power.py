@@ -33,7 +33,7 @@ class Spread:
     """Variance of the difference of a single pair in its cell: a gain is 1, a loss -1."""
 
     def of_cluster(self, between: float, pairs: float) -> float:
-        """Standard deviation of the measured difference of a cluster with so many pairs."""
+        """Standard deviation of the measured difference of a cluster with this many pairs."""
         return sqrt(between**2 + self.within / pairs)
 
 
@@ -43,7 +43,7 @@ ASSUMED: Final = Spread(by_scenario=0.15, by_model=0.15, within=0.1)
 _MANY: Final = 40
 """Clusters from which on the level of the test is the one asked for."""
 _CERTAIN: Final = 15
-"""A difference of so many of its standard errors is found for certain; SciPy cannot say what is beyond."""
+"""A difference of this many of its standard errors is found for certain; SciPy cannot say what is beyond."""
 
 
 def flips_power(difference: float, clusters: int, deviation: float, level: float = 0.05) -> float:

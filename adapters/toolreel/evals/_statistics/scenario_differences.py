@@ -19,7 +19,7 @@ from toolreel_core.evals._statistics.differences import Difference, PairedCell, 
 from toolreel_core.evals._statistics.interval import Interval
 
 MANY_MODELS: Final = 6
-"""From so many on, the models are a sample too; of fewer, sign flips could never be significant."""
+"""From this many on, the models are a sample too; of fewer, sign flips could never be significant."""
 
 
 def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> Difference | None:

@@ -1,4 +1,4 @@
-"""Whether a cell may stop before all of its trials are run, by a rule that stands in the plan.
+"""Whether a cell may stop before all of its trials are run, by a rule that is in the plan.
 
 A decision is made of the outcomes in the order of their trials, at the looks of the rule and nowhere
 else. So it is the same for any number of jobs, and after a resumption; what was run beyond the look that

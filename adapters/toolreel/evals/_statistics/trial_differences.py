@@ -51,9 +51,9 @@ def stratified_bounds(first: Sequence[Count], second: Sequence[Count], alpha: fl
     """Newcombe's interval of the second side's rate less the first's, stratified by cell.
 
     Cells whose rates differ make the sum of passes less variable than as many runs of one rate, so that
-    Wilson's interval of all runs of a side is too wide: each side counts as so many runs more as its variance
-    is smaller. X. Yan and X. G. Su 2010, Statistics in Biopharmaceutical Research 2:329, have such an
-    interval, which collapses or explodes where few runs of a cell disagree; here the variance inside
+    Wilson's interval of all runs of a side is too wide: the number of runs of a side is raised as much as
+    its variance is smaller. X. Yan and X. G. Su 2010, Statistics in Biopharmaceutical Research 2:329, have
+    such an interval, which collapses or explodes where few runs of a cell disagree; here the variance inside
     a cell is that of Jeffreys' rate, and never 0. Where all runs of a side agree, or there is one cell, it is
     Newcombe's interval of all runs.
     """

@@ -21,7 +21,7 @@ class EarlierPlan:
     """Lines that the journal had when it gave way, those of the plans before it too."""
 
     def tree(self) -> Tree:
-        """As it stands in the header."""
+        """As it is in the header."""
         return {
             "since": self.since,
             "digest": plan_digest(self.plan),

@@ -81,7 +81,7 @@ class Header:
     """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
 
     def tree(self) -> Tree:
-        """The header as it stands in its file."""
+        """The header as it is in its file."""
         changed: Tree = {
             "since": self.since,
             "earlier_plans": [each.tree() for each in self.earlier],

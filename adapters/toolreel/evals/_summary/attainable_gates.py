@@ -72,7 +72,7 @@ def _warning(gate: Gate, plan: EvalPlan, same: Measurements, *clearest: Measurem
 
 
 def _asked_for(about: About, measured: Measurements) -> Measurements:
-    """Without what would be said beside it of these scenarios, since the results are made up."""
+    """Without what would be said next to it of these scenarios, since the results are made up."""
     if about == "these-scenarios":
         return measured
     return Measurements(comparisons=tuple(replace(each, these=None) for each in measured.comparisons))

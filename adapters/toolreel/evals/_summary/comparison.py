@@ -169,7 +169,7 @@ def _count(entries: Iterable[RunEntry]) -> Count:
 
 
 def _adjusted(rows: Sequence[Row]) -> Iterable[Row]:
-    """The rows of one axis, with their p-values adjusted for so many comparisons."""
+    """The rows of one axis, with their p-values adjusted for this many comparisons."""
     known = {(row.axis, row.value): row.p_value for row in rows if row.p_value is not None}
     adjusted = holm(known)
     for row in rows:

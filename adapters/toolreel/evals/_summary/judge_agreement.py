@@ -17,7 +17,7 @@ from toolreel_core.evals._summary.summary import RunEntry
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A judge beside all other checks together, over the runs in which it came to an answer."""
+    """A judge compared with all other checks together, over the runs in which it gave an answer."""
 
     scenario: str
     """Empty: all scenarios with judges."""

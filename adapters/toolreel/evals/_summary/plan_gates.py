@@ -135,7 +135,7 @@ def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], range]:
 
 
 def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[StrategyComparison]:
-    """Each strategy beside each other; Holm's adjustment is for as many tests as the gates ask for."""
+    """Each strategy compared with each other; Holm's adjustment is for as many tests as the gates ask for."""
     names = [strategy.name for strategy in plan.strategies]
     found = {pair: _compared(summary, plan, *pair) for pair in permutations(names, 2)}
     return adjusted_comparisons(found, tests_of(gates)).values()
@@ -152,7 +152,7 @@ def adjusted_comparisons(
 ) -> Mapping[Name, StrategyComparison]:
     """The same comparisons, with p-values adjusted for as many tests as gates ask for.
 
-    Where a test about scenarios such as these is asked for, that of these scenarios stands beside it; such
+    Where a test about scenarios such as these is asked for, that of these scenarios is next to it; such
     tests are adjusted by themselves.
     """
     differences = {
@@ -177,7 +177,7 @@ def adjusted_comparisons(
 
 
 def _compared(summary: Summary, plan: EvalPlan, strategy: str, against: str) -> StrategyComparison:
-    """How a strategy did beside another, and how many pairs are not there or spoiled by a void run.
+    """How a strategy did compared with another, and how many pairs are not there or spoiled by a void run.
 
     A void run that is accepted spoils none: its pair is not valid, and nobody waits for it.
     """

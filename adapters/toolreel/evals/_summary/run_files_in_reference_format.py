@@ -112,7 +112,7 @@ class Conversation:
 
 
 def refold(plan: EvalPlan, record: Record, folder: Path) -> Conversation:
-    """Run a record's sample once more, offline; all attempts, of which the last counts.
+    """Run a record's sample again, offline; all attempts, of which the last counts.
 
     :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now

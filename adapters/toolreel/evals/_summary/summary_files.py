@@ -1,4 +1,4 @@
-"""Write the summary files of an evaluation: the reference's fields, and our figures beside them."""
+"""Write the summary files of an evaluation: the reference's fields, and our figures next to them."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def _judges(findings: Findings) -> TextTable:
         "split_votes: runs whose votes were not alike, so that another vote might turn the answer",
         *((f"95%: {methods}",) if methods else ()),
     )
-    return TextTable("judges, beside all other checks", head, rows, notes)
+    return TextTable("judges, compared with all other checks", head, rows, notes)
 
 
 def _stops(findings: Findings) -> TextTable:

@@ -125,7 +125,7 @@ def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -
 def escaped(text: str) -> str:
     r"""A text that Markdown shows as it is, in one line.
 
-    What a model or a server wrote can be in it, so no mark of it may come to life.
+    What a model or a server wrote can be in it, so its markup is escaped.
 
     >>> print(escaped("happy_path|_b_ <c>\n[d](e)"))
     happy_path\|\_b\_ \<c\> \[d\](e)

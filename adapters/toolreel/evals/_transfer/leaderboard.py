@@ -1,7 +1,7 @@
 """A leaderboard of bundles: which models and strategies are comparable, and how they did.
 
 Only verified bundles have rows. Rates are over the scenarios that all of them have in the same version; what
-else a bundle has, and which of its settings differ, stands beside.
+else a bundle has, and which of its settings differ, is shown next to it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ _OF_NO_MATTER: Final = frozenset(
 
 
 def _settings(one: Verification) -> JsonText:
-    """The options that may change what a run comes to, whatever is compared."""
+    """The options that may change the result of a run, whatever is compared."""
     tree = one.plan.options.tree()
     chosen = tree["eval"] if isinstance(tree["eval"], Mapping) else {}
     settings: Tree = {

@@ -21,7 +21,7 @@ _KEYS: Final = ("authorization", "x-api-key", "api-key")
 _BEARER: Final = "bearer "
 _STAY: Final = frozenset(
     {
-        # Of this connection (RFC 9110, 7.6.1), and what is made anew for the next.
+        # Of this connection (RFC 9110, 7.6.1), and those that the next connection sets itself.
         "connection",
         "keep-alive",
         "proxy-authenticate",

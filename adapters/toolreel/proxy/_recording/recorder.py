@@ -64,7 +64,7 @@ class Recorder:
         return () if self._shelf is None else self._shelf.models
 
     def caller(self, key: str) -> str:
-        """A name for whoever has this key, which means nothing elsewhere; the key itself is not kept."""
+        """A name for the owner of this key, which means nothing elsewhere; the key itself is not kept."""
         return blake2b(key.encode("utf-8", "replace"), key=self._salt).hexdigest()
 
     def begin(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation | None:

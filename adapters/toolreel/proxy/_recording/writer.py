@@ -63,7 +63,7 @@ class Writer:
     def _wake(self, *, first: bool) -> None:
         """Wake the thread for the first of what comes; woken for each, it would hold up requests."""
         if self._thread is None:
-            # A daemon: whoever writes closes it, at exit at the latest.
+            # A daemon: the writer closes it, at exit at the latest.
             self._thread = Thread(target=self._run, name="toolreel-recordings", daemon=True)
             self._thread.start()
         if first:

@@ -49,7 +49,7 @@ class ReelJournal:
 
     @property
     def exchange(self) -> int:
-        """The number of the exchange that a conversation has come to, from 1."""
+        """The number of the exchange that a conversation has reached, from 1."""
         number, at = 1, start(self._plan)
         for _, event in self._kept:
             number += isinstance(event, UserSpoke) and isinstance(at.state.phase, Settled)

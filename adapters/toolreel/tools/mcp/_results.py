@@ -36,7 +36,7 @@ def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     """The event for a result of a tool, successful or not.
 
     Structured content is preferred over the text that repeats it. Images, audio and files go with the result,
-    and their labels stand in the data; one that cannot be read is replaced by its type and size.
+    and their labels are in the data; one that cannot be read is replaced by its type and size.
     """
     text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
     if result.is_error:

@@ -54,7 +54,7 @@ class Manifest:
 
 
 def manifest_of(text: str, folder: str) -> Manifest:
-    r"""What a ``SKILL.md`` says that stands in a folder of this name.
+    r"""What a ``SKILL.md`` says that is in a folder of this name.
 
     >>> manifest_of("---\nname: pdf\ndescription: Reads PDF files.\n---\nCall pdftotext.\n", "pdf").body
     'Call pdftotext.'

@@ -68,7 +68,7 @@ def fitted(parts: tuple[Part, ...], provider: Provider) -> tuple[tuple[Part, ...
 
 
 def from_result(call_id: str, name: str, parts: Iterable[Media]) -> tuple[Part, ...]:
-    """The parts of a tool's result as they stand in a message of the user, each with where it comes from."""
+    """The parts of a tool's result as they are in a message of the user, each with where it comes from."""
     sent = list[Part]()
     for part in parts:
         sent += [Text(f"\nFrom the result of {name} ({call_id}), {part.label}:\n"), part]

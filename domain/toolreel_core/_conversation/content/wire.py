@@ -29,7 +29,7 @@ _EXPECTED: Final = "expected a part of type text, image_url, input_audio or file
 
 
 def wire_part(part: Part) -> Tree:
-    """A part as it stands in the ``content`` of a message.
+    """A part as it is in the ``content`` of a message.
 
     >>> wire_part(Image.from_url("https://example.org/cat.png", detail="low"))["image_url"]
     {'url': 'https://example.org/cat.png', 'detail': 'low'}

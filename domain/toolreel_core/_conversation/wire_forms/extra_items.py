@@ -44,7 +44,7 @@ class Items:
         return items_of(extras, self.key) if isinstance(extras, Mapping) else ()
 
     def _fits(self, kept: Sequence[Json], message: AssistantMessage) -> bool:
-        """Whether the message still says what the kept items say; beside calls, the loop stores no text."""
+        """Whether the message still says what the kept items say; with calls, the loop stores no text."""
         texts = "".join(text for item in kept if (text := self.text_in(item)) is not None)
         calls = sum(map(self.is_call, kept))
         said = message.content.strip()

@@ -1,6 +1,6 @@
 """Checks of an answer before it becomes final: what is still to be done, and whether what it claims was done.
 
-A check asks the model once more, which is a turn like any other.
+A check asks the model again, which is a turn like any other.
 """
 
 from __future__ import annotations

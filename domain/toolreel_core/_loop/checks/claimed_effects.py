@@ -2,7 +2,7 @@
 
 Nothing is guessed from meaning. A word such as "sent" counts only if an offered tool that has an effect bears
 a verb in its name that this word is the past of, no tool of those has succeeded in the exchange, and the word
-stands in a sentence that states it: no negation, question, condition or plan.
+is in a sentence that states it: no negation, question, condition or plan.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a weak model is told again: the task, the calls that have succeeded, and what to do next.
 
-It stands in a message of the user, never in a result, so that no tool can pretend to say it; and it has
+It is put into a message of the user, never in a result, so that no tool can pretend to say it; and it has
 nothing in it but what the user asked for and what the model has called.
 """
 
@@ -113,7 +113,7 @@ def _in_order(value: Json) -> Json:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters: its head and its end, if it is longer.
+    """A text of at most this many characters: its head and its end, if it is longer.
 
     >>> shortened("abcdefghij", 7)
     'abc … j'

@@ -26,7 +26,7 @@ def with_withheld(state: State, memory: Memory, call: ToolCall, again: int) -> M
 
 
 def repetitions(result: Envelope, times: int) -> int:
-    """How many times a call was made again for nothing that ran and had this result so many times in a row.
+    """How many times a call was made again for nothing that ran and had this result this many times in a row.
 
     One repetition of a failure is free: the model may be about to make the call in another way.
     """

@@ -1,7 +1,7 @@
 """The reply to a request for a summary: taken into what is sent, or not, and then the next turn.
 
-At most one summary is asked for before a turn, however often its request is retried. Where it comes to
-nothing, the history policies that follow shorten the history, and else the turn ends the run as it would
+At most one summary is asked for before a turn, however often its request is retried. If none
+comes of it, the next history policies shorten the history; without one that does, the run ends as it would
 without a summary.
 """
 

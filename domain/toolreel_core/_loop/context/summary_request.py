@@ -139,7 +139,7 @@ def _options(state: State) -> RequestOptions:
 
 
 def _unformatted(options: Tree) -> Iterator[tuple[str, Json]]:
-    """The options without a format of the answer among those that have others beside it."""
+    """The options without a format of the answer among those that have others too."""
     for key, value in options.items():
         if key not in _WITH_FORMAT or not isinstance(value, Mapping):
             yield key, value

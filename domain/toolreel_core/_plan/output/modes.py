@@ -42,7 +42,7 @@ def _chosen(config: LoopConfig, provider: Provider, *, offers: bool, may_call: b
             if "no" in {provider.supports_response_format, provider.supports_json_schema}:
                 raise _unfit("native", "the provider takes no json_schema as its response_format")
             if offers and provider.supports_response_format_with_tools == "no":
-                raise _unfit("native", "the provider takes no response_format beside tools")
+                raise _unfit("native", "the provider takes no response_format together with tools")
             return "native"
         case "tool":
             if not may_call:

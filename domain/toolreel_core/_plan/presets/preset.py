@@ -44,7 +44,7 @@ class Preset:
     names: tuple[str, ...] = ()
     """Its own name, or those of the presets that were merged, in order."""
     about: str = ""
-    """What it does, for whom."""
+    """What it does, and for which servers or models."""
     evidence: tuple[str, ...] = ()
     """Sources: public threads as ``repository#number``, pages by their title."""
     verified_on: str = ""

@@ -28,7 +28,7 @@ NO_MODEL: Final = "toolreel-probe-no-such-model"
 _USAGE: Final[Tree] = {"include_usage": True}
 _TOO_MUCH: Final = 10_000_000
 _REPEATED: Final = 4
-"""How often each control token stands in a text: enough to tell one token from several."""
+"""How often each control token is in a text: enough to tell one token from several."""
 
 
 def _too_much(known: Known) -> Tree:

@@ -169,7 +169,7 @@ def _part(block: Tree, place: str, found: Findings) -> Tree:
 
 
 def _look(block: Tree, place: str, found: Findings) -> None:
-    """Note what a block has beside what it says."""
+    """Note what a block has in addition to its content."""
     found.hints_in(block, frozenset({"cache_control", "context"}))
     if not is_empty(block.get("citations")) and tree_at(block, "citations").get("enabled") is not False:
         found.loss("citations", f"{place}.citations")

@@ -58,7 +58,7 @@ def coerced(
 ) -> Intended:
     """Coerce arguments to a schema by the given coercions.
 
-    :param names: the names of the tool, which may stand in an envelope
+    :param names: the names of the tool, which may be in an envelope
     :param repair: open envelopes, and decode JSON text inside strings
     :param drop_nulls: drop nulls that the schema rejects and does not require
     """

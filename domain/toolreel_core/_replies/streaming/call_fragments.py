@@ -31,7 +31,7 @@ def joined_calls(values: Sequence[Json], *, whole: Json = None) -> list[Json]:
     >>> joined_calls([[first], [{"index": 0, "function": {"arguments": "}"}}]])
     [{'id': 'a', 'function': {'name': 'ping', 'arguments': '{}'}}]
 
-    :param whole: all calls once more, as a whole message at the end has them
+    :param whole: all calls again, as a whole message at the end has them
     """
     calls = _Calls()
     for value in values:
@@ -43,7 +43,7 @@ def joined_calls(values: Sequence[Json], *, whole: Json = None) -> list[Json]:
 def joined_function(values: Sequence[Json], *, whole: Json = None) -> Json:
     """The joined legacy ``function_call``, of which a reply has at most one.
 
-    :param whole: the call once more, as a whole message at the end has it
+    :param whole: the call again, as a whole message at the end has it
     """
     call = _Call()
     for value in values:
@@ -191,7 +191,7 @@ class _Call:
         return not name or (repeats_head and not (self._arguments and begins))
 
     def equals(self, entry: Mapping[str, Json]) -> bool:
-        """Whether a fragment is this complete call once more: equal arguments as values, however written."""
+        """Whether a fragment is this complete call again: equal arguments as values, however written."""
         if not self._braces.closed or _name(entry) not in {"", self.name}:
             return False
         mine = read(_argument_text(self._said())).value_or(None)

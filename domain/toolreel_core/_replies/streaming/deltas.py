@@ -20,7 +20,7 @@ def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NO
 
     Texts and arguments are concatenated, lists are extended; of anything else the last value counts.
 
-    :param whole: the message once more, as some servers send it at the end: it is not said twice
+    :param whole: the message again, as some servers send it at the end: it is not said twice
     """
     given: dict[str, list[Json]] = {}
     for delta in deltas:

@@ -84,9 +84,9 @@ class Stream:
     deltas: PVector[Mapping[str, Json]] = _NO_DELTAS
     """The deltas of the first choice, unchanged."""
     message: Mapping[str, Json] = field(default_factory=dict)
-    """The whole message that some servers send after its deltas, or beside each of them."""
+    """The whole message that some servers send after its deltas, or next to each of them."""
     misplaced: bool = False
-    """Whether calls were beside the deltas instead of inside them."""
+    """Whether calls were next to the deltas instead of inside them."""
     spelled: bool = False
     """Whether a chunk had a ``delta``; some servers call every one of them ``message``."""
     kinds: frozenset[str] = frozenset()
@@ -124,7 +124,7 @@ class Stream:
         # Lost text is only a gap in an answer, but a gap in a call could change what runs.
         if not failure and at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
             failure = _cut("a part of the stream could not be read, and may have been part of a tool call")
-        # Left beside the message, where the reader of replies finds them and says so.
+        # Left next to the message, where the reader of replies finds them and says so.
         beside = {"tool_calls": message.pop("tool_calls")} if at.misplaced else {}
         choices: list[Json] = [{"index": 0, "message": message, **beside, "finish_reason": None, **at.choice}]
         announced = {"message": joined(at.calls_of_others)} if at.calls_of_others else {}
@@ -193,7 +193,7 @@ class Stream:
         ), shown
 
     def _said(self, choice: Mapping[str, Json]) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
-        """The delta of a chunk, and the whole message after or beside deltas."""
+        """The delta of a chunk, and the whole message after or next to deltas."""
         message = choice.get("message")
         if isinstance(message, Mapping):
             if isinstance(choice.get("delta"), Mapping):
@@ -287,7 +287,7 @@ def _calls(choice: Mapping[str, Json]) -> Mapping[str, Json]:
 def _calls_beside(
     chunk: Mapping[str, Json], choice: Mapping[str, Json], delta: Mapping[str, Json]
 ) -> Mapping[str, Json]:
-    """Calls that are beside a delta without any, in its choice or in the chunk."""
+    """Calls that are next to a delta without any, in its choice or in the chunk."""
     found = delta.get("tool_calls") or choice.get("tool_calls") or chunk.get("tool_calls")
     return {"tool_calls": found} if found and not delta.get("tool_calls") else _NOTHING
 

@@ -80,7 +80,7 @@ def _kind(item: Tree) -> str:
 
 
 def _run_by_server(items: Sequence[Tree]) -> list[Json]:
-    """The ids of calls whose results stand beside them: some agents show what they have run themselves."""
+    """The ids of calls whose results are next to them: some agents show what they have run themselves."""
     return [id_ for item in items if _kind(item) == "function_call_output" and (id_ := item.get("call_id"))]
 
 

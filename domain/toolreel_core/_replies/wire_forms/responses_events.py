@@ -27,7 +27,7 @@ _PIECES: Final[Mapping[str, tuple[str, str]]] = {
 }
 """The type of the item that each ``.delta`` and ``.done`` belongs to, and the key of its text."""
 _HOMES: Final = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
-"""Where the texts of these keys stand in a whole item."""
+"""Where the texts of these keys are in a whole item."""
 _PARTS: Final = ("content_index", "summary_index")
 _ENDS: Final[Mapping[str, str]] = {
     "response.completed": "completed",

@@ -1,6 +1,6 @@
 """Markdown code in a text: fences, and code within a line.
 
-Fences are found before anything else that opens and closes: a closer that stands in code closes nothing that
+Fences are found before anything else that opens and closes: a closer that is in code closes nothing that
 was opened in the prose before.
 """
 

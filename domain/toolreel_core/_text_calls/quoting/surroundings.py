@@ -106,7 +106,7 @@ class Place:
         return before.lstrip(" \t>").startswith("|") or _DIVIDER.search(text, 0, begin) is not None
 
     def in_indented_code(self) -> bool:
-        """Whether the call stands in indented code, or in a literal block of reStructuredText."""
+        """Whether the call is in indented code, or in a literal block of reStructuredText."""
         text = self.source.text
         width = _width(text, self.head)
         if not width or not text[: self.head].strip():

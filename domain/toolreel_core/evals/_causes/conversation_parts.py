@@ -82,7 +82,7 @@ def _without_lines(message: Message, place: int, left_out: frozenset[str]) -> Me
 
 
 def _has_lines(message: Message) -> TypeGuard[SystemMessage | UserMessage]:
-    """Whether it is a text of the caller's; pictures and sound beside a text make one whole of it."""
+    """Whether it is a text of the caller's; pictures and sound with a text make one whole of it."""
     return isinstance(message, SystemMessage) or (isinstance(message, UserMessage) and not message.parts)
 
 

@@ -214,7 +214,7 @@ class Question:
 
 
 def _at_least(least: int, runs: int, rate: float) -> float:
-    """How likely so many of the runs pass, or more."""
+    """How likely this many of the runs pass, or more."""
     return sum(
         comb(runs, count) * rate**count * (1 - rate) ** (runs - count) for count in range(least, runs + 1)
     )

@@ -1,1 +1,1 @@
-"""Models beside the one that is measured: a user who is simulated, and judges of a run."""
+"""Models other than the measured one: simulated users, and judges of a run."""

@@ -94,7 +94,7 @@ class Opinion:
 
 
 def opinion_of(check: str, votes: Iterable[tuple[Vote, str]]) -> Opinion:
-    """The opinion that votes with their reasons come to.
+    """The opinion that follows from votes with their reasons.
 
     >>> opinion_of("polite", [("no", "It swore."), ("yes", "It was."), ("no", "Rude.")]).reason
     'It swore.'

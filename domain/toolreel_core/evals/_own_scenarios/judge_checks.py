@@ -16,7 +16,7 @@ _MOST: Final = 15
 
 
 def check_judge(table: Table) -> None:
-    """Refuse a judge without a model, or whose votes may come to no answer.
+    """Refuse a judge without a model, or whose votes may give no answer.
 
     :raises PlaceError: at the first error
     """

@@ -229,7 +229,7 @@ def _tool(table: Table) -> _Tool:
     rows = rows_of(table, name, effect=effect)
     real = table.switch("real", False)
     if real and rows:
-        raise table.complaint("a real tool answers by itself; leave its answers out", "answers")
+        raise table.complaint("a real tool gives its own answers; leave its answers out", "answers")
     if not rows and not effect and not real:
         raise table.complaint("it answers nothing: write answers, or effect = true if it does something")
     return _Tool(definition, effect, rows, real)

@@ -1,6 +1,6 @@
 """Placeholders: ``{name}`` in a scenario's texts stands for the value that a trial has drawn.
 
-``{{name}}`` is the text ``{name}`` itself. Other braces are left alone, so JSON can stand in a text.
+``{{name}}`` is the text ``{name}`` itself. Other braces are left alone, so a text can contain JSON.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class NamedEndpoint:
 def named_endpoints(tree: Tree) -> tuple[NamedEndpoint, ...]:
     """The endpoints of a whole plan, in its order.
 
-    :raises PlaceError: at the first thing that is wrong, also if there is a nameless one beside them
+    :raises PlaceError: at the first thing that is wrong, also if there is a nameless one next to them
     """
     whole = Table.of(tree)
     tables = whole.table("endpoints").tables()

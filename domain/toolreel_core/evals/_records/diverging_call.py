@@ -35,7 +35,7 @@ class DivergingCall:
 def diverging_call(first: Sequence[ContentMessage], second: Sequence[ContentMessage]) -> DivergingCall | None:
     """Where two conversations first differ; ``None`` if they are the same.
 
-    Ids of calls, reasoning and texts beside calls are no difference.
+    Ids of calls, reasoning and texts next to calls are no difference.
     """
     turn = 0
     for one, other in zip_longest(first, second):

@@ -82,7 +82,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCheck:
-    """What a judge said of a run, beside what the other checks say."""
+    """What a judge said of a run, next to what the other checks say."""
 
     check: str
     votes: tuple[str, ...]

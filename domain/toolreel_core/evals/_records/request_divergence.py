@@ -131,11 +131,11 @@ def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> 
         )
     if recorded and before == asked.messages and recorded.options != asked.options:
         return Divergence("options", f"asks {_changes(dict(recorded.options), dict(asked.options))}")
-    return Divergence("again", "asks once more for what has been answered")
+    return Divergence("again", "asks again for what has been answered")
 
 
 def _words(schema: Json) -> Iterator[str]:
-    """What a tool says to the model, wherever it stands in its schema."""
+    """What a tool says to the model, wherever it is in its schema."""
     if isinstance(schema, Mapping):
         for key, value in schema.items():
             if key == "description" and isinstance(value, str):

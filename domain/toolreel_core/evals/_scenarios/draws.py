@@ -50,7 +50,7 @@ class Draws:
         return tuple(drawn)
 
     def code(self, what: str, prefix: str, digits: int) -> str:
-        """An identifier: a prefix and so many digits, the first of which is not zero."""
+        """An identifier: a prefix and this many digits, the first of which is not zero."""
         return f"{prefix}{self.number(what, 10 ** (digits - 1), 10**digits - 1)}"
 
     def codes(self, what: str, prefix: str, digits: int, count: int) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def signed(seen: Evidence) -> str:
 
 
 def came_back(seen: Evidence) -> str:
-    """All of it stands in the request that follows, letter by letter and in its order."""
+    """All of it is in the request that follows, letter by letter and in its order."""
     if not seen.reasoning_replayed:
         return ""
     for number, (one, following) in enumerate(pairwise(seen.sent), 1):

@@ -76,7 +76,7 @@ class Scenario:
     tree: JsonText = NOTHING
     """The file that it was read from, as data; empty if it is built in."""
     other_models: tuple[str, ...] = ()
-    """The models that its file names beside the measured one: of its user, and of its judges."""
+    """The models that its file names in addition to the measured one: of its user, and of its judges."""
 
     @property
     def control(self) -> bool:

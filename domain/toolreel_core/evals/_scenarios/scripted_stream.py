@@ -1,4 +1,4 @@
-"""A scripted reply as a stream: the same body in server-sent events, with calls in fragments beside text."""
+"""A scripted reply as a stream: the same body in server-sent events, with calls in fragments next to text."""
 
 from __future__ import annotations
 

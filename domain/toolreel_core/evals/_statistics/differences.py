@@ -48,7 +48,7 @@ class Difference:
     p_value: float
     """Two-sided and exact; adjusted by Holm if ``comparisons`` is more than 1."""
     smallest_p: float
-    """The least that ``p_value`` could be with so many scenarios, or with so many trials."""
+    """The least that ``p_value`` could be with this many scenarios, or with this many trials."""
     test: str
     scenarios: int
     models: int = 0

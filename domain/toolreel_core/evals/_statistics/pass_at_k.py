@@ -59,7 +59,7 @@ def pass_hat(cells: Iterable[Count], k: int, stops: tuple[EarlyStop, ...] = ()) 
     return _over(given, k, lambda cell: chance_of_first_passes(cell, k, stops) or 0.0)
 
 
-_TOO_FEW: Final = "no cell has so many valid trials"
+_TOO_FEW: Final = "no cell has that many valid trials"
 
 
 def _over(cells: Iterable[Count], k: int, chance: Callable[[Count], float]) -> CellMean:

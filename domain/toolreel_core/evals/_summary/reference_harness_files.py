@@ -2,7 +2,7 @@
 
 ``ok`` counts runs that passed, exercised or not, as the reference does, and ``runs`` all of them; rates are
 of valid runs, which the reference does not tell apart, and ``coverage`` says how many those are. What the
-reference has no word for stands beside its fields under a name of its own.
+reference has no word for is next to its fields under a name of its own.
 """
 
 from __future__ import annotations

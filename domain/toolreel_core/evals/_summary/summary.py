@@ -150,7 +150,7 @@ class Summary:
 
     @property
     def complete(self) -> bool:
-        """Whether no run is missing, and none is void, except for so many as are accepted."""
+        """Whether no run is missing, and none is void, except for as many as are accepted."""
         return not self.missing and not self._to_repeat and self.covered
 
     @property
@@ -312,4 +312,4 @@ def _warnings(cell: CellSummary) -> Iterable[str]:
     if len(cell.served) > 1:
         yield f"{name}: not always the same model answered: {', '.join(cell.served)}"
     if len(cell.digests) > 1:
-        yield f"{name}: its runs were made under {len(cell.digests)} configurations; make them anew"
+        yield f"{name}: its runs were made under {len(cell.digests)} configurations; run them again"

@@ -19,7 +19,7 @@ TAXONOMY: Final = 1
 
 Family: TypeAlias = Literal["transport", "wire", "loop", "task", "helper"]
 """Where a run ended: on the way to the provider, at what came back, in the loop, with a wrong answer, or with
-the failure of a model beside the measured one."""
+the failure of a model other than the measured one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ _ALL: Final = (
     Category("task.language_drift", "LANGUAGE_DRIFT", "fail", "the answer was in another language"),
     Category("task.exercise", "", "pass_unexercised", "the task was done without its hard part"),
     Category("helper.user", "EXCEPTION", "void", "the model that plays the user failed"),
-    Category("helper.judge", "EXCEPTION", "void", "a judge came to no answer"),
+    Category("helper.judge", "EXCEPTION", "void", "a judge gave no answer"),
 )
 
 CATEGORIES: Final[Mapping[str, Category]] = {one.name: one for one in _ALL}

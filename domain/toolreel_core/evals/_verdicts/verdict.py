@@ -150,7 +150,7 @@ def holds_without_judges(case: Case, seen: Evidence) -> bool:
 
 
 def _no_answer(one: Opinion) -> str:
-    found = f"the judge of {one.check!r} came to no answer (votes: {', '.join(one.votes)})"
+    found = f"the judge of {one.check!r} gave no answer (votes: {', '.join(one.votes)})"
     return f"{found}: {one.reason}" if one.reason else found
 
 

@@ -18,7 +18,7 @@ class Answer:
 
     tool: str
     wanted: JsonText
-    """Arguments that a call must have, letter case of texts aside; others may stand beside them."""
+    """Arguments that a call must have, letter case of texts aside; others may accompany them."""
     data: JsonText
     """A JSON object."""
 

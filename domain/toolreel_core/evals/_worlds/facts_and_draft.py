@@ -29,7 +29,7 @@ _QUOTES: Final = "\"'`"
 
 @dataclass(frozen=True, slots=True)
 class Mishaps:
-    """What goes wrong in a world all by itself, by the number of the call, from 1 on."""
+    """What goes wrong in a world without a tool's doing, by the number of the call, from 1 on."""
 
     failing_patches: tuple[int, ...] = ()
     """Patches that fail although they are right, and would work the next time."""
@@ -58,7 +58,7 @@ class Workspace:
     mishaps: Mishaps = field(default=_NO_MISHAPS)
     reads: int = 0
     patches: int = 0
-    # Not in the repr, which stands in the fingerprints of stored evaluations.
+    # Not in the repr, which is in the fingerprints of stored evaluations.
     allowed: str = field(default=ALLOWED, repr=False)
     """The one path that ``state_patch`` may set."""
 

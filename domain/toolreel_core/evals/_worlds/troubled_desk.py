@@ -1,6 +1,6 @@
 """A desk in trouble: calls that time out, are refused for the moment, or go through without saying so.
 
-A table of answers cannot say this, since the same call comes to something else when it is made again.
+A table of answers cannot say this, since the same call has another result when it is repeated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The figures of the case study, and evaluations beside them."""
+"""The figures of the case study, and evaluations next to them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_models_of_the_study_are_compared_and_void_runs_count_as_it_counts(tmp_p
     assert "3/4 75%" in said.stdout
     assert "which check more and cap less" in said.stdout
     assert "tool scenarios |" not in said.stdout.split("models, tool scenarios")[0]
-    assert "# An evaluation beside the case study" in page.read_text("utf-8")
+    assert "# An evaluation compared with the case study" in page.read_text("utf-8")
 
 
 def test_what_makes_no_comparison_is_refused(tmp_path: Path) -> None:

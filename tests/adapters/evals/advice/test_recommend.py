@@ -31,7 +31,7 @@ def recommend(*arguments: object) -> Said:
 
 
 def runs(model: str, profile: str, passes: int, result: Result = "fail") -> Iterator[Record]:
-    """Five trials of four scenarios, of which so many pass."""
+    """Five trials of four scenarios, of which this many pass."""
     for place in range(20):
         at = cell(model=model, profile=profile, strategy="production", scenario=SCENARIOS[place % 4])
         yield record("pass" if place < passes else result, at, 1 + place // 4, ms=(1_000 + place,))

@@ -57,7 +57,7 @@ def model(answer: Answering) -> Generator[str]:
         protocol_version = "HTTP/1.1"
 
         def handle(self) -> None:
-            with suppress(ConnectionError):  # whoever was interrupted hangs up
+            with suppress(ConnectionError):  # the interrupted process hangs up
                 super().handle()
 
         def do_POST(self) -> None:

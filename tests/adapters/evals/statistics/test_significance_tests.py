@@ -24,7 +24,7 @@ from toolreel.evals._statistics.significance_tests import (
     permutation_p,
 )
 
-# Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls that stand beside
+# Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls next to
 # them. It is no dependency of the tests, because it would bring pandas: 150 MB to compare a few numbers.
 
 

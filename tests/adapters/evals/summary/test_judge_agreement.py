@@ -1,4 +1,4 @@
-"""Judges beside the other checks: agreement, Cohen's kappa, votes that part, and what the table says."""
+"""Judges against the other checks: agreement, Cohen's kappa, votes that part, and what the table says."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_summarize_shows_it_and_the_file_has_it(tmp_path: Path) -> None:
     (judge,) = read(tmp_path / "summary.json")["figures"]["judges"]
     assert (judge["check"], judge["agreement"], judge["split_votes"]) == ("polite", pytest.approx(6 / 9), 2)
     tables = {table.title: table for table in summary_tables(summary, findings_of(summary, plan))}
-    shown = tables["judges, beside all other checks"]
+    shown = tables["judges, compared with all other checks"]
     row = dict(zip(shown.head, shown.rows[0], strict=True))
     assert row == {
         "judge": "polite",

@@ -1,4 +1,4 @@
-"""Summaries on disk: the reference's files with intervals beside the rates, the same live and read again."""
+"""Summaries on disk: the reference's files with intervals next to the rates, the same live and read again."""
 
 from __future__ import annotations
 

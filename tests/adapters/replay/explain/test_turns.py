@@ -99,7 +99,7 @@ def test_the_tries_of_a_turn_are_told_in_it() -> None:
 def test_an_empty_answer_that_was_asked_for_again_is_a_turn_of_its_own() -> None:
     first, second, third = told(SUM[0], saying(""), saying("42."))
     assert [len(turn.calls) for turn in (first, second, third)] == [1, 0, 0]
-    assert second.remarks == ("an empty reply; the model is asked once more",)
+    assert second.remarks == ("an empty reply; the model is asked again",)
 
 
 def test_what_else_the_loop_decided_is_told() -> None:

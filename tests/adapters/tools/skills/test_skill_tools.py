@@ -1,4 +1,4 @@
-"""Skills as a model uses them: what stands in the first request, and what each tool gives and refuses."""
+"""Skills as a model uses them: what is in the first request, and what each tool gives and refuses."""
 
 from __future__ import annotations
 

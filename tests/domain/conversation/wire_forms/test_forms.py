@@ -38,7 +38,7 @@ REASONING: Json = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_
 
 
 def sent(form: WireForm, *conversation: Message, special_token_guard: bool = False) -> list[Any]:
-    """What stands in the list of a request."""
+    """What is in the list of a request."""
     provider = Provider(wire_form=form, special_token_guard=special_token_guard)
     transcript = Transcript.of(conversation, Form(provider)).complete()
     found: list[Any] = json.loads(f"[{b''.join(transcript.texts.pieces()).decode()}]")

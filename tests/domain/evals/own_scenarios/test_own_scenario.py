@@ -160,7 +160,7 @@ def test_a_judge_is_no_check_that_a_script_meets() -> None:
         ({"tool": [{**TOOL, "parameters": {}}]}, r"not both"),
         ({"tool": [{**TOOL, "answer": []}]}, r"did you mean 'answers'"),
         ({"tool": [TOOL, *TREE["tool"]]}, r"^tool.stock_of: there are two tools 'stock_of'"),
-        ({"tool": [{**TOOL, "real": True}]}, r"^tool.stock_of.answers: a real tool answers by itself"),
+        ({"tool": [{**TOOL, "real": True}]}, r"^tool.stock_of.answers: a real tool gives its own answers"),
         ({"check": []}, r"^check: a scenario needs at least one \[\[check\]\]"),
         (
             {"check": [{"called": "stok_of"}]},

@@ -168,15 +168,15 @@ def test_tools_that_must_not_be_called_are_no_tools() -> None:
             "tools",
             "is told other words about get",
         ),
-        (request(USER), request(USER), "again", "asks once more for what has been answered"),
+        (request(USER), request(USER), "again", "asks again for what has been answered"),
         (
             request(USER, calling(), result()),
             request(USER),
             "again",
-            "asks once more for what has been answered",
+            "asks again for what has been answered",
         ),
         (None, request(USER), "nudge", 'tells the model "What is the status?", where there was nothing more'),
-        (None, request(), "again", "asks once more for what has been answered"),
+        (None, request(), "again", "asks again for what has been answered"),
     ],
 )
 def test_where_two_tales_part(

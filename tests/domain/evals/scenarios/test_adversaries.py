@@ -1,4 +1,4 @@
-"""Oracles hold: whoever exploits them fails, in at least nine of ten scenarios of tools."""
+"""Oracles hold: scripts that exploit them fail, in at least nine of ten scenarios of tools."""
 
 from __future__ import annotations
 

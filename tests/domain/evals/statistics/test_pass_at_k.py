@@ -21,7 +21,7 @@ def test_pass_at_1_is_the_mean_of_the_cells_rates() -> None:
 
 def test_cells_with_too_few_trials_are_left_out_and_counted() -> None:
     assert pass_hat(CELLS, 5) == CellMean(k=5, rate=0.5, cells=2, left_out=2)
-    why = "no cell has so many valid trials"
+    why = "no cell has that many valid trials"
     assert pass_hat(CELLS, 6) == CellMean(k=6, rate=None, cells=0, left_out=4, reason=why)
     assert pass_at([]) == CellMean(k=1, rate=None, cells=0, left_out=0, reason=why)
 

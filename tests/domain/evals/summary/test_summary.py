@@ -146,7 +146,7 @@ def test_it_warns_where_another_model_answered_or_another_configuration_was_run(
     assert summary.cells[0].digests == ("d", "e")
     assert summary.warnings == (
         "vendor/model, raw, happy_path: not always the same model answered: served, served at A",
-        "vendor/model, raw, happy_path: its runs were made under 2 configurations; make them anew",
+        "vendor/model, raw, happy_path: its runs were made under 2 configurations; run them again",
     )
     assert summed().warnings == ()
     unnamed = summarise([record(asked=[SentRequest(1, 1, 200)])], {CELL: first(1)}, [])

@@ -35,7 +35,7 @@ def run(tally: Tally | None = None, **settings: float) -> State:
 
 
 def options(size: int) -> RequestOptions:
-    """Options of so many bytes."""
+    """Options of this many bytes."""
     text = canonical({"user": "x" * (size - len('{"user":""}'))})
     assert len(text) == size
     return RequestOptions(text)

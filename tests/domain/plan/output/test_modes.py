@@ -58,7 +58,7 @@ def test_a_plan_without_an_output_has_no_mode() -> None:
     [
         ("native", {"supports_json_schema": "no"}, "takes no json_schema as its response_format"),
         ("native", {"supports_response_format": "no"}, "takes no json_schema as its response_format"),
-        ("native", {"supports_response_format_with_tools": "no"}, "takes no response_format beside tools"),
+        ("native", {"supports_response_format_with_tools": "no"}, "no response_format together with tools"),
         ("tool", {"supports_tools": "no"}, "this run sends no tools"),
     ],
 )

@@ -24,7 +24,7 @@ VALUES = st.recursive(
 
 
 def nested(levels: int) -> str:
-    """Text of an object that nests so many levels."""
+    """Text of an object that nests this many levels."""
     return '{"a":' * (levels - 1) + "{}" + "}" * (levels - 1)
 
 

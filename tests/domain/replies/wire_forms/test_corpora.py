@@ -1,6 +1,6 @@
 """Worked cases of Responses and Messages: what proxies, gateways and local servers make of these forms.
 
-They stand in ``tests/corpora/wire-responses.jsonl`` and ``wire-messages.jsonl``. ``source`` is the public
+They are in ``tests/corpora/wire-responses.jsonl`` and ``wire-messages.jsonl``. ``source`` is the public
 thread that shows the fault, or the documentation that the case is derived from; values are filled in.
 ``kept`` is what goes back with the message, ``usage`` the tokens of the prompt and the reply.
 """

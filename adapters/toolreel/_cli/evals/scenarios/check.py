@@ -17,7 +17,7 @@ from toolreel_core._jsontext.canonical import Json
 @click.command(
     "check",
     short_help="Run the scripts of scenarios, to prove their checks.",
-    epilog="Exit codes: 0 every script came to its verdict, 1 one did not, 2 a file is not valid.",
+    epilog="Exit codes: 0 every script got its verdict, 1 one did not, 2 a file is not valid.",
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(

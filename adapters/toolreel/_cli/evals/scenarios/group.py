@@ -21,7 +21,7 @@ _COMMANDS: Final = (
     LazyCommand("new", "evals.scenarios.new:new_command", "Write a commented scenario to start from."),
 )
 
-_EPILOG: Final = "Exit codes: 0 success, 1 a script came to another verdict than it has to, 2 usage."
+_EPILOG: Final = "Exit codes: 0 success, 1 a script got another verdict than it has to, 2 usage."
 
 
 @click.group(

@@ -46,8 +46,8 @@ _DONE: Final = "Done."
 def bfcl_cases(path: Path, answers: Path | None, functions: Path | None) -> Iterator[ImportedCase]:
     """The cases of a file, in its order.
 
-    :param answers: the right calls by id; without it, they stand in the cases as ``ground_truth``
-    :param functions: a folder with a file of functions for each class; without it, they stand in the cases
+    :param answers: the right calls by id; without it, they are in the cases as ``ground_truth``
+    :param functions: a folder with a file of functions for each class; without it, they are in the cases
     :raises EvalPlanError: if a file cannot be read
     """
     right = {str(row.get("id")): row.get("ground_truth") for row in rows_of(answers)} if answers else {}

@@ -57,7 +57,7 @@ class Tau2Options:
 
     user_model: str
     judge_model: str = ""
-    """Judges what stands in words; without it, that is left out."""
+    """Judges statements in words; without it, they are left out."""
     policy: str = ""
     """The system message."""
     tools: Path | None = None

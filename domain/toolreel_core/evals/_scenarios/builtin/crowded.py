@@ -48,7 +48,7 @@ _WEATHER: Final = (
 
 
 def _together(name: str, count: int) -> Callable[[Evidence], str]:
-    """A finding that wants so many calls of a tool in one reply."""
+    """A finding that wants this many calls of a tool in one reply."""
 
     def finding(seen: Evidence) -> str:
         most = max((sum(call.name == name for call in turn.calls) for turn in seen.turns), default=0)

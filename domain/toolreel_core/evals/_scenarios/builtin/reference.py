@@ -288,4 +288,4 @@ def _capped(scenario: Scenario, tokens: int) -> Scenario:
 
 
 CAPPED: Final = (_capped(LONG_ARGUMENTS_GUARD, 256), _capped(CHAT_ONLY, 32))
-"""Each under its own name, so that both can stand in one plan."""
+"""Each under its own name, so that both can be in one plan."""
