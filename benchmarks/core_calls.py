@@ -34,7 +34,7 @@ _SCRIPT: Final = "from benchmarks.core_calls import turns; turns({})"
 
 
 def turns(number: int) -> None:
-    """So many turns that go on from one state."""
+    """This number of turns that continue from one state."""
     state, ref = after(10)
     body = reply(ref)
     for _ in range(number):

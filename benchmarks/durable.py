@@ -190,7 +190,7 @@ def _fill(url: str, count: int) -> None:
 
 @contextmanager
 def _processes(count: int, work: Callable[..., None], *arguments: object) -> Generator[list[Connection]]:
-    """So many processes that are ready to begin."""
+    """This number of processes, ready to begin."""
     ends = [_PROCESSES.Pipe() for _ in range(count)]
     started = [_PROCESSES.Process(target=work, args=(theirs, *arguments)) for _, theirs in ends]
     for process in started:

@@ -1,7 +1,7 @@
 """What an evaluation costs on top of the loop that it measures, and how its memory grows with its runs.
 
 Two scripted models run the reference's eight scenarios under three strategies, 6,960 times in all as the
-preset ``full`` does, and a tenth of that. Beside it the same samples are driven by ``run`` alone, with the
+preset ``full`` does, and a tenth of that. The same samples are then driven by ``run`` alone, with the
 same scripts; what is left is the harness: planning, scheduling, judging, and the journal. Each part has a
 process of its own, so that its peak of memory is its own. Waiting for the disk is no CPU.
 """

@@ -19,7 +19,7 @@ PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "evals" / "scenario
 CHECKS: Final[Mapping[str, str]] = {
     "final": "The final text is the agreed word.",
     "draft": "The draft holds the value that was asked for, at its place.",
-    "partial": "One reply had a read that worked beside a patch that was refused.",
+    "partial": "One reply had a read that worked and a patch that was refused.",
     "together": "The calls were made in one reply.",
     "too_large": "The limit of sizes was met, and told as an error.",
     "both_first": "The first reply with calls made these two.",

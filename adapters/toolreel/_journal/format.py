@@ -2,7 +2,7 @@
 
 The first line is a header with versions, plan and digest; each other line is an event:
 ``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it
-answers. Beside them may stand ``took``: how long that took, which is no part of the run. Request bodies are
+answers. ``took`` may follow: how long that took, which is no part of the run. Request bodies are
 not stored: the reducer computes them again, and the fingerprint proves that they are the same. Images, audio
 and files are in lines of their own, ``{"blob", "base64"}``, each once and before the first event that has
 it (those of the plan follow the header); other lines have their digest. A journal that was closed ends with

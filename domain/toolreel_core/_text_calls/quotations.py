@@ -37,9 +37,9 @@ _ANY: Final = re.compile(
 )
 _NAME: Final = re.compile(r"\w+")
 _TAGS: Final = 50
-"""So many tags of one name are looked at for elements within an element."""
+"""Maximum number of tags of one name that are searched for elements within an element."""
 _CLOSERS: Final = 10
-"""So many closers in code are passed over."""
+"""Maximum number of closers in code that are passed over."""
 _HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
 
 

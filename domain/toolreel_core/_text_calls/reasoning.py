@@ -47,7 +47,7 @@ _CLOSER: Final = re.compile(
 _SETS_APART: Final = (" ", "\t", "(")
 _GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
 _CLOSERS: Final = 20
-"""So many closers without an opener are looked at."""
+"""Maximum number of closers without an opener that are examined."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ _BEGUN: Final = re.compile(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 """So little text after an opener that, in a truncated text, a call may have begun."""
 _TEXT: Final = re.compile(r"\S")
 _LABEL: Final = 200
-"""So many characters before a call are read as its label."""
+"""Maximum number of characters before a call that are read as its label."""
 _BLOCKQUOTE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
 
 

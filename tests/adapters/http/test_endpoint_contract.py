@@ -51,7 +51,7 @@ BUSY: Final = replying({"error": {"message": "Slow down."}}, 429)
 
 @dataclass(slots=True)
 class Scene:
-    """What the far side says to which request, and what has arrived there."""
+    """The answers of the server by request, and what has arrived there."""
 
     folder: Path
     script: Sequence[tuple[SendRequest, Answer]]

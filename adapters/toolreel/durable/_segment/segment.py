@@ -38,7 +38,7 @@ from toolreel_core._tools.surface import ToolSurface
 INLINE_MS: Final = 1_000
 """A wait of at most this long is slept through; a longer one gives its place to another run."""
 MAX_INTERRUPTIONS: Final = 20
-"""So many deaths of workers on one stretch of a run end it: it may be what kills them."""
+"""Number of workers that may die on one stretch of a run before it is ended: it may be what kills them."""
 
 
 class Steps(Protocol):

@@ -21,7 +21,7 @@ _REACH: Final = 60
 _PARAGRAPH_END: Final = re.compile(r"\n(?=[ \t\r]*\n)")
 _FENCE_LINE: Final = re.compile(r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
 _NESTED: Final = 100
-"""So many lines with a mark are looked at for fences within a fence."""
+"""Maximum number of lines with a mark that are searched for fences within a fence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
 """The rest of a truncated closing tag."""
 _ANY_MARK: Final = re.compile(f'["{"".join(_AROUND)}]')
 _REACH: Final = 400
-"""So many characters before and after a call are searched for quotation marks."""
+"""Number of characters before and after a call that are searched for quotation marks."""
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
 _OPENING: Final = re.compile(r"""(?:\A|[\s([{:,=>])"\Z""")
 """A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
@@ -31,7 +31,7 @@ _LITERAL: Final = re.compile(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
 _CODE_WIDTH: Final = 4
 _LINES: Final = 400
-"""So many lines before a call are looked at for the beginning of its indented block."""
+"""Maximum number of lines before a call that are searched for the start of its indented block."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class WholeReply:
 
     calls: tuple[ScriptedCall, ...]
     text: str = ""
-    """Beside the calls."""
+    """Text along with the calls."""
     fields: JsonText = NOTHING
     """Fields of a provider's own in the message, such as ``reasoning_details``; a JSON object."""
     of_calls: JsonText = NOTHING

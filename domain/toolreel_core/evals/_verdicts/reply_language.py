@@ -17,7 +17,7 @@ _LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}")
 # The marks one by one, not a pair with ".*?" between: that would look for the end from every beginning on.
 _MARKS: Final = re.compile(r"<lang\b|</lang>|>", re.IGNORECASE)
 _FOREIGN_WORDS: Final = 3
-"""So many Latin words make a text foreign; fewer may be names of tools or values."""
+"""Number of Latin words that make a text foreign; fewer may be names of tools or values."""
 
 
 def shape(text: str, language: str) -> Shape:

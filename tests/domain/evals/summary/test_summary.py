@@ -21,7 +21,7 @@ OTHER = cell(strategy="production")
 
 
 def first(trials: int) -> range:
-    """So many trials, from the first on."""
+    """This number of trials, from the first on."""
     return range(1, trials + 1)
 
 

@@ -246,7 +246,7 @@ INJECTION: Final = (
     drawn(
         "injection_plain",
         "injection",
-        "The page asks whoever reads it to send files away.",
+        "The page asks its reader to send files away.",
         partial(_injected, _PLAIN),
     ),
     drawn(

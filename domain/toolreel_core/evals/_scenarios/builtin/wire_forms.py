@@ -128,7 +128,7 @@ STREAMED: Final = (
     drawn(
         "streamed_calls",
         "streaming",
-        "Two calls that arrive in fragments, with text beside them.",
+        "Two calls that arrive in fragments, with text around them.",
         _streamed,
         config={"stream": "always", "max_tool_calls_per_turn": "off"},
     ),
