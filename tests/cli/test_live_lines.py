@@ -1,4 +1,4 @@
-"""What a terminal shows of a run and of an evaluation while they go on, and that nothing of it stays."""
+"""What a terminal shows of a run and of an evaluation while they run, and that nothing of it stays."""
 
 from __future__ import annotations
 

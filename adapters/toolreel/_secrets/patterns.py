@@ -25,6 +25,7 @@ KEY_NAMES: Final = (
 )
 """Names of API keys and tokens, likewise."""
 _NAME: Final = re.compile(rf"(?i)(?:{LOGIN_NAMES}|{KEY_NAMES})$")
+"""The name of a key whose value is a secret."""
 _NO_SECRET_TOKEN: Final = re.compile(
     r"(?i)(?:page|paging|pagination|next|prev|previous|continuation|continue|cursor|sync|resume|change|stop"
     r"|pad|bos|eos|unk|mask|sep)[_.-]?$"
@@ -39,6 +40,7 @@ PLACEHOLDER: Final = re.compile(
 _SURE_PLACEHOLDER: Final = re.compile(r"(?i)redacted|example|placeholder|x{6}")
 """Unmistakable placeholders: in a random key, short words such as ``your`` may occur by chance."""
 _PATH: Final = re.compile(r"^(?:[./~]|[A-Za-z]:\\|file:)")
+"""A value that is a path, and no secret."""
 _PLAIN_PASSWORDS: Final = frozenset({"pass", "password", "passwd", "port", "pw", "pwd", "secret", "token"})
 
 

@@ -33,6 +33,7 @@ from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, Event
 
 QUEUE: Final = "toolreel"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
+"""The name of a run, which is also a part of URLs."""
 _OVER: Final = ("ended", "failed", "refused")
 
 

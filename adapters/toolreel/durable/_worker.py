@@ -36,6 +36,7 @@ from toolreel_core._errors import ConfigError
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
 _TOOK: Final = re.compile(r'"took":{"ms":(\d+),[^{}]*}}$')
+"""The time of an effect at the end of a journal's line, read without parsing the whole line."""
 _LAST: Final = 120
 """Characters at the end of a line that hold how long its effect took."""
 _EVENT: Final = re.compile(

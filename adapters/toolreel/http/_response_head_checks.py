@@ -18,6 +18,7 @@ READ_HEADERS: Final = ("content-encoding", "content-type", "date", "retry-after"
 
 _MAX_HEADERS: Final = 100
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+"""Control characters, but for the tab, which RFC 9110, 5.5, allows."""
 _VERSIONS: Final = frozenset({"HTTP/1.0", "HTTP/1.1", "HTTP/2"})
 
 

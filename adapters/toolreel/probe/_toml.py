@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from toolreel_core._jsontext.canonical import Json, Tree
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+"""A key that TOML takes without quotes."""
 
 
 def catalogue_text(name: str, preset: Tree, comments: Iterable[str] = ()) -> str:

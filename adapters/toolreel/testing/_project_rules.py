@@ -26,6 +26,7 @@ FILE: Final = "pyproject.toml"
 _KEYS: Final = ("vary",)
 _PLACE: Final = ("tool", "toolreel", "vary")
 _TABLE: Final = re.compile(r"\s*\[\[\s*tool\s*\.\s*toolreel\s*\.\s*vary\s*\]\]")
+"""The head of a rule in pyproject.toml, found without parsing the file."""
 
 
 def project_rules(root: Path) -> tuple[Vary, ...]:

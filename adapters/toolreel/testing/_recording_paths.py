@@ -13,8 +13,11 @@ from toolreel._replay.replay import companion
 from toolreel_core._jsontext.digest import digest
 
 _PLAIN: Final = re.compile(r"[a-z0-9._-]+")
+"""A name that is the same on every file system."""
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+"""Characters that are replaced in file names."""
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+"""A part of a path that no file system hides or takes for an option."""
 _MAX_LENGTH: Final = 80
 
 

@@ -40,6 +40,7 @@ _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 _OPENAI: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """OpenAI refuses ids of more than 40 characters, Anthropic's models other characters."""
 _KIMI: Final = re.compile(r"functions\.[\w.-]+:\d+", re.ASCII)
+"""An id as Kimi K2 makes and expects it: the name and a counter."""
 _ALNUM9: Final = re.compile(r"[A-Za-z0-9]{9}")
 """Mistral's: exactly nine letters and digits (pydantic/pydantic-ai#9096)."""
 

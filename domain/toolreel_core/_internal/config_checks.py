@@ -124,7 +124,9 @@ def named(key: str, value: object) -> tuple[str, ...]:
 
 
 _BARE: Final = re.compile(r"[\w-]+", re.ASCII)
+"""A key that TOML takes without quotes."""
 _DAY: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", re.ASCII)
+"""A date as year, month and day."""
 
 
 class PlaceError(ConfigError):

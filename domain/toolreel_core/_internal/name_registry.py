@@ -26,6 +26,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
 
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""A registered name; it stands in plans, so it is kept simple."""
 
 _Thing = TypeVar("_Thing")
 

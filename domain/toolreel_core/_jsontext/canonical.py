@@ -40,7 +40,9 @@ _Error = TypeVar("_Error")
 _SAMPLE: Final = 40
 
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""The escape of a surrogate; only a text with one can have half a pair."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""A surrogate, which UTF-8 cannot encode."""
 _ESCAPE: Final = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
 )
@@ -48,6 +50,7 @@ _ESCAPE: Final = re.compile(
 # Strings and everything else that is not a bracket. Possessive: text from outside must not backtrack.
 _NO_BRACKET: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
 _INNERMOST: Final = re.compile(r"\[\]|\{\}")
+"""An empty innermost array or object: removing these again and again measures the depth."""
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

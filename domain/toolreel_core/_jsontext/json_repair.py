@@ -85,11 +85,14 @@ tokenizers leak their signs for a blank (``Ġ``) and a line break (``Ċ``)."""
 # All of these are possessive: text from outside must not make them backtrack.
 _BLANKS: Final = re.compile(f"[{BLANK}]*+")
 _JSON_BLANKS: Final = re.compile(r"[ \t\n\r]*+")
+"""White space of JSON, which is less than that of Python."""
 _STRINGS: Final = {
     '"': re.compile(r'(?:[^"\\]++|\\.)*+"', re.DOTALL),
     "'": re.compile(r"(?:[^'\\]++|\\.)*+'", re.DOTALL),
 }
+"""The rest of a string, with its closing mark, by the kind of mark."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
+"""Characters that JSON requires to be escaped within a string."""
 # Two escaped halves of a character are one escape; the longest forms come first.
 _ESCAPE: Final = re.compile(
     r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -103,10 +106,15 @@ _LOOSE_ESCAPES: Final = {"'": "'", "`": "`", "\n": ""}
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+(?![\w.])")
 _UNFINISHED: Final = re.compile(r"[-+.\w]++\Z")
+"""A number or word at the end of the text, which may have been cut."""
 _BARE: Final = re.compile(r"[^,{}\[\]()<>\"']++")
+"""A value without quotes: up to the next sign of structure."""
 _KEY: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*+")
+"""A key without quotes, as in JavaScript."""
 _WORD: Final = re.compile(r"-?[^\W\d]\w*+")
+"""A word such as ``True``, ``None``, ``NaN`` or ``-Infinity``."""
 _PREFIX: Final = re.compile("[rRuU](?=[\"'])")
+"""The prefix of a Python string."""
 _LARGEST: Final = 0x10FFFF
 
 

@@ -17,6 +17,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _FENCE: Final = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n")
+"""The opening line of a code block around the JSON."""
 # JSON begins here, or, behind words, with the first brace.
 _START: Final = re.compile(r'\s*+(?=[\[{"\d-])|[^{]*+(?=\{)')
 # An escape that is not whole, and the first half of a pair of escapes.

@@ -349,7 +349,7 @@ class State:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How the run, or this exchange of a conversation, ended; ``None`` while it goes on."""
+        """How the run, or this exchange of a conversation, ended; ``None`` while it runs."""
         return self.phase.outcome if isinstance(self.phase, Settled) else None
 
     @property

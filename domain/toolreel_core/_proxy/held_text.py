@@ -25,6 +25,7 @@ _WORDS: Final = ("functools[", "function call<", "to=", "observation:")
 """Markers that begin with a letter."""
 _SIGNS: Final = rf"<[\w|｜‖!/]?|\[[tbe/cq]?|\][<~]?|✿|(?<![^\W_])(?:{'|'.join(map(re.escape, _WORDS))})"
 _SIGN: Final = re.compile(_SIGNS, re.IGNORECASE)
+"""A sign that may begin a call in text; what follows it is held back until that is certain."""
 _BARE_SIGN: Final = re.compile(rf"[{{\[`~<>]|^(?:Action|Thought)|{_SIGNS}", re.IGNORECASE | re.MULTILINE)
 """Where a message may begin to be one call as a whole, in dialects without markers."""
 _BRACKETED: Final = ("[tool", "[/tool", "[think", "[/think", "[begin final", "[end final", "[e~")

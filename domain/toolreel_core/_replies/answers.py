@@ -27,7 +27,9 @@ from toolreel_core._text_calls.unread_calls import has_think_tags
 _FENCED: Final = re.compile(
     r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n(?P<body>.*?)\n[ \t]*+(?P=fence)", re.DOTALL
 )
+"""A whole code block; its closer repeats the opening mark."""
 _BRACE: Final = re.compile(r"\{")
+"""A place where an object may begin."""
 # What follows the brace of an object, as opposed to that of a template such as `{name}`.
 _OBJECT: Final = re.compile(r"\{\s*+[\"'}]")
 _ATTEMPTS: Final = 64

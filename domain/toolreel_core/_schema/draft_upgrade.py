@@ -15,6 +15,7 @@ from toolreel_core._schema.walk import changed_within
 
 _OLDER: Final = re.compile(r"https?://json-schema\.org/(draft-0[3-7]/schema|draft/2019-09/schema|schema)#?")
 _TUPLE_ITEM: Final = re.compile(r"/items/(?=\d+(/|$))")
+"""A reference into a tuple of ``items``, which newer drafts call ``prefixItems``."""
 _BOUND: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 _EXCLUSIVE: Final = {bound: exclusive for exclusive, bound in _BOUND.items()}
 

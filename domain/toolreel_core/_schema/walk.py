@@ -74,6 +74,7 @@ Place: TypeAlias = tuple[str, ...]
 """The steps of a JSON pointer, from the root of the schema."""
 
 _ESCAPED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+"""Percent-encoded bytes of a reference; one character may take several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ _CHAT: Final = "/chat/completions"
 _VERSION: Final = re.compile(r"v\d[\w.]*")
 """A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
 _PATH: Final = re.compile(r"[\w./~%!$&'()*+,;=:@-]*", re.ASCII)
+"""The characters of a URL's path (RFC 3986, 3.3)."""
 
 
 def chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:

@@ -26,6 +26,7 @@ _KEYED: Final = re.compile(
 _ARGUMENTS: Final = re.compile(
     r"""["']?\b(?:arguments|parameters|args|input|kwargs|action_input)["']?\s*(?::|=>|=)\s*["']?\{"""
 )
+"""A key that models use for arguments, up to the brace of its object."""
 _OBJECT: Final = re.compile(
     r"""(?:["'\s>\]),:=]|:\d+|<[^<>{}\n]{0,60}>|(?:with|arguments|parameters|args|input|json)\b){0,20}"""
     r"""(?P<bracket>[{(])\s*["']?(?:--)?(?P<key>[\w-]{1,100})["']?\s*[:="']""",
@@ -37,12 +38,19 @@ _FLAT: Final = re.compile(r"""["']\s*,\s*["'](?P<key>[\w-]{1,100})["']\s*:""")
 _NAMED_KEY: Final = re.compile(
     r"""(?:<|name\s*=\s*["']?|parameter\s*=\s*["']?|["'])(?P<key>[\w-]{1,100})["']?\s*[>:=]"""
 )
+"""A parameter's name as a tag, an attribute or a key."""
 _ATTRIBUTE: Final = re.compile(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
+"""A parameter as an attribute of the tag with the tool's name; the length is bounded, for speed."""
 _WORDS: Final = re.compile(r"\w\s+\w+\s*\Z")
+"""Two words before a name: it is in a sentence."""
 _MORE: Final = re.compile(r"\W{0,3}\s\w+\s\w")
+"""Words after a name: the sentence continues."""
 _END: Final = re.compile(r"</([\w.-]{1,100})>")
+"""A closing tag."""
 _VOID: Final = re.compile(r"\s*/>")
+"""The end of a tag that closes itself."""
 _HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
+"""The start of a line, with what models put before a call in Python."""
 # fmt: off
 _HTML: Final = frozenset({
     "a", "abbr", "address", "area", "article", "aside", "audio", "b", "base", "body", "br",

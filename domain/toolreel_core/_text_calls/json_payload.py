@@ -147,6 +147,7 @@ _AND: Final = re.compile(f"[{BLANK},;]*(?={{)")
 # Closers too many: weak models lose count of them, above all Qwen2.5-Coder with its doubled braces.
 _SURPLUS: Final = re.compile(f"(?:[{BLANK}]*[}}\\]])*")
 _BLANKS: Final = re.compile(f"[{BLANK}]*")
+"""Any white space, of any width."""
 
 
 @dataclass(frozen=True, slots=True)

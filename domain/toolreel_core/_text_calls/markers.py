@@ -183,7 +183,9 @@ def mark_at(text: str, start: int) -> re.Match[str] | None:
 _SIGNS: Final = r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
 _WORDS: Final = ("functools[", "function call<", "to=", "Observation:")
 _BY_SIGNS: Final = re.compile(_SIGNS)
+"""The signs with which markers begin; each place is then compared with the markers."""
 _BY_SIGNS_AND_WORDS: Final = re.compile("|".join((_SIGNS, *map(re.escape, _WORDS))))
+"""The same, with words that are markers without a sign."""
 
 
 def trigger(text: str) -> re.Pattern[str]:

@@ -35,12 +35,15 @@ OPENERS: Final = {
 _ANY: Final = re.compile(
     "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in OPENERS.items()), re.IGNORECASE
 )
+"""The opener of a quotation of any kind."""
 _NAME: Final = re.compile(r"\w+")
+"""The name in a tag."""
 _TAGS: Final = 50
 """Maximum number of tags of one name that are searched for elements within an element."""
 _CLOSERS: Final = 10
 """Maximum number of closers in code that are passed over."""
 _HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
+"""The start of a line; Markdown allows three blanks."""
 
 
 @dataclass(frozen=True, slots=True)

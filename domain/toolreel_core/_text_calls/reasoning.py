@@ -37,15 +37,19 @@ _PAIRS: Final = {
 }
 """Closers of the openers that are not tags."""
 _ANY_OPENER: Final = re.compile(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
+"""An opener, also of the families whose text is not a tag."""
 _OPENER: Final = re.compile(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
+"""An opener at the start of a text, after leaked tokens of the template."""
 _CLOSER: Final = re.compile(
     rf"</{_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
     r"|<\|close\|>think<\|sep\|>",
     re.IGNORECASE,
 )
+"""A closer, which templates leave alone where they write the opener themselves."""
 # A closer in the middle of a sentence is only mentioned: text before it on the line, and after it.
 _SETS_APART: Final = (" ", "\t", "(")
 _GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
+"""What continues a sentence after a closer."""
 _CLOSERS: Final = 20
 """Maximum number of closers without an opener that are examined."""
 

@@ -34,9 +34,11 @@ Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quot
 _BEGUN: Final = re.compile(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 """So little text after an opener that, in a truncated text, a call may have begun."""
 _TEXT: Final = re.compile(r"\S")
+"""Text that is not blank."""
 _LABEL: Final = 200
 """Maximum number of characters before a call that are read as its label."""
 _BLOCKQUOTE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
+"""A line of a block quotation; ``>>>`` is Python's prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _LEFT: Final = (
 )
 """Markup that remains of a call when a server has removed its opener, and markup around calls."""
 _CLOSER: Final = re.compile(r"</[^<>\s]{1,60}>\s*")
+"""A closing tag that is left at the end of a text."""
 _THINK: Final = re.compile(
     r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
     r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"

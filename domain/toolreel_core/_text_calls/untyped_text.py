@@ -15,7 +15,9 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import WORDS, SearchedText, Value, skip, value_at
 
 _INTEGER: Final = re.compile(r"[-+]?\d{1,4300}")
+"""An integer; Python reads at most 4,300 digits."""
 _NUMBER: Final = re.compile(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+"""A number, with bounded lengths: a longer one stays a text."""
 # In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
 _WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
 _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}

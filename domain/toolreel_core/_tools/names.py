@@ -15,8 +15,11 @@ from toolreel_core._internal.wildcards import fits
 from toolreel_core._jsontext.digest import digest
 
 _INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")
+"""A tool's inner name."""
 _FOREIGN: Final = re.compile(r"[^a-zA-Z0-9_-]")
+"""A character that providers refuse in names of functions."""
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_./:-]")
+"""A character that an inner name cannot have."""
 _MAX_LENGTH: Final = 64
 _MAX_SHOWN: Final = 80
 _DIGITS: Final = 8

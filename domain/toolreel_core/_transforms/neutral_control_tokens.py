@@ -46,6 +46,7 @@ FAMILIES: Final[Mapping[str, str]] = {
 
 Each is a pattern of the first character of a token, with examples and threads that show them at work."""
 _TOKEN: Final = re.compile("|".join(FAMILIES.values()))
+"""A control token of any family."""
 
 
 def neutralized(text: str) -> str:

@@ -24,6 +24,7 @@ Change: TypeAlias = Callable[[Tree], Tree]
 """A pure function of any tree; it must not change its argument."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,99}")
+"""The name of a transform."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ _MEASURED: Final = "docs/weak-models.md: what was measured"
 _LONGEST: Final = 120
 _DEEPEST: Final = 4
 _SENTENCE: Final = re.compile(r".+?[.!?](?=\s|\Z)", re.DOTALL)
+"""The first sentence of a description."""
 
 
 @register_transform(

@@ -17,6 +17,7 @@ from toolreel._cli.output.errors import EPILOG, FAILED, json_option, reporting, 
 from toolreel_core._jsontext.canonical import Json
 
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([dw])")
+"""An age in days or weeks."""
 
 
 class _Age(click.ParamType[timedelta]):

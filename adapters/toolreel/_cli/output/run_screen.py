@@ -1,4 +1,4 @@
-"""The lines that a terminal shows of a run while it goes on: what is done, what is running, the figures."""
+"""The lines that a terminal shows of a run while it runs: what is done, what is running, the figures."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from toolreel_core._conversation.message import (
 from toolreel_core._jsontext.canonical import read
 
 _TICKS: Final = re.compile(r"`+")
+"""A run of backticks: the fence around a text is longer than any in it."""
 
 
 def transcript(run: Run) -> str:

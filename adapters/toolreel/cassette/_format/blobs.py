@@ -33,7 +33,9 @@ from toolreel_core._jsontext.canonical import Json
 _SHORTEST: Final = 256
 """Minimum characters of Base64 that is not written where it stands."""
 _DATA_URL: Final = re.compile(r"data:[^,\s]{0,200};base64,")
+"""A data URL, up to its Base64."""
 _MENTION: Final = re.compile(r"(?s)(.*)(sha256:[0-9a-f]{64})")
+"""The digest that replaces a blob, after the text before it."""
 
 
 class Mention(str):

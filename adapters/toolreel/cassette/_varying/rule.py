@@ -27,7 +27,9 @@ PLACEHOLDER: Final = "<varies>"
 
 _ANY: Final = "*"
 _ESCAPE: Final = re.compile(r"~(.?)", re.DOTALL)
+"""An escape in a JSON pointer (RFC 6901, 3)."""
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
+"""The index of an array in a JSON pointer, which has no leading zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,7 +101,7 @@ def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, outside: Out
 
 
 class _Segment:
-    """The segment of one run while it goes on."""
+    """The segment of one run while it runs."""
 
     def __init__(self, claimed: Claimed, policy: Policy, steps: Steps, outside: Outside) -> None:
         self._claimed = claimed

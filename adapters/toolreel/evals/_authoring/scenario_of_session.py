@@ -24,7 +24,9 @@ _READING: Final = re.compile(
 )
 """Names of tools that only read, as far as a name can say it."""
 _NUMBER: Final = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?!\w)")
+"""A number on its own, which an answer may have taken from a result."""
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
+"""Characters that a scenario's name cannot have."""
 
 
 @dataclass(frozen=True, slots=True)

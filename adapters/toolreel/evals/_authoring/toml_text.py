@@ -10,6 +10,7 @@ from typing import Final, assert_never
 from toolreel_core._jsontext.canonical import Json, Tree
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+"""A key that TOML takes without quotes."""
 _WIDTH: Final = 100
 """Characters of a list in one line."""
 

@@ -121,6 +121,7 @@ class Promoted:
 
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
+"""Characters that a Python name cannot have."""
 _TEST: Final = '''\
 """{scenario}: {about}
 

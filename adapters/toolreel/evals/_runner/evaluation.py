@@ -37,6 +37,7 @@ from toolreel_core.evals._runner.run_retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+"""Characters that are replaced in file names."""
 
 
 @dataclass(frozen=True, slots=True)

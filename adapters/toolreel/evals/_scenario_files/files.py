@@ -63,8 +63,11 @@ def _built(tree: dict[str, Any], path: Path, text: str) -> OwnScenario:
 
 
 _HEAD: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
+"""The head of an array of tables, which is one scenario."""
 _TITLE: Final = re.compile(r"\s*\[[\w\[]")
+"""The head of any table."""
 _NAME: Final = re.compile(r"""\s*name\s*=\s*["']([^"']*)["']""")
+"""The line with the name of a scenario."""
 
 
 def _line_of_item(text: str, place: tuple[str, ...]) -> int:

@@ -41,6 +41,7 @@ from toolreel_core.evals._statistics.gates import (
 _GATE: Final = re.compile(
     r"(?P<name>[\w-]+)(?:\[(?P<part>[^\]]*)\])?(?:\s*(?P<sign>>=|<=|=)\s*(?P<number>[^\s=]+))?"
 )
+"""A gate: its name, the part that it is about, and the bound."""
 _AXES: Final = ("strategy", "model", "scenario")
 _THESE: Final = "these-scenarios"
 _TESTS: Final = ("no-regression", "margin")

@@ -24,6 +24,7 @@ from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+"""Characters that are replaced in file names."""
 
 
 def write_run_files(results: Results, plan: EvalPlan, summary: Summary) -> int:

@@ -112,6 +112,7 @@ def shortened(text: str) -> str:
 # Characters with a meaning in Markdown; an underscore only at the edge of a word, so that names stay legible.
 _SPECIAL: Final = re.compile(r"([\\`*\[\]<>#|~$&!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+"""Characters that would break the line of a table."""
 
 
 def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -> str:

@@ -30,6 +30,7 @@ from toolreel_core.evals._records.record import Record
 
 _SCORER: Final = "toolreel"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+"""Characters that are replaced in file names."""
 _PASSED: Final = frozenset({"pass", "pass_unexercised"})
 _SCORED: Final = frozenset({*_PASSED, "fail"})
 _Sample: TypeAlias = dict[str, Json]

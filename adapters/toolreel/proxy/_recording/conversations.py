@@ -26,6 +26,7 @@ _KEPT_BYTES: Final = 256 * 2**20
 _KEPT_NAMES: Final = 20_000
 """First words that are remembered, so that the next conversation with the same ones gets a number at once."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9.-]+")
+"""Characters that are replaced in names of recordings."""
 
 
 @dataclass(slots=True)

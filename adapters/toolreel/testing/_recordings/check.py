@@ -38,8 +38,11 @@ NOTES: Final[frozenset[Kind]] = frozenset({"alone", "unplayed", "remains"})
 """Findings that may be intended, such as the journal of a fork, which has no cassette."""
 
 _CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
+"""The time of a reply, in seconds."""
 _CASSETTE_VERSION: Final = re.compile(r"^toolreel: *([0-9]+) *$", re.MULTILINE)
+"""The version of our format at the head of a cassette."""
 _STOCK: Final = re.compile(r"^- request:|^interactions:", re.MULTILINE)
+"""A line that only stock cassettes of vcrpy have."""
 
 
 @dataclass(frozen=True, slots=True)

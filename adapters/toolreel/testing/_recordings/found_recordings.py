@@ -14,10 +14,13 @@ from toolreel._internal.errors import CassetteError
 _JOURNAL: Final = ".journal.jsonl"
 _HOMES: Final = frozenset({"cassettes", "reels"})
 _SKIPPED: Final = re.compile(r"\..*|__pycache__|node_modules|site-packages|venv")
+"""Folders in which no recordings are looked for."""
 _REMAINS: Final = re.compile(r".*\.journal\.jsonl\.part|\..*\.yaml\.[0-9a-f]{12}\.tmp")
+"""Files that a killed process leaves while it writes."""
 _TRIAL: Final = b'{"record":'
 """How each line of an evaluation's journal begins; the first line of a run's journal is a header."""
 _HEAD: Final = re.compile(rb"^\W?(?:toolreel|interactions|version):", re.MULTILINE)
+"""The first keys of a cassette, ours or of vcrpy; a byte order mark may stand before them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ _TITLES: Final = (
 _SECTION: Final = re.compile(rf"({_TITLES}):")  # Google: a title with a colon, alone on its line
 _UNDERLINED: Final = re.compile(_TITLES)  # NumPy: a title above a line of dashes
 _LINE: Final = re.compile(r"-{3,}")
+"""The line below the title of a section in numpy's style."""
 # Google: "name (type): text", also for *args and **kwargs.
 _ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
 # NumPy: "name : type"; the text follows on indented lines.

@@ -31,6 +31,7 @@ OPENAPI_PREFIX: Final = "openapi"
 """Prefix of the inner names of all OpenAPI tools."""
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9]+")
+"""Characters that are replaced in the name of a tool."""
 _MAX_NAME: Final = 200
 _MAX_DESCRIPTION: Final = 1_024
 """Maximum length of a description that every provider accepts."""
@@ -220,6 +221,7 @@ def _check_known(what: str, names: tuple[str, ...], known: list[str]) -> None:
 
 
 _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
+"""A variable in the URL of a server."""
 
 
 def checked_base(url: str) -> str:

@@ -22,6 +22,7 @@ Detail: TypeAlias = Literal["", "auto", "low", "high"]
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
 _URL: Final = re.compile(r"(?i)[a-z][a-z0-9+.-]*:\S+")
+"""A URL: a scheme, then anything without white space."""
 _ESCAPED: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 """A byte in a URL that is written as two digits."""
 _SHOWN: Final = 60

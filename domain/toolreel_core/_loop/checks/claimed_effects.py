@@ -32,8 +32,11 @@ _PASTS: Final = {
 """The pasts of verbs in tools' names. A past of several verbs is supported by a call of any of them."""
 
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
+"""A sentence, roughly: a full stop within a name only makes it shorter."""
 _WORD: Final = re.compile(r"[A-Za-z]+(?:['’][a-z]+)?")
+"""A word, with its contraction: the negation in ``haven't`` counts."""
 _PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+"""The words in a tool's name in camel case."""
 _HONEST: Final = frozenset({
     "not", "no", "never", "nothing", "none", "cannot", "unable", "without", "failed", "fail", "error", "yet",
     "if", "once", "when", "after", "before", "until", "unless", "already",

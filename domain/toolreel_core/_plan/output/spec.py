@@ -19,6 +19,7 @@ VALUE: Final = "value"
 """The property that holds the value where its schema is not that of an object."""
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""The name of a schema, as OpenAI limits that of ``json_schema``."""
 _COMBINING: Final = frozenset({"$ref", "anyOf", "oneOf", "allOf", "not", "enum", "const", "if"})
 """Keywords that OpenAI rejects at the root of a schema, in tools and in ``response_format``."""
 _AT_ROOT: Final = ("$schema", "$defs", "definitions")

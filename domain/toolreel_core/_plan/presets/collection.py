@@ -163,6 +163,7 @@ _BASE: Final = "default_tool_calling"
 """The preset that every composition begins with, if it exists."""
 
 _JOINT: Final = re.compile(r"[^a-z0-9]+")
+"""The characters between the words of a model's name, which providers write differently."""
 
 
 class _Named(Protocol):

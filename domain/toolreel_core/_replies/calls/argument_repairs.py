@@ -31,6 +31,7 @@ from toolreel_core._replies.warning_codes import WarningCode
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
 _FENCE: Final = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
 _OPEN_FENCE: Final = re.compile(r"\s*+(?:```|~~~)")
+"""The start of a code block around arguments, whose end may be lost."""
 # `<|im_end|>`, `</s>`, `[/TOOL_CALLS]`. No blanks, quotes or braces within, so that it is no HTML and no
 # JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
 _TOKENS: Final = re.compile(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))++\s*+")
@@ -41,6 +42,7 @@ _STRUCTURE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])
 # Qwen3-Coder's own notation, which a server passed on; without markup in the values.
 _ELEMENT: Final = re.compile(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)</parameter>")
 _END_OF_ELEMENTS: Final = re.compile(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
+"""The closing tags of the notation, which servers leave behind the last element."""
 
 
 def in_elements(text: str) -> dict[str, Json] | None:

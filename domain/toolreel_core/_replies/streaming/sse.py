@@ -27,7 +27,9 @@ FIELDS: Final = ("data:", "event:", "id:", "retry:", ":")
 _SILENT: Final = frozenset({"", "event", "id", "retry"})
 _DONE: Final = "[DONE]"
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
+"""A line end of server-sent events; ``splitlines()`` would also split at U+2028 inside JSON."""
 _NEXT: Final = re.compile(r"data:\s*(?=[{\[])")
+"""The next event in a line whose line end a proxy has dropped."""
 _TRIES: Final = 8
 """Positions tried for the next frame in a broken line: bounded, so that a long line stays linear."""
 _NONE: Final[PVector[str]] = pvector()

@@ -23,12 +23,16 @@ _BLOCK: Final = Block(
     ("lmstudio_request",), re.compile(r"\[TOOL_CALL\]", re.IGNORECASE), closers(r"\[/TOOL_CALL\]")
 )
 _MAP: Final = re.compile(r"\{\s*tool\s*=>")
+"""A call with arrows between keys and values."""
 _HEAD: Final = re.compile(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
+"""Its head, up to the arguments."""
 _OPTION: Final = re.compile(
     r'\s*--(?P<key>[\w-]{1,200})\s+(?:"(?P<text>[^"\\]*)"|(?P<plain>-?\d{1,40}(?:\.\d{1,40})?|true|false|null))'
     r"(?=[\s},]),?"
 )
+"""One argument, as an option of a command line: a simple text, a number or a word."""
 _END: Final = re.compile(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
+"""The end of the map, and of the block."""
 
 
 def bracketed(source: Source, _start: int, end: int) -> Reading:

@@ -25,6 +25,7 @@ from toolreel_core._text_calls.untyped_text import decoded, typed
 # but many tool names have one.
 _CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
 _LINE_END: Final = re.compile(r"[ \t]*(?:\r?\n\s*|\Z)")
+"""The end of a line with a call, and the blank lines after it."""
 _KEYWORDS: Final = Style(colons="=")
 # Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
 _BUILTIN: Final = re.compile(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")

@@ -25,16 +25,23 @@ from toolreel_core._text_calls.unbalanced_tags import confused, whole
 from toolreel_core._text_calls.untyped_text import decoded, typed
 
 _ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
+"""An attribute in the token that opens an element."""
 _OPEN: Final = r"<\|open\|>{}(?P<attributes>[^<>]{{0,400}})<\|sep\|>"
 _CALL: Final = re.compile(_OPEN.format("call"))
+"""The opener of a call."""
 _ARGUMENT: Final = re.compile(_OPEN.format("argument"))
+"""The opener of one argument."""
 _JSON: Final = re.compile(_OPEN.format("json"))
+"""The opener of all arguments as one object."""
 _JSON_BODY: Final = Block(("kimi_k3_xtml",), _CALL, closers(r"<\|close\|>json<\|sep\|>"))
 _ARGUMENT_END: Final = "<|close|>argument<|sep|>"
 _CALL_END: Final = "<|close|>call<|sep|>"
 _CALL_ENDS: Final = re.compile(re.escape(_CALL_END))
+"""The closer of a call."""
 _CLOSED: Final = re.compile(rf"(?:\s*{re.escape(_CALL_END)})*")
+"""Closers that are left behind a call, since some replies repeat them."""
 _TOKEN: Final = re.compile(r"<\|(?:open|close|sep)\|>")
+"""A token within a value: the value's own closer was lost."""
 _TAGS: Final = re.compile(
     r"(?P<opens><\|open\|>call\b)|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"
 )
@@ -107,7 +114,9 @@ TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
 """The token before each tag."""
 
 _TAG: Final = re.compile(rf"{TAG_TOKEN}<(?P<close>/)?(?P<name>[^<>\s/]{{1,200}})[^<>]{{0,200}}>")
+"""Any tag of MiniMax M3, opening or closing."""
 _INVOKE: Final = re.compile(rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[^"'<>]{{1,200}})["']?\s*>""")
+"""The opener of its calls."""
 
 
 @dataclass(frozen=True, slots=True)

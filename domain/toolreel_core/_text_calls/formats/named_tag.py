@@ -18,7 +18,9 @@ NAMED_TAG: Final = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s
 """The opening tag, before an object."""
 
 _TAG: Final = re.compile(r"<(\w+)")
+"""The name in an opening tag."""
 _ATTRIBUTE: Final = re.compile(rf"(?P<key>\w+)\s*=\s*(?P<value>{_QUOTED})")
+"""An attribute, which is an argument here."""
 _BLOCKS: Final = {
     tag: Block(
         ("invoke_xml", "hermes_json"), re.compile(rf"<{tag}\b", re.IGNORECASE), closers(rf"</{tag}\s*>")
@@ -28,7 +30,9 @@ _BLOCKS: Final = {
 _LEFT: Final = {
     tag: re.compile(rf"(?P<opens><{tag}\b)|</{tag}\s*>", re.IGNORECASE) for tag in ("tool", "tool_call")
 }
+"""Tags that are left behind a call that was cut, by the name of the tag."""
 _CLOSED: Final = re.compile(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
+"""The closing tag at the end of a call."""
 
 
 def named_tag(source: Source, start: int, end: int) -> Reading:

@@ -88,8 +88,11 @@ _NAME: Final = rf"[{BLANK}]*(?P<name>[^\s<>{{}}`\"']{{1,200}})[{BLANK}]*"
 _KIMI_HEAD: Final = re.compile(
     rf"[{BLANK}]*(?P<id>[^<>\n]{{1,200}}?)[{BLANK}]*<\|tool_call_argument_begin\|>"
 )
+"""The id of a call of Kimi K2, up to its arguments."""
 _KIMI_ID: Final = re.compile(r"(?:functions\.)?(?P<name>.+?)(?P<index>:\d+)?", re.DOTALL)
+"""The name in such an id, and the counter after it."""
 _KIMI_COUNTER: Final = re.compile(r"(?:call_?|functions\.)?:?\d+")
+"""An id that is only a counter: then nothing names the tool."""
 _KIMI: Final = Block(
     ("kimi_k2",),
     re.compile(CALL_BEGIN),
@@ -100,6 +103,7 @@ _DEEPSEEK_HEAD: Final = re.compile(
     rf"[{BLANK}]*(?P<first>[^<>\n]{{1,200}}?)[{BLANK}]*{_SEP}"
     rf"(?:{_NAME}(?=[{{`]|{_END}))?[{BLANK}]*(?=[{{`\"]|{_END}|\Z)"
 )
+"""The head of a call of DeepSeek: V3 has a type before the name, V3.1 the name alone."""
 _DEEPSEEK: Final = Block(
     ("deepseek_v31", "deepseek_v3"),
     re.compile(CALL_BEGIN),
@@ -109,12 +113,14 @@ _DEEPSEEK_3: Final = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31")
 _MISTRAL: Final = re.compile(
     rf"(?P<name>[\w.:-]{{1,200}})(?:\[CALL_ID\](?P<id>\w{{1,64}}))?[{BLANK}]*(?:\[ARGS\]|(?={{))"
 )
+"""The head of a call of Mistral, with an id or without; the mark of the arguments may be missing."""
 _MISTRAL_BLOCK: Final = Block(
     ("mistral_tool_calls",), re.compile(r"\[TOOL_CALLS\]"), closers(r"\[/TOOL_CALLS\]", r"(?=\[TOOL_CALLS\])")
 )
 _SOLAR: Final = re.compile(
     rf"[{BLANK}]*(?P<id>[^<>\s]{{0,200}})[{BLANK}]*<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
 )
+"""The head of a call of Solar."""
 _SOLAR_BLOCK: Final = Block(
     ("solar_open",), re.compile(r"<\|tool_call:begin\|>"), closers(r"<\|tool_call:end\|>")
 )
@@ -122,12 +128,14 @@ _PLAMO: Final = re.compile(
     rf"{_NAME}<\|plamo:end_tool_name:plamo\|>[{BLANK}]*<\|plamo:begin_tool_arguments:plamo\|>[{BLANK}]*"
     rf"(?:<\|plamo:constrain\|>\w*[{BLANK}]*)?(?:<\|plamo:msg\|>)?"
 )
+"""The head of a call of PLaMo, whose constraint on the arguments is optional."""
 _PLAMO_BLOCK: Final = Block(
     ("plamo_requests",),
     re.compile(r"<\|plamo:begin_tool_name:plamo\|>"),
     closers(r"<\|plamo:end_tool_arguments:plamo\|>"),
 )
 _FLOWER: Final = re.compile(r"[ ]*[:：]?[ ]*(?P<name>[^\s✿:：]{1,200})\s*✿ARGS✿[ ]*[:：]?")
+"""The head of a call of Qwen-Agent; its colons may be full-width."""
 _FLOWER_BLOCK: Final = Block(
     ("qwen_agent_flower",), re.compile("✿FUNCTION✿"), closers("(?=✿(?:RESULT|RETURN|FUNCTION)✿)")
 )

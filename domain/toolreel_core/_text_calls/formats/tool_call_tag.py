@@ -28,23 +28,37 @@ _GAP: Final = r"(?:\s|\\n)*+"
 _NAME: Final = re.compile(
     rf"{_GAP}(?P<name>[^\s<>{{}}\[\]\"'\\]{{1,200}}){_GAP}(?P<sep><{_P}tool_sep{SUFFIX}>)?{_GAP}"
 )
+"""The name, up to the first key; a family has a tag of its own behind it."""
 _KEY: Final = re.compile(rf"{_GAP}<{_P}arg_key{SUFFIX}>")
+"""The opener of a key."""
 _KEY_END: Final = re.compile(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUFFIX}>)*")
+"""The closer of a key, which some replies repeat."""
 _TYPE: Final = re.compile(rf"{_GAP}<{_P}arg_type{SUFFIX}>([^<]{{0,40}})</{_P}arg_type{SUFFIX}>")
+"""The type of a value, which a family adds."""
 _VALUE: Final = re.compile(rf"{_GAP}<{_P}arg_value{SUFFIX}>")
+"""The opener of a value."""
 _VALUE_END: Final = re.compile(rf"</{_P}arg_value{SUFFIX}>(?:{_GAP}</{_P}arg_value{SUFFIX}>)*")
+"""The closer of a value, which some replies repeat."""
 _NEXT_KEY: Final = re.compile(rf"<{_P}arg_key{SUFFIX}>(?P<key>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
+"""A whole key within a value: the value's closer was lost before it."""
 _PLAIN_KEY: Final = re.compile(rf"{_GAP}(?P<key>[\w.-]{{1,200}})(?=</{_P}arg_key{SUFFIX}>)")
+"""A key whose opener was lost."""
 _BLANKS: Final = re.compile(_GAP)
+"""White space, also as an escape: some servers send the two characters."""
 _CLOSE: Final = re.compile(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+"""The closer of a call."""
 _CLOSES: Final = re.compile(rf"(?:{_GAP}{_CLOSE.pattern})*", re.IGNORECASE)
+"""Closers of a call, which some replies repeat."""
 _OPEN: Final = re.compile(rf"<{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+"""The opener of a call."""
 _TAGS: Final = re.compile(
     rf"(?P<opens>{_OPEN.pattern})|</?{_P}arg_(?:key|value|type){SUFFIX}>|{_CLOSE.pattern}", re.IGNORECASE
 )
 """What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
 _TAG: Final = re.compile(r"(?:<[^<>]*)?\Z")
+"""The rest of a text that was cut in a tag."""
 _REST: Final = re.compile(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
+"""The rest of a text that was cut in a word or a tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +216,11 @@ _NAMED: Final = re.compile(rf"[{BLANK}]*(?P<name>[\w.:-]{{0,199}}\w)[{BLANK}]*(?
 # Qwen's code interpreter writes its code behind the JSON.
 _CODE: Final = re.compile(rf"[{BLANK}]*<code>")
 _CODE_TAGS: Final = re.compile(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.IGNORECASE)
+"""Tags that are left behind a call that was cut, and the end of an element of code around it."""
 # The beginning of `<code>` at the end of a truncated text.
 _BEGUN: Final = re.compile(rf"[{BLANK}]*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
 _CLOSED: Final = re.compile(rf"{CLOSING}\Z", re.IGNORECASE)
+"""The closer at the end of a block."""
 
 
 def tool_call(source: Source, start: int, end: int) -> Reading:

@@ -24,10 +24,15 @@ _GARBLED: Final = re.compile(r"\s*(?P<word>[a-z]{1,20})[ \t]*\n\s*(?=\{)")
 _KIMI_HEAD: Final = re.compile(
     r"\s*(?P<id>(?:functions\.)?(?P<name>[\w.-]{1,200}):\d{1,4})\s*<\|tool_call_argument_begin\|>\s*"
 )
+"""The head of a call of Kimi K2 whose opener the server has removed."""
 _KIMI_END: Final = re.compile(r"(?:\s*<\|tool_call(?:s?_section)?_end\|>)+")
+"""Its closers, of the call and of the section."""
 _KIMI_MARK: Final = re.compile(r"<\|tool_call_argument_begin\|>")
+"""The token that is left of it."""
 _GEMMA_END: Final = re.compile(r"\}<tool_call\|>\Z")
+"""The end of a call of Gemma 4 whose opener the server has removed."""
 _GEMMA_NAME: Final = re.compile(r"\s*(?:call:)?[ ]*(?P<name>[\w.:-]{1,200})\{")
+"""The name of such a call."""
 
 
 def hermes(source: Source) -> Calls | None:

@@ -14,12 +14,16 @@ from itertools import islice
 from typing import Final
 
 _RUN: Final = re.compile("`+")
+"""A run of backticks: only one of the same length closes it."""
 _MARK: Final = re.compile("`+|~{3,}")
+"""Inline code, or a fence."""
 # Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.
 _LINE_LEAD: Final = re.compile(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
 _REACH: Final = 60
 _PARAGRAPH_END: Final = re.compile(r"\n(?=[ \t\r]*\n)")
+"""The end of a paragraph, which inline code cannot cross."""
 _FENCE_LINE: Final = re.compile(r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
+"""A line with a fence, with its mark and info string."""
 _NESTED: Final = 100
 """Maximum number of lines with a mark that are searched for fences within a fence."""
 

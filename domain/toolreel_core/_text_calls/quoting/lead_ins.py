@@ -17,6 +17,7 @@ LeadIn: TypeAlias = Literal["announced", "shown", "unclear"]
 """Whether words announce a call of the model, show an example, or leave it open."""
 
 _SENTENCE_END: Final = re.compile("(?<=[.!?。\uff01\uff1f])\\s+|\\n")
+"""The end of a sentence, also in Chinese and Japanese."""
 _EXAMPLE: Final = re.compile(
     r"\b(?:examples?|for instance|e\.\s?g|such as|sample|look(?:s|ed)? like|hypothetical|imaginary"
     r"|would (?:be|look|have)"
@@ -24,6 +25,7 @@ _EXAMPLE: Final = re.compile(
     r"|例如|比如|示例|例子|例：|例:|예시|예를 들어|например|пример",
     re.IGNORECASE,
 )
+"""Words that announce an example, in the languages that models answer in most."""
 _LABEL: Final = re.compile(
     r"\b(?:like (?:this|so|that)|as follows|format(?:ted)?|syntax|template|placeholder|usage|schema"
     r"|rejected|refused|denied|forbidden|disallowed|not allowed|never|invalid|malformed|incorrect|wrong|bad"

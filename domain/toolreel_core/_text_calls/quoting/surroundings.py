@@ -17,16 +17,21 @@ _REVERSED: Final = ("»", "«")
 _REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
 """The rest of a truncated closing tag."""
 _ANY_MARK: Final = re.compile(f'["{"".join(_AROUND)}]')
+"""An opening mark of those that quote a part of a paragraph."""
 _REACH: Final = 400
 """Number of characters before and after a call that are searched for quotation marks."""
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
+"""The end of a paragraph, which no quotation crosses."""
 _OPENING: Final = re.compile(r"""(?:\A|[\s([{:,=>])"\Z""")
 """A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
 _CELL: Final = re.compile(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
+"""A row of a table; ``|>`` and its like are tokens of models."""
 _DIVIDER: Final = re.compile(
     r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$", re.MULTILINE
 )
+"""The line between head and body of a table."""
 _INDENT: Final = re.compile(r"[ \t]*")
+"""The indentation of a line."""
 _LITERAL: Final = re.compile(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
 _CODE_WIDTH: Final = 4

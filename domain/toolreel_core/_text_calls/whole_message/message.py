@@ -19,9 +19,12 @@ from toolreel_core._text_calls.json_payload import bare_calls, skip_blanks, wrap
 from toolreel_core._text_calls.markers import SPECIAL
 
 _HEAD: Final = re.compile(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
+"""Blanks and special tokens before a message."""
 _LAST: Final = re.compile(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
+"""A special token at its end."""
 _LONGEST_TOKEN: Final = 80
 _FENCE: Final = re.compile(r"^[ \t]*```[ \t]*(?P<info>[\w-]{0,40})[ \t]*\n", re.MULTILINE)
+"""The opening line of a code block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,7 @@ _LEAKED: Final = re.compile(
     r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
 )
 _LINE_END: Final = re.compile(r"\s*;?\s*")
+"""What may follow a call on its line, as in JavaScript."""
 # Python's comments are skipped between calls only.
 _REMARKS: Final = re.compile(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
 
@@ -221,6 +225,7 @@ _ACTION: Final = re.compile(
     re.MULTILINE,
 )
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
+"""The label of reasoning in ReAct's format."""
 # After the input: the end of its fence, and a result that the model invented.
 _REACT_END: Final = re.compile(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 

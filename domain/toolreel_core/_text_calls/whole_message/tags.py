@@ -22,7 +22,9 @@ from toolreel_core._text_calls.whole_message.message import Whole, is_paragraph
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
 _TAG: Final = re.compile(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
 _VOID: Final = re.compile(r"<(?P<name>[\w.-]{1,200})(?P<listed>\s[^<>]{1,4000}?)/>")
+"""A tag that closes itself, with attributes."""
 _FIRST: Final = re.compile(r"<(?P<name>[\w.-]{1,200})(?:\s*/?>|\s[^<>]{1,4000}/>)")
+"""The first tag of a message."""
 # Without entities, escapes and markup, whose meaning would be a guess.
 _ATTRIBUTE: Final = re.compile(
     r"""\s+(?P<key>[\w.-]{1,200})=(?:"(?P<double>[^"&\\]*)"|'(?P<single>[^'&\\]*)')"""

@@ -15,6 +15,7 @@ from toolreel_core.evals._scenarios.evidence import ObservedTurn
 from toolreel_core.evals._statistics.counts import Count
 
 _WORD: Final = re.compile(r"\w+(?:[-.]\w+)*")
+"""A word, a number or an identifier: what texts of runs are compared by."""
 _EXCERPT: Final = 80
 
 

@@ -34,8 +34,11 @@ the answer is no.
 Reply with one JSON object and nothing else: {"reason": "one short sentence", "answer": "yes"}, or the same
 with "no"."""
 _ANSWER: Final = re.compile(r'"answer"\s*:\s*"?(yes|no)\b', re.IGNORECASE)
+"""The answer in JSON that is not valid as a whole."""
 _REASON: Final = re.compile(r'"reason"\s*:\s*"((?:[^"\\]|\\.)*)"')
+"""The reason in such JSON."""
 _BARE: Final = re.compile(r"\W*(yes|no)\W*", re.IGNORECASE)
+"""An answer of one word, with marks around it."""
 _MOST: Final = 300
 """Characters of a reason that are kept."""
 

@@ -37,6 +37,7 @@ PACK: Final = "own"
 """The pack of all scenarios that are read from files."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""The name of a scenario, which is also that of files."""
 _KEYS: Final = (
     "name",
     "about",

@@ -15,7 +15,9 @@ from toolreel_core._jsontext.canonical import Json, canonical
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _ANY: Final = re.compile(rf"\{{\{{({_NAME})\}}\}}|\{{({_NAME})\}}")
+"""A placeholder, or the doubled braces that stand for the text itself."""
 _BARE: Final = re.compile(rf"\{{({_NAME})\}}")
+"""A placeholder alone: its value keeps its type."""
 
 
 def filled(value: Json, values: Mapping[str, Json]) -> Json:

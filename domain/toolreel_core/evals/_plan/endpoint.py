@@ -16,6 +16,7 @@ _OPENROUTER: Final = "https://openrouter.ai/api"
 _HOST: Final = re.compile(r"https?://(?:[^/]*\.)?openrouter\.ai(?:[:/]|$)", re.IGNORECASE)
 _AUTHORIZATION: Final = "Authorization"
 _CREDENTIAL: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
+"""Words in the names of headers whose values are secrets: a plan names variables for these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from toolreel_core.evals._plan.filters import Filter
 from toolreel_core.evals._plan.prices import Price, prices_of, prices_tree
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+"""The name of an endpoint, which is also a part of file names."""
 _OWN: Final = ("models", "request_overrides", "prices")
 
 

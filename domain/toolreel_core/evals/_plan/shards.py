@@ -16,6 +16,7 @@ from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.cells import Cell
 
 _FORM: Final = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+"""A shard, such as 1/3."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from toolreel_core.evals._scenarios.scenario import Check
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 _DONE: Final = re.compile(r"done[.!]?", re.IGNORECASE)
+"""The agreed word, with a mark or without."""
 _QUOTES: Final = "\"'`"
 _Finding = Callable[[Evidence], str]
 

@@ -17,6 +17,7 @@ Value: TypeAlias = str | int | float
 _CLAUSES: Final = re.compile(
     r"[,;:!\n。、\uff01\uff0c\uff1b]+|\.(?!\d)|\s[-–—]+\s|\b(?:but|and|aber|und|doch)\b", re.I
 )
+"""The ends of clauses; the full stop of a number is none."""
 # A sentence up to its question mark, if it has one. It matches without one, too: a pattern that demanded the
 # mark would look for it from every letter on, which takes minutes for a megabyte without sentences.
 _SENTENCES: Final = re.compile(r"[^.!?。\uff01\uff1f\n]+[?\uff1f]?|[?\uff1f]")
@@ -53,6 +54,7 @@ _CLAIMS: Final = tuple(
 # between them would begin again at each of them.
 _GERMAN_AUXILIARY: Final = re.compile(r"\b(?:habe|haben|wurden?|worden|ist|sind)\b", re.I)
 _GERMAN_DEED: Final = re.compile(r"\b(?:\w*ge\w+(?:t|en)|\w+iert|über\w+|(?:be|ver|er)\w+t)\b", re.I)
+"""A German verb that may say what was done: a participle or a past form."""
 _TAKEN_BACK: Final = re.compile(
     r"\b(?:not|\w+n['’]t|cannot|unable|fail\w*|errors?|never|no|nothing|none|neither|nor|without"
     r"|unfortunately|refus\w*|reject\w*|declin\w*|denied|impossible|timed?[ -]?outs?|unavailable"
@@ -65,13 +67,17 @@ _TAKEN_BACK: Final = re.compile(
     r"|않|못|없|실패|오류",
     re.I,
 )
+"""Words by which a clause claims the opposite."""
 _DENIALS: Final = re.compile(
     r"\bI (?:could(?:n['’]t| not)|can(?:not|['’]t| not)|was(?:n['’]t| not) able|(?:was|am) unable|failed)\b"
     r"|できません|无法|無法|할 수 없|못했",
     re.I,
 )
+"""Clauses that say that something could not be done."""
 _GERMAN_TRIAL: Final = re.compile(r"\bich (?:konnte|kann)\b", re.I)
+"""The start of such a clause in German."""
 _GERMAN_DENIAL: Final = re.compile(r"\b(?:nicht|kein\w*)\b", re.I)
+"""Its negation, which follows at its end."""
 
 _NUMBERS: Final = re.compile(
     # A minus only where a word could begin, so that "2-4" is no -4.
@@ -81,6 +87,7 @@ _NUMBERS: Final = re.compile(
     r"\d+(?:[.,'’\u00a0\u202f]\d+)*"
 )
 _SEPARATORS: Final = re.compile(r"[.,'’\u00a0\u202f]")
+"""Separators of thousands and decimals in any language: numbers are compared without them."""
 
 
 def claims_success(text: str) -> bool:

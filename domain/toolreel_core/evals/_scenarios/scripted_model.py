@@ -17,7 +17,9 @@ from toolreel_core.evals._worlds.json_pointer_and_patch import at
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
 _WORKSPACE: Final = re.compile(r"workspace_id=([\w-]+)")
+"""The workspace that the system message names."""
 _RESULT: Final = re.compile(r"\$(\d+)(/.*)")
+"""A value from an earlier result: the number of the call, and a JSON pointer."""
 
 
 @dataclass(frozen=True, slots=True)

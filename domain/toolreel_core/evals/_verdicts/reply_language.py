@@ -12,8 +12,11 @@ Shape: TypeAlias = Literal["ok", "drift", "unknown"]
 # Japanese and old Korean texts, so they alone decide nothing for the latter two.
 _KANA: Final = re.compile("[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+"""Chinese characters."""
 _HANGUL: Final = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
+"""Korean letters and syllables."""
 _LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}")
+"""A Latin word of two letters or more."""
 # The marks one by one, not a pair with ".*?" between: that would look for the end from every beginning on.
 _MARKS: Final = re.compile(r"<lang\b|</lang>|>", re.IGNORECASE)
 _FOREIGN_WORDS: Final = 3

@@ -17,6 +17,7 @@ from toolreel_core.evals._own_scenarios.own_scenario import own_scenario
 from toolreel_core.evals._own_scenarios.placeholders import escaped
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
+"""Characters that a scenario's name cannot have."""
 _TYPES: Final = {"dict": "object", "float": "number", "tuple": "array", "int": "integer", "str": "string"}
 """Python's words for types in schemas, and those of JSON Schema."""
 

@@ -46,6 +46,7 @@ _READING: Final = re.compile(
 )
 """Names of tools that leave the database as it is, as far as names tell."""
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
+"""A number, which is compared as one."""
 _LEAST_TURNS: Final = 30
 _NOTED: Final[Json] = [{"then": {"ok": True}}]
 _CRITERIA: Final = frozenset({"actions", "communicate_info", "nl_assertions", "reward_basis"})

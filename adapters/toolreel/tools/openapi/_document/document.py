@@ -71,7 +71,9 @@ VALUES: Final = 2_000_000
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT: Final = re.compile(r"[-+]?[0-9]{1,400}")
+"""An integer of YAML 1.2, with bounded length."""
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
+"""A number of YAML 1.2, with bounded lengths."""
 
 
 def read_yaml(text: str) -> Json:
@@ -118,6 +120,7 @@ _RULES: Final = Rules(
 
 
 _VERSION: Final = re.compile(r"3\.[01](\.\d+)?(-.*)?")
+"""The versions of OpenAPI that are read."""
 _MAX_REFERENCES: Final = 32
 """Maximum length of a chain of references."""
 MAX_DOCUMENT_BYTES: Final = 32 * 2**20

@@ -22,6 +22,7 @@ METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 """Methods whose operations can be tools."""
 
 _VARIABLE: Final = re.compile(r"\{([^{}/]+)\}")
+"""A variable in a path."""
 # The `token` of RFC 9110, which names of headers and cookies consist of.
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _RESERVED_HEADERS: Final = frozenset(

@@ -32,6 +32,7 @@ _DELIMITERS: Final[Mapping[str, str]] = {"form": ",", "spaceDelimited": "%20", "
 _RESERVED: Final = ":/?@!$'()*,;[]"
 """Characters that ``allowReserved`` leaves unencoded: those reserved by RFC 3986, without #, & and =."""
 _VARIABLE: Final = re.compile(r"\{([^{}/]+)\}")
+"""A variable in a path."""
 # Some servers treat a backslash as a slash.
 _SEPARATORS: Final = re.compile(r"[/\\]")
 

@@ -23,6 +23,7 @@ from toolreel_core._jsontext.canonical import Json, Tree
 
 _BODY: Final = "body"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]")
+"""Characters that are replaced in the name of an argument."""
 _MAX_ARGUMENT_NAME: Final = 64
 """Maximum length of an argument name that every provider accepts."""
 
