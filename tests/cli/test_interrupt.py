@@ -16,6 +16,8 @@ from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._replay.replay import DRIVERS
 
+EACH = [pytest.param(each, marks=pytest.mark.slow if each == "asyncio" else ()) for each in DRIVERS]
+
 
 def interrupted(
     arguments: tuple[str, ...], cwd: Path, when: Callable[[], bool], env: Mapping[str, str] | None = None
@@ -47,7 +49,7 @@ def asleep(pid: int) -> bool:
     return not stat.exists() or ") S " in stat.read_text()
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("driver", EACH)
 def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(driver: str, tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), Answer(delay=NEVER)) as server:
         base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
@@ -80,7 +82,7 @@ def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_
     assert "outcome     cancelled: interrupted from the keyboard" in again.stdout
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("driver", EACH)
 def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(
     driver: str, tmp_path: Path
 ) -> None:
@@ -120,7 +122,7 @@ def connecting(port: int) -> bool:
 
 
 @pytest.mark.skipif(not SOCKETS.exists(), reason="only Linux tells when a connection is under way")
-@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("driver", EACH)
 def test_a_run_is_interrupted_while_it_still_connects(driver: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         port = full.getsockname()[1]

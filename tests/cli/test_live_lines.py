@@ -61,7 +61,7 @@ def test_turns_calls_times_rates_costs_and_what_is_left_of_the_limits(tmp_path: 
     assert re.search(figures, seen)
 
 
-@pytest.mark.parametrize("columns", [24, 40])
+@pytest.mark.parametrize("columns", [24, pytest.param(40, marks=pytest.mark.slow)])
 def test_a_narrow_terminal_gets_lines_that_fit(tmp_path: Path, columns: int) -> None:
     code, shown = running(tmp_path, *LIMITS, columns=columns)
     assert code == 0
@@ -118,7 +118,7 @@ def evaluating(cwd: Path, *answers: Answer, columns: int = 80, **given: Any) -> 
         return on_terminal(*command, cwd=cwd, columns=columns, env={"OPENROUTER_API_KEY": "none"}, **given)
 
 
-@pytest.mark.parametrize("columns", [40, 120])
+@pytest.mark.parametrize("columns", [40, pytest.param(120, marks=pytest.mark.slow)])
 def test_an_evaluation_shows_what_is_under_way_and_what_it_costs(tmp_path: Path, columns: int) -> None:
     _, shown = evaluating(tmp_path, billed(READY), billed(READY), columns=columns)
     seen = plain(shown).partition("made: ")[0].partition("lists them).\n")[2]

@@ -112,7 +112,7 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
     assert re.search(r"It is a draft\.\nmodel       m", seen)
 
 
-@pytest.mark.parametrize("columns", [20, 40, 132])
+@pytest.mark.parametrize("columns", [20, 132, pytest.param(40, marks=pytest.mark.slow)])
 def test_the_layout_fits_narrow_and_wide_terminals(tmp_path: Path, columns: int) -> None:
     code, shown = on_terminal("demo", "--driver", "sync", cwd=tmp_path, columns=columns)
     assert code == 0

@@ -91,7 +91,7 @@ def test_mistakes(desk: Path) -> None:
     assert_mistake(watching(desk, "bill-7", "--until-idle"), "leave out RUN")
 
 
-@pytest.mark.parametrize("columns", [36, 100])
+@pytest.mark.parametrize("columns", [36, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path, columns: int) -> None:
     code, shown = on_terminal("watch", "--every", "0.05", cwd=desk, columns=columns, interrupted_at="bill")
     assert code == 0

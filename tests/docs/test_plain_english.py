@@ -23,9 +23,8 @@ UNUSED = re.compile(
 def prose(source: str) -> Iterator[tuple[int, str]]:
     """The docstrings and comments of a module, with the line on which each begins."""
     for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Expr(ast.Constant(str() as text)):
-                yield node.lineno, text
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.lineno, str(node.value.value)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string

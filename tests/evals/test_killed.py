@@ -118,7 +118,7 @@ def killed_again_and_again(
     assert len(resumed) == count
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("packed", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_killed_three_times_it_ends_with_the_records_of_an_undisturbed_run(
     tmp_path: Path, packed: bool
 ) -> None:

@@ -129,7 +129,7 @@ def test_a_client_may_leave_while_the_model_is_silent(tmp_path: Path) -> None:
         assert one.events(one.begin())[-1][0] == "end"
 
 
-@pytest.mark.parametrize("approved", [True, False])
+@pytest.mark.parametrize("approved", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_call_is_decided_about_in_another_process(tmp_path: Path, approved: bool) -> None:
     with serving(ORDERS, SAYS_DONE) as model:
         with service(model, tmp_path) as one:

@@ -170,8 +170,15 @@ def test_it_follows_what_is_recorded(browser: Browser, tmp_path: Path) -> None:
         expect(page.locator("tbody")).to_contain_text("Nothing is recorded here yet.")
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 420])
+@pytest.mark.parametrize(
+    ("width", "mode"),
+    [
+        (1400, "light"),
+        (420, "dark"),
+        pytest.param(1400, "dark", marks=pytest.mark.slow),
+        pytest.param(420, "light", marks=pytest.mark.slow),
+    ],
+)
 def test_it_fits_its_window_and_axe_finds_nothing(
     browser: Browser, address: str, width: int, mode: str
 ) -> None:
@@ -182,7 +189,7 @@ def test_it_fits_its_window_and_axe_finds_nothing(
         assert serious_findings(page) == []
 
 
-@pytest.mark.parametrize("width", [1400, 420])
+@pytest.mark.parametrize("width", [420, pytest.param(1400, marks=pytest.mark.slow)])
 def test_two_evaluations_are_compared(browser: Browser, tmp_path: Path, width: int) -> None:
     names = ("before", "after<b>")
     for name in names:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import pytest
+
 from tests.plugin.project import SESSION, Project
 from tests.servers.chat_server import replying, serving
 from toolreel.testing import saying
@@ -28,6 +30,7 @@ async def ask(client):
 """
 
 
+@pytest.mark.slow
 def test_pytest_asyncio(project: Project) -> None:
     with_asyncio = ("-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function")
     project.tests(ASYNCIO)
@@ -102,6 +105,7 @@ def test_pins(reel, number):
     assert {name: (project.path / "reels" / name).read_bytes() for name in project.files()} == before
 
 
+@pytest.mark.slow
 def test_without_the_plugin_that_returns_brings(project: Project) -> None:
     project.tests("""
 def test_pins(reel):

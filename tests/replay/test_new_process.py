@@ -35,7 +35,7 @@ def in_a_new_process(state: str, event: str, hash_seed: int) -> tuple[str, list[
     return stored, effects
 
 
-@pytest.mark.parametrize("scenario", ["recovered", "nudged"])
+@pytest.mark.parametrize("scenario", ["recovered", pytest.param("nudged", marks=pytest.mark.slow)])
 def test_a_run_that_is_handed_to_a_new_process_after_every_step_ends_the_same(scenario: str) -> None:
     (journal,) = (CASSETTES / scenario).glob("*.journal.jsonl")
     recorded: Recorded = read_journal(journal)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap
@@ -16,12 +16,14 @@ from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.journal_performer import breaks_in, came_whole
 from toolreel._replay.replay import companion, recording_files
 from toolreel._replay.retrace import Trace, retrace
-from toolreel.cassette._session import Session
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import CancelRequested, Event
 from toolreel_core._settings.wire_form import PATHS
+
+if TYPE_CHECKING:
+    from toolreel.cassette._session import Mode, Session
 
 Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
 """When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
@@ -54,7 +56,7 @@ class RecordedFiles:
         self._secrets = secrets
         self.before = _extended(path) if keeping == "extend" else None
         """The recorded run that is extended."""
-        self.tape = Session.of(path, "extend" if self.before else "record")
+        self.tape = _session(path, "extend" if self.before else "record")
         self._journal = FileJournal(
             self._journal_path, plan, known_secrets=secrets, overwrite=keeping != "new", durable=durable
         )
@@ -199,12 +201,20 @@ def _extended(path: Path) -> Recorded | None:
     return None
 
 
+def _session(path: Path, mode: Mode) -> Session:
+    # Imported late: vcrpy imports every HTTP library that is installed, in a third of a second, and a run
+    # without a recording needs none of it.
+    from toolreel.cassette._session import Session
+
+    return Session.of(path, mode)
+
+
 def _continued(path: Path, trace: Trace) -> Session | None:
     """A session after the recorded exchanges, if the cassette holds exactly those of the journal."""
     if not path.exists():
         return None
     try:
-        session = Session.of(path, "extend")
+        session = _session(path, "extend")
         breaks = breaks_in(session.recording)
         for traced in trace.events:
             effect = traced.effect

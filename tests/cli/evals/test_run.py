@@ -339,7 +339,11 @@ def test_without_verbosity_a_good_run_says_nothing_and_a_bad_one_what_is_wrong()
     ("arguments", "code"),
     [
         (["summarize", "results"], 0),
-        (["compare", "results", "--by", "model", "scripted:good", "scripted:bad", "--json"], 0),
+        pytest.param(
+            ["compare", "results", "--by", "model", "scripted:good", "scripted:bad", "--json"],
+            0,
+            marks=pytest.mark.slow,
+        ),
         (["run", "--help"], 0),
         (["--help"], 0),
         (["summarise"], 2),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from toolreel._cli.live.live_target import LiveTarget
 from toolreel._cli.live.watched_log import RunWatcher, WatchedLog
@@ -32,7 +33,6 @@ from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks
 from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._replay.replay import Driver, check_surface, run_on
 from toolreel._replay.run_underway import Answered
-from toolreel.cassette._session import Session
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
 from toolreel.tools._python.tool import ToolLike
 from toolreel.tools._router import AsyncRouter, Router
@@ -44,6 +44,9 @@ from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import Settled, State
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
+
+if TYPE_CHECKING:
+    from toolreel.cassette._session import Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolreel._driver.ports import AsyncEndpoint, Endpoint, Listener
 from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
-from toolreel.cassette._session import Session
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http._request import Address
 from toolreel.http._request_headers import AUTHORIZATION, header_values
@@ -24,6 +23,9 @@ try:
     import httpx
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
+
+if TYPE_CHECKING:
+    from toolreel.cassette._session import Session
 
 
 @dataclass(frozen=True, slots=True)
