@@ -107,8 +107,12 @@ def _bound(stream: httpcore.NetworkStream) -> None:
         exchange = _CURRENT.get()
         if exchange is None:
             return read(max_bytes, timeout)
-        with _deadline(exchange, httpcore.ReadTimeout):
+        _check(exchange, httpcore.ReadTimeout)
+        try:
             data = read(max_bytes, exchange.within(timeout))
+        except httpcore.ReadTimeout:
+            _check(exchange, httpcore.ReadTimeout)
+            raise
         return _counted(exchange, data) if counts else data
 
     def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
@@ -117,8 +121,12 @@ def _bound(stream: httpcore.NetworkStream) -> None:
             write(buffer, timeout)
             return
         for start in range(0, len(buffer), _WRITTEN):
-            with _deadline(exchange, httpcore.WriteTimeout):
+            _check(exchange, httpcore.WriteTimeout)
+            try:
                 write(buffer[start : start + _WRITTEN], exchange.within(timeout))
+            except httpcore.WriteTimeout:
+                _check(exchange, httpcore.WriteTimeout)
+                raise
 
     _replace(stream, bounded_read, bounded_write)
 
@@ -130,8 +138,12 @@ def _async_bound(stream: httpcore.AsyncNetworkStream) -> None:
         exchange = _CURRENT.get()
         if exchange is None:
             return await read(max_bytes, timeout)
-        with _deadline(exchange, httpcore.ReadTimeout):
+        _check(exchange, httpcore.ReadTimeout)
+        try:
             data = await read(max_bytes, exchange.within(timeout))
+        except httpcore.ReadTimeout:
+            _check(exchange, httpcore.ReadTimeout)
+            raise
         return _counted(exchange, data)
 
     async def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
@@ -139,8 +151,12 @@ def _async_bound(stream: httpcore.AsyncNetworkStream) -> None:
         if exchange is None:
             await write(buffer, timeout)
             return
-        with _deadline(exchange, httpcore.WriteTimeout):  # this timeout is for all of the buffer
+        _check(exchange, httpcore.WriteTimeout)
+        try:  # this timeout is for all of the buffer
             await write(buffer, exchange.within(timeout))
+        except httpcore.WriteTimeout:
+            _check(exchange, httpcore.WriteTimeout)
+            raise
 
     _replace(stream, bounded_read, bounded_write)
 
@@ -150,17 +166,11 @@ def _replace(stream: object, read: Callable[..., Any], write: Callable[..., Any]
     vars(stream).update(read=read, write=write)
 
 
-@contextmanager
-def _deadline(exchange: Exchange, timeout: type[httpcore.TimeoutException]) -> Generator[None]:
-    """Name the deadline of the exchange as the reason, where it is."""
+# Not a context manager around each read and write, which would take a thirtieth of an exchange.
+def _check(exchange: Exchange, timeout: type[httpcore.TimeoutException]) -> None:
+    """Raise this timeout, with the deadline as the reason, if the exchange is over."""
     if exchange.over:
-        raise timeout(exchange.message)
-    try:
-        yield
-    except httpcore.TimeoutException:
-        if exchange.over:
-            raise timeout(exchange.message) from None
-        raise
+        raise timeout(exchange.message) from None
 
 
 def _counted(exchange: Exchange, data: bytes) -> bytes:

@@ -67,7 +67,8 @@ class Exchange:
 
     def within(self, timeout: float | None) -> float:
         """A timeout in seconds, at most until the deadline."""
-        return self.left if timeout is None else min(timeout, self.left)
+        left = self.left
+        return left if timeout is None or timeout > left else timeout
 
     @property
     def unheard(self) -> bool:

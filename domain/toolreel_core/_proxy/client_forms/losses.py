@@ -44,7 +44,7 @@ WHAT_TO_DO: Final[Mapping[LossCode, str]] = {
     "stop": "the reply would not end there; leave it out",
     "stored_file": "it names a file that another server has stored; send the file itself",
     "stored_prompt": "it names a prompt that another server has stored; send its text",
-    "stored_response": "it goes on with what another server has stored; send the whole conversation",
+    "stored_response": "it continues with what another server has stored; send the whole conversation",
     "unknown": "it is not known there; leave it out",
     "wrong_shape": "it is not the text, list or object that its own form has there; write it so",
 }
