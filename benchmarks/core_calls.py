@@ -13,15 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.core_growth import after, calls, reply, turn
+from benchmarks.shared.callgrind import instructions
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
@@ -62,33 +60,6 @@ def bytecodes() -> int:
     return count
 
 
-def instructions() -> int | None:
-    """The machine's instructions of a turn, if valgrind is there to count them."""
-    valgrind = shutil.which("valgrind")
-    if valgrind is None:
-        print("valgrind is not installed (apt-get install valgrind), so no machine instructions are counted")
-        return None
-    _run(sys.executable, "-c", _SCRIPT.format(0))  # writes the bytecode, which would be counted as well
-    few, many = (_under(valgrind, number) for number in _UNDER_VALGRIND)
-    return (many - few) // (_UNDER_VALGRIND[1] - _UNDER_VALGRIND[0])
-
-
-def _under(valgrind: str, number: int) -> int:
-    """The machine's instructions of a whole process that makes this many turns."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "callgrind"
-        command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", "--quiet"]
-        script = [sys.executable, "-c", _SCRIPT.format(number)]
-        _run(*command, *script)
-        (summary,) = [line for line in out.read_text().splitlines() if line.startswith("summary:")]
-    return int(summary.split()[1])
-
-
-def _run(*command: str) -> None:
-    environment = {"PYTHONHASHSEED": "0", "PYTHONPATH": ":".join(path for path in sys.path if path)}
-    subprocess.run(command, cwd=COUNTED.parents[1], env=environment, check=True)  # noqa: S603
-
-
 def counted(*, callgrind: bool) -> dict[str, int]:
     """All counts of a turn, by the Python that they hold for."""
     version = f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}"
@@ -96,7 +67,7 @@ def counted(*, callgrind: bool) -> dict[str, int]:
         f"{version}: calls in {TURNS} turns": calls(*after(10), TURNS),
         f"{version}: bytecode instructions of a turn": bytecodes(),
     }
-    machine = instructions() if callgrind else None
+    machine = instructions(_SCRIPT, *_UNDER_VALGRIND) if callgrind else None
     if machine is not None:
         build = f"{sys.version} on {platform.machine()}".replace("\n", "")
         counts[f"{build}: machine instructions of a turn"] = machine

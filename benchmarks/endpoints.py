@@ -1,6 +1,6 @@
 """What a turn costs over HTTP, compared with loops written by hand on the same client.
 
-    python -m benchmarks.endpoints [--check]
+    python -m benchmarks.endpoints [--check | --callgrind]
 
 A scripted server in a process of its own calls one tool a turn. ``raw`` keeps each message as text, encoded
 once, and posts it with ``httpx.Client``; ``by hand`` keeps a list and posts it as ``json=``, as most do;
@@ -12,7 +12,7 @@ others.
 Budgets: at most 1.15x raw at 10 and 200 turns, async 1.15x async raw. By calls of Python and C they are
 held; by CPU they are not (benchmarks/README.md). The ratio of CPU moves with the machine by a third, so
 ``--check``, of ``make nightly``, judges the calls, which do not move, and ends with status 1 where they have
-become more.
+become more. ``--callgrind`` counts the machine's instructions of a turn (two minutes).
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ import httpx
 
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, RESULT, TOOLS, AsyncStock, Scripted, Stock
+from benchmarks.shared.callgrind import instructions
 from toolreel import AsyncEndpoint, AsyncPorts, Endpoint, Ports, arun, run
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http.fast import FastEndpoint
 
 ROUNDS: Final = {10: 100, 200: 8, 1_000: 4}
 """By the number of turns; one more comes before them, and does not count."""
-MOST_CALLS: Final = {"toolreel": 1.17, "async toolreel": 1.17}
+MOST_CALLS: Final = {"toolreel": 1.15, "async toolreel": 1.15}
 """How many times the calls of a loop by hand a turn may take."""
 LIMITED: Final = {"toolreel": "raw", "async toolreel": "async raw"}
 HELD_AT: Final = (10, 200)
 """Turns at which the calls are counted."""
+UNDER_VALGRIND: Final = (10, 30)
+"""Runs of ten turns whose instructions are counted."""
 QUESTION: Final = "How many pins are in stock?"
 _HEADERS: Final = {"content-type": "application/json"}
 
@@ -192,13 +195,40 @@ def timed(base: str) -> None:
             print(f"{turns:>6,} {name:14} {cost:>17.0f} {cost / beside:>11.2f}x")
 
 
+def repeated(name: str, base: str, runs: int) -> None:
+    """One of the sync loops, ten turns a run: the process that callgrind counts."""
+    url = f"{base}/turns/10/v1"
+    with httpx.Client() as client, HttpEndpoint(url) as endpoint:
+        each: dict[str, Callable[[], None]] = {
+            "core": lambda: ours(Scripted(10)),
+            "toolreel": lambda: ours(endpoint),
+            "raw": lambda: raw(client, f"{url}/chat/completions"),
+        }
+        for _ in range(runs):
+            each[name]()
+
+
+def weighed(base: str) -> None:
+    """Count the machine's instructions of a turn, and print them."""
+    for name in ("core", "toolreel", "raw"):
+        script = f"from benchmarks.endpoints import repeated; repeated({name!r}, {base!r}, {{}})"
+        found = instructions(script, *UNDER_VALGRIND)
+        if found is not None:
+            print(f"{name:14} {found // 10:>12,} machine instructions a turn")
+
+
 def main() -> int:
     """Measure, count, and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="only count calls; 1 if too many")
-    check = parser.parse_args().check
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--check", action="store_true", help="only count calls; 1 if too many")
+    only.add_argument("--callgrind", action="store_true", help="only count machine instructions")
+    arguments = parser.parse_args()
     with scripted_server() as base:
-        if not check:
+        if arguments.callgrind:
+            weighed(base)
+            return 0
+        if not arguments.check:
             timed(base)
         held = [judged(turns, asyncio.run(counted(base, turns))) for turns in HELD_AT]
     return 0 if all(held) else 1
