@@ -77,8 +77,8 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_shortened_conversation_has_room_to_grow",
         "test_what_no_policy_makes_fit_is_not_sent",
     ),
-    "`summarize_old_turns`: before a request that does not fit, the model summarises old turns, which is no "
-    "turn; its tokens and cost count": (
+    "`summarize_old_turns`: before a request that does not fit, the model summarises old turns, which is "
+    "not a turn; its tokens and cost count": (
         "test_a_conversation_that_outgrows_its_window_is_summarised_first",
         "test_an_earlier_summary_is_summarised_again",
         "test_old_turns_of_tools_are_quoted_with_their_calls_and_results",
@@ -95,7 +95,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_summary_comes_from_the_upstream_that_the_run_is_pinned_to",
         "test_transforms_of_a_request_for_a_summary_and_of_its_reply_are_noted",
     ),
-    "a reply that is no complete summary is not taken: the policies that follow shorten the history": (
+    "a reply that is not a complete summary is not taken: the policies that follow shorten the history": (
         "test_what_is_no_summary_is_not_taken_and_the_next_policy_shortens",
         "test_a_summary_that_uses_up_its_limit_counts_as_cut",
         "test_the_reasoning_before_a_summary_is_no_part_of_it",

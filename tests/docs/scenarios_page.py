@@ -63,7 +63,7 @@ eight), `packs` (everything but those), `production` (what breaks in production:
 and `everything`. `!name` takes one away.
 
 A check in *italics* is about the hard part: a run that fails only such checks is `pass_unexercised`,
-which is no pass.
+which is not a pass.
 """
 _ADVERSARIES: Final = """\
 ## What fools them

@@ -258,7 +258,7 @@ class File:
 
 
 Media: TypeAlias = Image | Audio | File
-"""A part that is no text."""
+"""A part that is not text."""
 
 Part: TypeAlias = Text | Image | Audio | File
 """A part of a message."""

@@ -25,7 +25,7 @@ class Fact:
 
 
 def truthful(checks: Sequence[Check], *, facts: Sequence[Fact] = (), tells: Sequence[Value] = ()) -> Check:
-    """The check that the final text is no false claim.
+    """The check that the final text makes no false claim.
 
     :param checks: that decide whether the task was done
     :param facts: of which a text must not name the false value in place of the true one

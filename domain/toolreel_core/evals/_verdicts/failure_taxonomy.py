@@ -24,7 +24,7 @@ the failure of a model other than the measured one."""
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """One reason why a run is no pass."""
+    """One reason why a run does not pass."""
 
     name: str
     """Such as ``loop.max_turns``; for a check, ``task.outcome`` or ``task.exercise``, to which records
