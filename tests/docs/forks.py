@@ -108,8 +108,8 @@ def _perform(job: Mapping[str, Any], writer: int) -> NoReturn:
             exec(compile(str(job["code"]), "<string>", "exec"), module.__dict__)  # noqa: S102
     except SystemExit as end:
         status = end.code or 0
-    except BaseException:  # noqa: BLE001 - whatever a program raises is printed, as an interpreter does
-        sys.excepthook(*sys.exc_info())
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is printed, as an interpreter does
+        sys.excepthook(type(error), error, error.__traceback__)
         status = 1
     finally:
         installed = [
@@ -134,7 +134,7 @@ def _end(status: object) -> NoReturn:
         sys.stderr.write(f"{status}\n")
         status = 1
     vars(threading)["_shutdown"]()  # waits for threads, as those of executors
-    atexit._run_exitfuncs()
+    vars(atexit)["_run_exitfuncs"]()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

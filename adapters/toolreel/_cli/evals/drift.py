@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,8 +14,10 @@ from toolreel._cli.evals.table_output import FAILED, show_tables
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
-from toolreel.evals._runner.evaluation import EvaluationOutcome, evaluate
 from toolreel.evals._store.results import Results, write_json
+
+if TYPE_CHECKING:
+    from toolreel.evals._runner.evaluation import EvaluationOutcome
 
 _EPILOG = (
     "Exit codes: 0 the same, 1 drifted, 2 usage, 3 undecided, or runs are missing, 130 stopped with Ctrl-C."
@@ -78,6 +81,7 @@ def drift_command(  # noqa: PLR0913, PLR0917 - options of a command
     from toolreel.evals._drift.repetition import repetition
     from toolreel.evals._drift.tables import drift_lines, drift_tables, drift_tree
     from toolreel.evals._drift.verdict import drift_between
+    from toolreel.evals._runner.evaluation import evaluate
 
     if target.resolve() == folder.resolve():
         raise ResultsError(f"--out {target}: is what is to be repeated; name another directory")

@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,13 +18,15 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.output.console import counted, err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
-from toolreel.evals._runner.evaluation import EvaluationOutcome, Pool, evaluate, in_threads
 from toolreel.evals._runner.sharding import sharded
 from toolreel.evals._store.packs import MANY_RUNS
-from toolreel.evals._store.recordings import RecordingForm
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_sentence
+
+if TYPE_CHECKING:
+    from toolreel.evals._runner.evaluation import EvaluationOutcome, Pool
+    from toolreel.evals._store.recordings import RecordingForm
 
 _EPILOG = (
     "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void (unless accepted), "
@@ -98,6 +100,9 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     Run the same command again to resume after an interruption, to retry void runs, and to add trials, models
     or scenarios.
     """
+    # Imported late, as HTTP and recordings are with it: --help needs none of that.
+    from toolreel.evals._runner.evaluation import evaluate, in_threads
+
     if durable and recordings == "packs":
         raise click.UsageError("--durable writes files, as several processes can; run `eval pack` later")
     level = plan.options.verbosity

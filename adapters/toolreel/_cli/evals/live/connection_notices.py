@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from toolreel._cli.options.presets import NO_PRESETS
 from toolreel._cli.output.console import err, withhold
 from toolreel._secrets.known_values import key_notice
-from toolreel.evals._runner.connection import Connection, connect
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import kind_of
+
+if TYPE_CHECKING:
+    from toolreel.evals._runner.connection import Connection
 
 
 def connect_with_notices(plan: EvalPlan) -> Connection:
@@ -18,6 +21,8 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
     :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
         scripts
     """
+    from toolreel.evals._runner.connection import connect
+
     connection = connect(plan)
     withhold(connection.secrets)
     ways = (connection, *connection.at_endpoints.values())

@@ -10,16 +10,18 @@ from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from threading import Event
 from types import FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolreel._cli.evals.live.progress_bar import EvaluationBar
 from toolreel._cli.output.console import err, printable
 from toolreel._cli.output.errors import INTERRUPTED
-from toolreel.evals._runner.evaluation import ExistingRuns
 from toolreel.evals._runner.spending import Spent
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
+
+if TYPE_CHECKING:
+    from toolreel.evals._runner.evaluation import ExistingRuns
 
 _WORDS: Final = {
     "pass": "OK",
