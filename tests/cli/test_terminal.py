@@ -112,6 +112,14 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
     assert re.search(r"It is a draft\.\nmodel       m", seen)
 
 
+def test_a_notice_is_wrapped_between_words(tmp_path: Path) -> None:
+    with serving(replying(READY)) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url)
+        _, shown = on_terminal(*base, cwd=tmp_path, columns=40)
+    first, second, *_ = plain(shown).partition("No provider is named")[2].splitlines()
+    assert (first.rstrip(), second.split()[0]) == (", so no provider's", "presets")
+
+
 @pytest.mark.parametrize("columns", [20, 132, pytest.param(40, marks=pytest.mark.slow)])
 def test_the_layout_fits_narrow_and_wide_terminals(tmp_path: Path, columns: int) -> None:
     code, shown = on_terminal("demo", "--driver", "sync", cwd=tmp_path, columns=columns)

@@ -24,7 +24,9 @@ class _Output(Console):
     """A console that prints nothing raw, for pipes whose reader may leave."""
 
     def print(self, *objects: object, **options: Any) -> None:  # noqa: ANN401 - options of rich
-        """Print, each text as :func:`printable` shows it."""
+        """Print, each text as :func:`printable` shows it; notices on a terminal are wrapped between words."""
+        if self.stderr:
+            options.setdefault("soft_wrap", not self.is_terminal)
         super().print(*map(_shown, objects), **options)
 
     def on_broken_pipe(self) -> None:
@@ -56,9 +58,9 @@ def running_scrub() -> RunningScrub:
 def complain(text: str, *, hint: str = "") -> None:
     """Print an error to stderr, and a hint what to do."""
     whole = Text("error: ", style="bold red") + Text(printable(text), style="not bold default")
-    err.print(whole, soft_wrap=not err.is_terminal)
+    err.print(whole)
     if hint:
-        err.print(Text(f"  {printable(hint)}", style="yellow"), soft_wrap=not err.is_terminal)
+        err.print(Text(f"  {printable(hint)}", style="yellow"))
 
 
 def labelled(console: Console, label: str, text: str, style: str = "", *, mark: str = "") -> None:

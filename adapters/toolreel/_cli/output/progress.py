@@ -92,7 +92,8 @@ class RunProgress:
         self._live.start()
 
     def _print_streamed(self, text: str) -> None:
-        err.print(text, end="", style="dim" if self._streaming == "reasoning" else "")
+        style = "dim" if self._streaming == "reasoning" else ""
+        err.print(text, end="", style=style, soft_wrap=True)  # wrapping would drop blanks between two pieces
 
     def _end_stream(self) -> None:
         """End the line of streamed text."""
