@@ -38,7 +38,7 @@ def test_the_rule_is_named_with_its_settings_and_the_event_that_it_judged() -> N
     lines = result.stdout.splitlines()
     assert lines[:4] == [
         "outcome     empty_final: the model ended with neither text nor a call",
-        "rule        a reply with neither text nor a call is no answer",
+        "rule        a reply with neither text nor a call is not an answer",
         "            fix_empty_final = False",
         "decided     upon event 5, turn 3: reply: EMPTY_RESPONSE",
     ]

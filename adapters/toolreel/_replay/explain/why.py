@@ -70,7 +70,7 @@ def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  #
                 "an answer that does not fit the output is asked for again so often", ("output_retries",)
             )
         case outcomes.EmptyFinal():
-            return Rule("a reply with neither text nor a call is no answer", ("fix_empty_final",))
+            return Rule("a reply with neither text nor a call is not an answer", ("fix_empty_final",))
         case outcomes.MaxTurns():
             return Rule(
                 "a run has no more turns than that, and the last reply still had calls", ("max_turns",)
