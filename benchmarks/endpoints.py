@@ -213,8 +213,9 @@ def weighed(base: str) -> None:
     for name in ("core", "toolreel", "raw"):
         script = f"from benchmarks.endpoints import repeated; repeated({name!r}, {base!r}, {{}})"
         found = instructions(script, *UNDER_VALGRIND)
-        if found is not None:
-            print(f"{name:14} {found // 10:>12,} machine instructions a turn")
+        if found is None:
+            return
+        print(f"{name:14} {found // 10:>12,} machine instructions a turn")
 
 
 def main() -> int:

@@ -10,11 +10,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+
+from benchmarks.shared.environment import ROOT
 
 __all__ = ["instructions"]
-
-ROOT: Final = Path(__file__).parents[2]
 
 
 def instructions(script: str, few: int, many: int) -> int | None:

@@ -48,7 +48,7 @@ _COMMANDS: Final = (
     LazyCommand("tools", "tools:tools_command", "Show the tools of a run: names, sizes, flags."),
     LazyCommand("ui", "ui:ui_command", "Open a local page that lists recordings and runs."),
     LazyCommand("view", "runs.view:view_command", "Show a recorded run as a page, or two side by side."),
-    LazyCommand("watch", "durable.watch:watch_command", "Watch durable runs while they run."),
+    LazyCommand("watch", "durable.watch:watch_command", "Watch durable runs live: turn, age and cost."),
 )
 """A test checks that each line equals the short help of the command itself."""
 

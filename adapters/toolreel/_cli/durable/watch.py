@@ -1,4 +1,4 @@
-"""``toolreel watch``: durable runs while they run."""
+"""``toolreel watch``: a live view of durable runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FEWEST: Final = 3
 _WIDE: Final = 60
 
 
-@click.command("watch", epilog=EPILOG, short_help="Watch durable runs while they run.")
+@click.command("watch", epilog=EPILOG, short_help="Watch durable runs live: turn, age and cost.")
 @click.argument("run_id", metavar="[RUN]", required=False)
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
 @click.option(
