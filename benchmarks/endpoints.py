@@ -34,7 +34,6 @@ from benchmarks.servers.session import PLAN, RESULT, TOOLS, AsyncStock, Scripted
 from benchmarks.shared.callgrind import instructions
 from toolreel import AsyncEndpoint, AsyncPorts, Endpoint, Ports, arun, run
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http.fast import FastEndpoint
 
 ROUNDS: Final = {10: 100, 200: 8, 1_000: 4}
 """By the number of turns; one more comes before them, and does not count."""
@@ -144,14 +143,13 @@ async def loops(base: str, turns: int) -> AsyncGenerator[dict[str, Callable[[], 
     """Each loop by its name, with the clients that it keeps open."""
     url = f"{base}/turns/{turns}/v1"
     to = f"{url}/chat/completions"
-    with httpx.Client() as client, HttpEndpoint(url) as over_httpx, FastEndpoint(url) as over_fast:
+    with httpx.Client() as client, HttpEndpoint(url) as over_httpx:
         async with httpx.AsyncClient() as async_client, AsyncHttpEndpoint(url) as async_over_httpx:
             yield {
                 "core": lambda: ours(Scripted(turns)),
                 "toolreel": lambda: ours(over_httpx),
                 "raw": lambda: raw(client, to),
                 "by hand": lambda: by_hand(client, to),
-                "toolreel fast": lambda: ours(over_fast),
                 "async toolreel": lambda: ours_async(async_over_httpx),
                 "async raw": lambda: raw_async(async_client, to),
             }

@@ -1,6 +1,6 @@
 """Odd answers of a server, and what each of them means, whichever endpoint has asked.
 
-A meaning is an event with the ref 0 and without a message, whose words are those of httpx or pyreqwest.
+A meaning is an event with the ref 0 and without a message, whose words are those of httpx.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
-__all__ = ["BODY", "ODD_ANSWERS", "UNLIKE", "Meaning", "whole"]
+__all__ = ["BODY", "ODD_ANSWERS", "Meaning", "whole"]
 
 Meaning: TypeAlias = ReplyReceived | RequestFailed
 
@@ -251,6 +251,3 @@ ODD_ANSWERS: Final[Mapping[str, tuple[bytes, Meaning]]] = {
     "500 bad bytes": (whole(b"500 Oops", b"", b"\xff\xfe"), refused(500, "\ufffd\ufffd")),
     "503 empty": (whole(b"503 Oops", b"", b""), refused(503, "")),
 }
-
-UNLIKE: Final[Mapping[tuple[str, str], Meaning]] = {("fast", "blank line first"): REPLY}
-"""Where an endpoint differs, since nothing tells its parser otherwise: hyper skips empty lines first."""
