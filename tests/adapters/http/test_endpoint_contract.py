@@ -388,7 +388,7 @@ def telling_a_lot() -> SendRequest:
 
 
 @each(LIVE, REPLAYED)
-def test_a_body_that_is_sent_in_pieces_arrives_as_one(talk: Talk, tmp_path: Path) -> None:
+def test_a_long_body_in_pieces_arrives_as_one(talk: Talk, tmp_path: Path) -> None:
     asked = telling_a_lot()
     scene = Scene(tmp_path, [(asked, HELLO)])
     assert talk(scene, [asked]) == [ReplyReceived(1, 200, HELLO.body.decode())]

@@ -27,7 +27,6 @@ from toolreel._driver.sync import run
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._journal.format import MemoryJournal
 from toolreel.cassette._transports import RecordTransport, recording
-from toolreel.http import _httpx_conversion as httpx_exchange
 from toolreel.http import _httpx_endpoint as http
 from toolreel.http import _transport_pool as transports
 from toolreel.http._httpx_endpoint import HttpEndpoint
@@ -179,7 +178,7 @@ def test_a_domain_name_that_is_none_is_refused() -> None:
     assert told.startswith("base URL 'http://xn--/v1/chat/completions': ")
 
 
-@pytest.mark.parametrize("module", [http, httpx_exchange, transports])
+@pytest.mark.parametrize("module", [http, transports])
 def test_without_httpx_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (

@@ -100,11 +100,3 @@ def test_no_bytes_of_a_server_raise_out_of_an_endpoint(way: str) -> None:
 
     with answering(lambda: now[0]) as url, WAYS[way](url) as send:
         holds()
-
-
-@each
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_redirect_to_no_url_is_a_refusal(way: str, stream: bool) -> None:
-    answer = Answer(raw=whole(b"307 Away", b"location: foo:bar\r\n", b"gone"))
-    with serving(answer) as server, WAYS[way](server.url) as send:
-        assert send(stream) == RequestFailed(0, "status", "HTTP 307: gone", 307, "gone")

@@ -12,8 +12,7 @@ from tests.samples import complaint
 from tests.servers.chat_server import asking, replying, serving
 from toolreel._internal.errors import EndpointConfigError
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http._request import Address
-from toolreel.http._request_headers import header_values, request_headers
+from toolreel.http._request import Address, header_values, request_headers
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived
 
