@@ -42,22 +42,6 @@ _WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 """First characters of messages that may be one call as a whole."""
 
 
-def may_hide_something(text: str, known: Collection[str], *, has_calls: bool, is_read: bool = False) -> bool:
-    """Whether a text may hold tagged reasoning or, if there are no structured calls, a call.
-
-    A quick answer, which errs on the side of doubt: where calls in text are read, any sign of markup counts.
-
-    >>> may_hide_something("How many pins?", [], has_calls=False)
-    False
-    >>> may_hide_something("<function=ping>", [], has_calls=False)
-    True
-    """
-    return not _is_plain(text) and (
-        has_think_tags(text)
-        or (not has_calls and (is_read or names_a_tool(text, known) or looks_like_a_call(text, known)))
-    )
-
-
 def looks_like_a_call(text: str, known: Collection[str], schemas: Mapping[str, Json] = _NO_SCHEMAS) -> bool:
     """Whether a text has call markup or the skeleton of a call outside of code, or is a call as a whole.
 
@@ -95,15 +79,6 @@ def names_a_tool(text: str, known: Collection[str]) -> bool:
     """
     drawn = "{" in text or "=" in text or "<" in text
     return drawn and any(name in text for name in known)
-
-
-def _is_plain(text: str) -> bool:
-    """Whether a text has none of the characters that calls or reasoning tags need.
-
-    Nearly every answer is plain, and ``in`` is many times faster than a regular expression.
-    """
-    drawn = "<" in text or "[" in text or "{" in text or "=" in text or "✿" in text or "◁" in text
-    return not drawn and not text.lstrip().startswith(_WHOLE)
 
 
 @cache

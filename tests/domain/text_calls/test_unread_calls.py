@@ -1,14 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolreel_core._text_calls.unread_calls import (
     has_think_tags,
     looks_like_a_call,
-    may_hide_something,
-    names_a_tool,
 )
 
 KNOWN = ("ping", "add")
@@ -100,29 +96,6 @@ def test_reasoning_in_tags_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "Four.", "a <b> [c]", "Write <think> first."])
 def test_other_text_has_none(text: str) -> None:
     assert not has_think_tags(text)
-
-
-SIGNS = [
-    "<think>",
-    "</think>",
-    "<tool_call>",
-    "[TOOL_CALLS]",
-    "{",
-    "[",
-    "to=functions.x",
-    "\u273f",
-    "\u25c1think\u25b7",
-]
-
-
-@given(st.lists(st.sampled_from([*SIGNS, "a", " ", "`", "Action: ", '{"name": "ping", "arguments": {}}'])))
-def test_a_text_hides_something_if_it_has_tags_or_looks_like_a_call(pieces: list[str]) -> None:
-    text = "".join(pieces)
-    tags = has_think_tags(text)
-    assert may_hide_something(text, KNOWN, has_calls=True) == tags
-    hides = may_hide_something(text, KNOWN, has_calls=False)
-    # A tool that is named in code, too, is reason enough to look closer.
-    assert hides == (tags or looks_like_a_call(text, KNOWN) or names_a_tool(text, KNOWN))
 
 
 @pytest.mark.parametrize("part", ["`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"])
