@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel_core._jsontext.digest import chain, digest, known_chain, link
+from toolreel_core._jsontext.digest import chain, digest, link
 from toolreel_core._protocol.state import Memory, Streak
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.result_envelope import Envelope
@@ -16,7 +16,7 @@ from toolreel_core._tools.result_envelope import Envelope
 def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
     """The memory with one more result, and how many times in a row this call now had it."""
     name, arguments = call.name, call.arguments if isinstance(call.arguments, str) else call.original
-    key = link(known_chain("", name), digest(arguments))
+    key = link(chain("", name), digest(arguments))
     result_digest = chain("", result.text())
     before = memory.streaks.get(key)
     times = before.times + 1 if before is not None and before.result == result_digest else 1

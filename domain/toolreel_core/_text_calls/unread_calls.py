@@ -38,8 +38,18 @@ _THINK: Final = re.compile(
     re.IGNORECASE,
 )
 """Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
+_DRAWN: Final = frozenset("<[{=✿◁")
 _WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 """First characters of messages that may be one call as a whole."""
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has none of the characters that the markup of calls or of reasoning needs.
+
+    >>> is_plain("How many pins?"), is_plain("<function=ping>")
+    (True, False)
+    """
+    return _DRAWN.isdisjoint(text) and not text.lstrip().startswith(_WHOLE)
 
 
 def looks_like_a_call(text: str, known: Collection[str], schemas: Mapping[str, Json] = _NO_SCHEMAS) -> bool:

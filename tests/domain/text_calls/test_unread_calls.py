@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from toolreel_core._text_calls.dialects import MARKED
+from toolreel_core._text_calls.parse import TextCalls, text_calls
 from toolreel_core._text_calls.unread_calls import (
     has_think_tags,
+    is_plain,
     looks_like_a_call,
 )
 
@@ -96,6 +101,28 @@ def test_reasoning_in_tags_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "Four.", "a <b> [c]", "Write <think> first."])
 def test_other_text_has_none(text: str) -> None:
     assert not has_think_tags(text)
+
+
+SIGNS = [
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "[TOOL_CALLS]",
+    "{",
+    "[",
+    "to=functions.x",
+    "\u273f",
+    "\u25c1think\u25b7",
+]
+
+
+@given(st.lists(st.sampled_from([*SIGNS, "a", " ", "`", "Action: ", '{"name": "ping", "arguments": {}}'])))
+def test_a_plain_text_hides_nothing(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    if is_plain(text):
+        assert not has_think_tags(text)
+        assert not looks_like_a_call(text, KNOWN)
+        assert text_calls(text, tools=KNOWN, dialects=MARKED, finish="stop") == TextCalls((), text)
 
 
 @pytest.mark.parametrize("part", ["`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"])
