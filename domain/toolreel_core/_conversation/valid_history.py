@@ -96,6 +96,8 @@ def _hashed(requested: str, number: int, length: int) -> str:
 
 _NO_IDS: Final[PMap[str, int]] = pmap()
 _ANY: Final = Provider()
+_ONE_WAITING: Final = (0,)
+"""What waits after a single call; all states share it."""
 _BRIDGE: Final = AssistantMessage("Understood.")
 """What stands between a tool result and a user message where that is not allowed (zed#31736)."""
 
@@ -206,7 +208,7 @@ class Projection:
         out = tuple(sent)
         out = message.calls if out == message.calls else out
         outgoing = _with_allowed_extras(self._renamed(message, out), self.provider, fresh=fresh)
-        waiting = tuple(range(len(out)))
+        waiting = _ONE_WAITING if len(out) == 1 else tuple(range(len(out)))
         after = Projection(self.provider, used_ids, message.calls, out, waiting, calls=self.calls + len(out))
         return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
 
