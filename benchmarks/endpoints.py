@@ -9,9 +9,9 @@ driver and no HTTP at all. CPU time of this process, the least of interleaved ro
 count. One round costs more than the same turns one after another: each loop finds the caches full of the
 others.
 
-Budget: at most 1.8x raw at 10 and 200 turns, async 1.8x async raw. The ratio of CPU moves with the machine by
-a third, so ``--check``, of ``make nightly``, judges the calls of Python and C, which do not move, and ends with
-status 1 where there are more. ``--callgrind`` counts the machine's instructions of a turn (two minutes).
+Budget: at most 1.8x raw at 10 and 200 turns, async 1.8x async raw. The ratio of CPU moves with the machine
+by a third, so ``--check``, of ``make nightly``, judges the calls of Python and C, which do not move, and ends
+with status 1 where there are more. ``--callgrind`` counts the machine's instructions of a turn (two minutes).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager, suppress
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from http.cookiejar import CookieJar
 from typing import Final, Generic, Self, TypeVar, cast
 
 from toolreel._driver.ports import Listener
@@ -52,9 +52,11 @@ TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
 
 
-def _no_cookies() -> CookieJar:
-    """A jar that keeps no cookies: what one run is told must not show in the requests of another."""
-    return CookieJar(DefaultCookiePolicy(allowed_domains=()))
+class _NoCookies(CookieJar):
+    """A jar that keeps nothing: what a server tells one run must not show in the requests of another."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        """Keep none."""
 
 
 class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
@@ -178,7 +180,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
         transport = given or sync_transport(
             self.address.url, proxy=proxy, http2=http2, connections=connections
         )
-        return httpx.Client(transport=transport, cookies=_no_cookies()), True
+        return httpx.Client(transport=transport, cookies=_NoCookies()), True
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -256,7 +258,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         transport = given or async_transport(
             self.address.url, proxy=proxy, http2=http2, connections=connections
         )
-        return httpx.AsyncClient(transport=transport, cookies=_no_cookies()), True
+        return httpx.AsyncClient(transport=transport, cookies=_NoCookies()), True
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
