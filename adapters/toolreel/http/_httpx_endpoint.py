@@ -392,7 +392,7 @@ def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
 
 
 def _at_most(seconds: float, timeout: httpx.Timeout) -> httpx.Timeout:
-    """The timeouts, each at most so many seconds."""
+    """The timeouts, each limited to the given seconds."""
     limited = {
         name: seconds if each is None else min(each, seconds) for name, each in timeout.as_dict().items()
     }
