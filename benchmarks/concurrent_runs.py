@@ -5,25 +5,21 @@
 Each way has a process of its own, since memory that was once taken does not show again. ``httpx, raw`` is a
 loop that does nothing but post: ``one client`` for all, as most programs have it, or a ``transport a run``;
 ``httpcore, raw`` has a connection of httpcore for each run, on which such a transport stands, with few
-headers and no timeouts. ``pyreqwest, raw`` is the floor of the fast endpoint, and ``asyncio's streams`` that
-of any client on asyncio.
+headers and no timeouts. ``asyncio's streams`` is the floor of any client on asyncio.
 
-1,000 runs on two shared cores of an AMD EPYC, Python 3.11 (before 2026-11-22, with httpx's transports and a
-core of twice the cost, toolreel made 85 over httpx in 53 MiB, and 159 over the fast endpoint):
+1,000 runs on two shared cores of an AMD EPYC, Python 3.11:
 
                                           runs a CPU second   MiB more
     core alone                                    637 to 819          5
     toolreel, httpx                               129 to 168         36
     toolreel, httpx, an endpoint a run                   139         41
-    toolreel, fast                                184 to 226         43
     httpx, raw, one client                                11         31
     httpx, raw, a transport a run                        130         28
-    pyreqwest, raw                                471 to 625         35
     asyncio's streams, raw                             1,601          7
     httpcore, raw, a connection a run                    228         24
 
 Over httpx, three pairs of series in a row made 142 to 182, and 181 to 229 rarely collected. Budgets: at least
-100 runs a CPU second over httpx and 300 over the fast endpoint, which is missed, in at most 75 MiB.
+100 runs a CPU second, in at most 75 MiB.
 """
 
 from __future__ import annotations
@@ -42,15 +38,12 @@ from urllib.parse import urlsplit
 
 import httpcore
 import httpx
-from pyreqwest.client import ClientBuilder
-from pyreqwest.http import Url
 
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, AsyncStock, Scripted
 from toolreel import AsyncEndpoint, AsyncPorts, arun
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel.http import AsyncHttpEndpoint
-from toolreel.http.fast import AsyncFastEndpoint
 
 TURNS: Final = 10
 _BODY: Final = b'{"model":"m","messages":[]}'
@@ -92,12 +85,6 @@ async def rarely_collected(base: str, runs: int) -> None:
     await shared(base, runs)
 
 
-async def fast(base: str, runs: int) -> None:
-    """One endpoint over pyreqwest for all."""
-    async with AsyncFastEndpoint(f"{base}/turns/{TURNS}/v1") as endpoint:
-        await asyncio.gather(*(one(endpoint) for _ in range(runs)))
-
-
 async def raw_client(base: str, runs: int) -> None:
     """One client of httpx for all."""
     limits = httpx.Limits(max_connections=None)
@@ -123,19 +110,6 @@ async def raw_transports(base: str, runs: int) -> None:
                 json.loads(await (await transport.handle_async_request(asked)).aread())
 
     await asyncio.gather(*(post() for _ in range(runs)))
-
-
-async def raw_fast(base: str, runs: int) -> None:
-    """One client of pyreqwest for all: what it costs at least to speak through it."""
-    url = Url(f"{base}/turns/{TURNS}/v1/chat/completions")
-    async with ClientBuilder().build() as client:
-
-        async def post() -> None:
-            for _ in range(TURNS):
-                response = await client.post(url).body_bytes(_BODY).build().send()
-                json.loads((await response.bytes()).to_bytes())
-
-        await asyncio.gather(*(post() for _ in range(runs)))
 
 
 async def raw_streams(base: str, runs: int) -> None:
@@ -174,10 +148,8 @@ WAYS: Final[dict[str, Runs]] = {
     "toolreel, httpx": shared,
     "toolreel, httpx, an endpoint a run": each_its_own,
     "toolreel, httpx, rarely collected": rarely_collected,
-    "toolreel, fast": fast,
     "httpx, raw, one client": raw_client,
     "httpx, raw, a transport a run": raw_transports,
-    "pyreqwest, raw": raw_fast,
     "asyncio's streams, raw": raw_streams,
     "httpcore, raw, a connection a run": raw_connections,
 }

@@ -22,7 +22,7 @@ from toolreel import Json, LoopConfig, Plan, ReplyReceived, State, ToolDefinitio
 from toolreel.testing import calling
 from toolreel_core import AwaitingReply, start, step
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._schema.fast_path import compiled
+from toolreel_core._schema.common_keywords import compiled
 
 LENGTHS = (10, 100, 1_000)
 ROUNDS = 400
@@ -40,7 +40,7 @@ SCHEMA: dict[str, Json] = {
     "additionalProperties": False,
 }
 FURTHER: dict[str, Json] = {**SCHEMA, "uniqueItems": False}
-"""A schema that says the same with a keyword that toolreel_core._schema.fast_path leaves to jsonschema."""
+"""A schema that says the same with a keyword that is left to jsonschema."""
 REPLY = canonical(calling(("stock", {"part": "pin", "limit": 3, "tags": ["a", "b"]})))
 RESULT = canonical({"part": "pin", "left": 41, "depot": "north"})
 

@@ -71,7 +71,7 @@ from toolreel._replay.fork_changes import Changes
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel._replay.replay import Replayed, replay
 from toolreel._replay.resume import aresume, resume
-from toolreel.http._client_failures import failure_event, response_event
+from toolreel.http._response_events import failure_event, response_event
 from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call, spend
 from toolreel.tools._isolation import Isolation
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools

@@ -19,7 +19,6 @@ from toolreel._driver.clock import clocks
 from toolreel._driver.user import approvers
 from toolreel._replay import journal_performer as rehearsal
 from toolreel.http import _httpx_endpoint as http
-from toolreel.http.fast import _endpoint as fast
 from toolreel.tools import _router as routing
 
 MODULES: Final = [(drive, adrive)]
@@ -38,7 +37,6 @@ CLASSES: Final = [
     (routing, "Router"),
     (stopwatch, "Stopwatch"),
     (http, "HttpEndpoint"),
-    (fast, "FastEndpoint"),
 ]
 
 OTHER_NAMES: Final = {
@@ -79,18 +77,12 @@ several effects are performed at the same time by threads there, by tasks here (
 async clock needs a package."""
 
 OWN_METHODS: Final = {
-    *((name, "send") for name in ("HttpEndpoint", "AsyncHttpEndpoint", "FastEndpoint", "AsyncFastEndpoint")),
+    ("HttpEndpoint", "send"),
+    ("AsyncHttpEndpoint", "send"),
     ("HttpEndpoint", "stream"),
     ("AsyncHttpEndpoint", "stream"),
-    ("FastEndpoint", "stream"),
-    ("AsyncFastEndpoint", "stream"),
-    ("FastEndpoint", "_apart"),
-    ("AsyncFastEndpoint", "_own_places"),
-    ("FastEndpoint", "_build"),
-    ("AsyncFastEndpoint", "_build"),
 }
-"""Methods without a counterpart: an async exchange can be cancelled at its deadline; one fast endpoint waits
-so that Ctrl-C gets through, the other only works on asyncio and counts its requests itself."""
+"""Methods without a counterpart: an async exchange can be cancelled at its deadline."""
 
 
 def tree_of(module: ModuleType) -> ast.Module:
@@ -172,7 +164,6 @@ def test_every_class_that_has_a_twin_is_compared() -> None:
             routing,
             stopwatch,
             http,
-            fast,
         )
         for node in tree_of(module).body
         if isinstance(node, ast.ClassDef) and node.name.startswith("Async")

@@ -20,7 +20,6 @@ PUBLIC = [
     "toolreel.durable",
     "toolreel.evals",
     "toolreel.http",
-    "toolreel.http.fast",
     "toolreel.otel",
     "toolreel.presets",
     "toolreel.probe",

@@ -17,7 +17,6 @@ PAGE: Final = ROOT / "docs" / "api.md"
 PATHS: Final = {
     "toolreel": "What an application needs. Much of it comes from the core.",
     "toolreel.http": "Endpoints over HTTP. Extra `http`.",
-    "toolreel.http.fast": "The same over pyreqwest. Extra `fast`.",
     "toolreel.cassette": "Record and replay HTTP clients. Extra `record`.",
     "toolreel.cassette.vcr": "Stock vcrpy: its format, and ours in it. Extra `record`.",
     "toolreel.tools.mcp": "Tools of MCP servers. Extra `mcp`.",

@@ -1,7 +1,4 @@
-"""HTTP endpoints over httpx: ``HttpEndpoint`` and ``AsyncHttpEndpoint``.
-
-For thousands of concurrent runs in one process, use ``toolreel.http.fast``.
-"""
+"""HTTP endpoints over httpx: ``HttpEndpoint`` and ``AsyncHttpEndpoint``."""
 
 from typing import TYPE_CHECKING
 

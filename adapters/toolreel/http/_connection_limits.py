@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.http._exchange_limits import Exchange
+from toolreel.http._response_reader import Exchange
 
 try:
     import httpcore

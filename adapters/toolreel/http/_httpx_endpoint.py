@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import aclosing, closing, contextmanager
-from typing import Generic, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from contextlib import aclosing, closing, contextmanager, suppress
+from http.cookiejar import CookieJar
+from typing import Final, Generic, Self, TypeVar, cast
 
 from toolreel._driver.ports import Listener
 from toolreel._driver.streaming.pulling import aevent_of, apulled, event_of, pulled
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.secret import Secret
+from toolreel._secrets.urls import shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
-from toolreel.http._connection_limits import limited
-from toolreel.http._exchange_limits import GRACE, Exchange
-from toolreel.http._httpx_conversion import (
-    TIMEOUT,
-    Requests,
-    async_chunks_of,
-    chunks_of,
-    fault_of,
-    hang_up,
-    headers_of,
-    lost,
-)
+from toolreel.http._connection_limits import async_trace, limited, trace
 from toolreel.http._request import (
+    AUTHORIZATION,
     DEADLINE,
     MAX_RESPONSE_BYTES,
+    NO_HEADERS,
     STALL_TIMEOUT,
     Address,
     AsyncClosing,
     Closing,
+    address_in,
 )
-from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS
-from toolreel.http._response_events import broken
-from toolreel.http._response_reader import Incoming, Intake
+from toolreel.http._response_events import broken, failure_event
+from toolreel.http._response_reader import GRACE, Exchange, Incoming, Intake
 from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
+from toolreel_core._plan.request import Request
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._settings.chat_url import API_PREFIX
+from toolreel_core._settings.wire_form import PATHS
 
 try:
     import anyio
@@ -51,9 +48,19 @@ except ImportError:
 _Client = TypeVar("_Client", bound="httpx.Client | httpx.AsyncClient")
 _Transport = TypeVar("_Transport")
 
+TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
+"""Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
+
+
+class _NoCookies(CookieJar):
+    """A jar that keeps nothing: what a server tells one run must not show in the requests of another."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        """Keep none."""
+
 
 class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
-    """The settings of both endpoints."""
+    """The settings of both endpoints, and the requests that they send."""
 
     def __init__(  # noqa: PLR0913 - settings are keyword arguments
         self,
@@ -86,26 +93,42 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
             api_key=api_key,
         )
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
-        self._client, self._transport = self._connected(transport, proxy, connections, http2=http2)
-        self._requests = Requests(
-            self._client, self.address, timeout, stall_timeout, ours=self._transport is not None
-        )
+        self._timeout = httpx.Timeout(timeout)
+        self._streaming_timeout = while_streaming(self._timeout, stall_timeout)
+        self._client, self._owns_client = self._connected(transport, proxy, connections, http2=http2)
+        self._is_async = isinstance(self._client, httpx.AsyncClient)
+        self._targets = {form: _target(address_in(form, self.address)) for form in PATHS}
+        if shown_url(self.address.url) != self.address.url:
+            logging.getLogger("httpx").addFilter(_SHOWN_URLS)
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials in each request, by their place: nothing that says them back is recorded."""
-        return self._requests.secrets
+        """The credentials in each request, also those of a client that the endpoint was given."""
+        url, headers = self._targets["chat_completions"]
+        sent = self._client.build_request("POST", url, headers=headers)
+        return secrets_sent(str(sent.url), sent.headers, self.address.credentials)
 
     @abstractmethod
     def _connected(
         self, given: _Transport | _Client | None, proxy: AnyProxy | None, connections: int, *, http2: bool
-    ) -> tuple[_Client, _Transport | None]:
-        """The given client, or one over the given transport or the default one, with that transport.
+    ) -> tuple[_Client, bool]:
+        """The client to send with, and whether the endpoint made it: over the given transport or its own."""
 
-        A client of our own merges the headers of requests and closes the transport. Requests go to the
-        transport directly: redirects, cookies and authentication are of no use to an endpoint, and take
-        httpx a twentieth of an exchange.
-        """
+    def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
+        """The httpx request for a request of the core, with the headers and parameters of the client."""
+        url, headers = self._targets[request.form]
+        body = b"".join(request.pieces())
+        timeout = self._streaming_timeout if request.streamed else self._timeout
+        built = self._client.build_request(
+            "POST",
+            url,
+            headers=headers,
+            content=body,
+            timeout=_at_most(exchange.left, timeout),
+            extensions={"trace": async_trace if self._is_async else trace},
+        )
+        built.stream = _Body(body)
+        return built
 
 
 class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
@@ -151,13 +174,13 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
         connections: int,
         *,
         http2: bool,
-    ) -> tuple[httpx.Client, httpx.BaseTransport | None]:
+    ) -> tuple[httpx.Client, bool]:
         if isinstance(given, httpx.Client):
-            return given, None
+            return given, False
         transport = given or sync_transport(
             self.address.url, proxy=proxy, http2=http2, connections=connections
         )
-        return httpx.Client(transport=transport), transport
+        return httpx.Client(transport=transport, cookies=_NoCookies()), True
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -181,28 +204,20 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
         self, effect: SendRequest, exchange: Exchange
     ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         try:
+            request = self._request(effect.request, exchange)
             with (
-                closing(self._begun(self._requests.of(effect.request, exchange))) as response,
+                closing(self._client.send(request, stream=True)) as response,
                 closing(self._read(effect, exchange, response)) as pieces,
             ):
                 yield from pieces
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            yield lost(effect.ref, error)
+            yield failure_event(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             yield broken(effect.ref, None, error)
-
-    def _begun(self, request: httpx.Request) -> httpx.Response:
-        """The response to a request, of which only the head has been read."""
-        if self._transport is None or self._client.is_closed:  # the client says so in its exception
-            return self._client.send(request, stream=True)
-        return self._transport.handle_request(request)
 
     def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
     ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
-        if fault := fault_of(response):
-            yield RequestFailed(effect.ref, "broken", fault)
-            return
         chunks = chunks_of(response)
         try:
             incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
@@ -220,7 +235,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
 
     def close(self) -> None:
         """Close the connections; a client that you passed stays open."""
-        if self._transport is not None:
+        if self._owns_client:
             self._client.close()
 
 
@@ -237,13 +252,13 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         connections: int,
         *,
         http2: bool,
-    ) -> tuple[httpx.AsyncClient, httpx.AsyncBaseTransport | None]:
+    ) -> tuple[httpx.AsyncClient, bool]:
         if isinstance(given, httpx.AsyncClient):
-            return given, None
+            return given, False
         transport = given or async_transport(
             self.address.url, proxy=proxy, http2=http2, connections=connections
         )
-        return httpx.AsyncClient(transport=transport), transport
+        return httpx.AsyncClient(transport=transport, cookies=_NoCookies()), True
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -276,28 +291,21 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         self, effect: SendRequest, exchange: Exchange
     ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         try:
+            request = self._request(effect.request, exchange)
             async with (
-                aclosing(await self._begun(self._requests.of(effect.request, exchange))) as response,
+                aclosing(await self._client.send(request, stream=True)) as response,
                 aclosing(self._read(effect, exchange, response)) as pieces,
             ):
                 async for piece in pieces:
                     yield piece
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            yield lost(effect.ref, error)
+            yield failure_event(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             yield broken(effect.ref, None, error)
-
-    async def _begun(self, request: httpx.Request) -> httpx.Response:
-        if self._transport is None or self._client.is_closed:
-            return await self._client.send(request, stream=True)
-        return await self._transport.handle_async_request(request)
 
     async def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
     ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
-        if fault := fault_of(response):
-            yield RequestFailed(effect.ref, "broken", fault)
-            return
         chunks = async_chunks_of(response)
         try:
             incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
@@ -320,7 +328,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
 
     async def aclose(self) -> None:
         """Close the connections; a client that you passed stays open."""
-        if self._transport is not None:
+        if self._owns_client:
             await self._client.aclose()
 
 
@@ -329,3 +337,101 @@ def within(exchange: Exchange) -> Generator[None, None, None]:
     """Limit what is awaited for one piece, as ``send`` does for the whole exchange."""
     with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
         yield
+
+
+class _ShownUrls(logging.Filter):
+    """Masks the keys in the URLs that httpx logs, one line a request."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                shown_url(str(each)) if isinstance(each, httpx.URL) else each for each in record.args
+            )
+        return True
+
+
+_SHOWN_URLS: Final = _ShownUrls()
+
+
+class _Body(httpx.ByteStream):
+    """A request body. Reading it, async, is no generator: trio warns about one that a deadline cuts off."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body)
+        self._body = body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Once(self._body)
+
+
+class _Once:
+    """An async iterator of one piece, none if it is empty."""
+
+    def __init__(self, piece: bytes) -> None:
+        self._piece = piece
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece, self._piece = self._piece, b""
+        if not piece:
+            raise StopAsyncIteration
+        return piece
+
+
+def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
+    """The URL and the headers of an address, as httpx parses them.
+
+    :raises EndpointConfigError: if httpx cannot use the URL
+    """
+    try:
+        return httpx.URL(address.url), httpx.Headers(address.headers)
+    except (httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: an international domain name
+        raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
+
+
+def _at_most(seconds: float, timeout: httpx.Timeout) -> httpx.Timeout:
+    """The timeouts, each limited to the given seconds."""
+    limited = {
+        name: seconds if each is None else min(each, seconds) for name, each in timeout.as_dict().items()
+    }
+    return httpx.Timeout(**limited)
+
+
+def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeout:
+    """The timeouts of a streamed request: the read timeout is at most the stall timeout.
+
+    >>> while_streaming(httpx.Timeout(5.0, read=300.0), 120.0)
+    Timeout(connect=5.0, read=120.0, write=5.0, pool=5.0)
+    """
+    read_ = stall_timeout if timeout.read is None else min(timeout.read, stall_timeout)
+    return httpx.Timeout(timeout.connect, read=read_, write=timeout.write, pool=timeout.pool)
+
+
+def chunks_of(response: httpx.Response) -> Iterator[bytes]:
+    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_of`."""
+    if response.is_stream_consumed:  # a hook or a mock has read it
+        return response.iter_bytes()
+    return iter(cast("httpx.SyncByteStream", response.stream))
+
+
+def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The same as :func:`chunks_of`, for an async response."""
+    if response.is_stream_consumed:
+        return response.aiter_bytes()
+    return aiter(cast("httpx.AsyncByteStream", response.stream))
+
+
+def headers_of(response: httpx.Response) -> httpx.Headers:
+    """The headers that fit the chunks: those of a body that was read before are decoded already."""
+    if not response.is_stream_consumed:
+        return response.headers
+    return httpx.Headers([(k, v) for k, v in response.headers.multi_items() if k != "content-encoding"])
+
+
+async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+    """Close the response, then exhaust its generators: trio warns about unfinished async generators."""
+    await response.aclose()
+    with suppress(httpx.HTTPError, httpx.StreamError):
+        [_ async for _ in chunks]

@@ -1,14 +1,11 @@
-"""The request of an HTTP endpoint, without I/O: URL, headers and body blocks; defaults of its limits.
-
-Shared by all endpoints: the httpx ones, ``toolreel.http.fast`` and the endpoint of cassettes.
-"""
+"""The request of an HTTP endpoint, without I/O: URL, headers and API key; defaults of the limits."""
 
 from __future__ import annotations
 
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Self
 from urllib.parse import urlsplit
@@ -17,7 +14,7 @@ from toolreel._internal.errors import EndpointConfigError
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
-from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS, request_headers
+from toolreel.http._bounded_decoder import ACCEPT_ENCODING
 from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
 from toolreel_core._settings.wire_form import PATHS, WireForm
 
@@ -38,16 +35,25 @@ ANTHROPIC_VERSION: Final = "2023-06-01"
 _X_API_KEY: Final = "x-api-key"
 _BEARER: Final = "Bearer "
 
-AT_ONCE: Final = 131_072
-"""Request bodies up to this many bytes are joined and sent in one write. Longer ones are sent in blocks,
-so that a long conversation is not copied as a whole at each turn."""
-
 _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
 """The authority of a URL (user, password, host). The scheme is optional, so that a password in
 ``user:password@host`` is recognized and rejected without being quoted in an error."""
 
 _LABEL: Final = 63
 """Maximum length of a part of a host name (RFC 1035, 2.3.4); Python raises UnicodeError for a longer one."""
+
+AUTHORIZATION: Final = "Authorization"
+"""The header in which most servers expect the API key, as a bearer token."""
+
+NO_HEADERS: Final[Mapping[str, str]] = {}
+
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""RFC 9110, 5.1: a token."""
+_OUR_HEADERS: Final = frozenset({
+    "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host",
+    "transfer-encoding",
+})  # fmt: skip
+"""Headers that say how a message is framed, and where it goes: the endpoint sets them to what it does."""
 
 
 class Closing(ABC):
@@ -197,19 +203,104 @@ def host_fault(host: str) -> str:
     return f"the host {host!r} has an empty part, or one of more than {_LABEL} characters"
 
 
-def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:
-    """Join the pieces of a body into blocks of at least 128 KiB, without copying a long body as a whole.
+def request_headers(
+    api_key_env: str | None,
+    environ: Mapping[str, str],
+    headers: Mapping[str, str] = NO_HEADERS,
+    api_key_header: str = AUTHORIZATION,
+    api_key: Secret | None = None,
+) -> dict[str, str]:
+    """The headers of every request, with names in lower case.
 
-    >>> [*blocks((b"[", b"1", b"]"))]
-    [b'[1]']
+    :param api_key: the key itself, instead of the name of its variable
+    :param headers: further headers; they override those of the endpoint, such as ``User-Agent``
+    :raises EndpointConfigError: if the variable is not set, or a header cannot be sent
     """
-    block: list[bytes] = []
-    size = 0
-    for piece in pieces:
-        block.append(piece)
-        size += len(piece)
-        if size >= AT_ONCE:
-            yield b"".join(block)
-            block, size = [], 0
-    if block:
-        yield b"".join(block)
+    sent = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        "accept-encoding": ACCEPT_ENCODING,
+        "user-agent": "toolreel",
+        **_further(headers),
+    }
+    key_header = _checked_header_name(api_key_header)
+    if api_key_env is None and api_key is None:
+        return sent
+    if key_header in {name.lower() for name in headers}:
+        raise EndpointConfigError(
+            f"the header {api_key_header} is given twice: it carries the API key; leave out one of them"
+        )
+    if api_key_env is not None and api_key is not None:
+        raise EndpointConfigError("api_key and api_key_env are both given; leave out one of them")
+    key = value_of(api_key_env, environ, "the API key") if api_key_env is not None else _given(api_key)
+    return {**sent, key_header: f"Bearer {key}" if key_header == AUTHORIZATION.lower() else key}
+
+
+def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """The values of headers, of which each is in an environment variable.
+
+    >>> header_values({"X-Tenant": "TENANT"}, {"TENANT": "lab"})
+    {'X-Tenant': 'lab'}
+
+    :param variables: names of variables by names of headers
+    :raises EndpointConfigError: if one is not set
+    """
+    return {
+        name: value_of(variable, environ, f"the value of the header {name}")
+        for name, variable in variables.items()
+    }
+
+
+def value_of(variable: str, environ: Mapping[str, str], what: str) -> str:
+    """What a variable holds, if a header can carry it.
+
+    :param what: what belongs into it, for errors
+    :raises EndpointConfigError: if it is not set, or no header can carry its value
+    """
+    value = environ.get(variable, "").strip()
+    if not value:
+        raise EndpointConfigError(f"the environment variable {variable} is not set; put {what} into it")
+    if not _can_be_sent(value):
+        raise EndpointConfigError(
+            f"the environment variable {variable} contains a line break or another character that an "
+            f"HTTP header cannot carry; put {what} into it, and nothing else"
+        )
+    return value
+
+
+def _given(api_key: Secret | None) -> str:
+    value = api_key.reveal().strip() if api_key is not None else ""
+    if not value:
+        raise EndpointConfigError("api_key: expected a key, got an empty text; leave it out to send none")
+    if not _can_be_sent(value):
+        raise EndpointConfigError(
+            "api_key: it contains a line break or another character that an HTTP header cannot carry"
+        )
+    return value
+
+
+def _further(headers: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in headers.items():
+        lower = _checked_header_name(name)
+        if lower in found:
+            raise EndpointConfigError(f"the header {name} is given twice")
+        if not _can_be_sent(value):
+            raise EndpointConfigError(
+                f"the value of the header {name} is empty, or contains a character that no header can carry"
+            )
+        found[lower] = value.strip()
+    return found
+
+
+def _checked_header_name(name: str) -> str:
+    """The name in lower case, if a header may have it."""
+    if not _HEADER_NAME.fullmatch(name):
+        raise EndpointConfigError(f"{name!r} is no name of a header")
+    if name.lower() in _OUR_HEADERS:
+        raise EndpointConfigError(f"the header {name} is set by the endpoint itself; leave it out")
+    return name.lower()
+
+
+def _can_be_sent(value: str) -> bool:
+    return bool(value.strip()) and value.isascii() and value.isprintable()

@@ -15,8 +15,7 @@ from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.secret import Secret
 from toolreel.cassette._open_cassette import Recording
 from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.http._request import checked_chat_url
-from toolreel.http._request_headers import AUTHORIZATION, NO_HEADERS
+from toolreel.http._request import AUTHORIZATION, NO_HEADERS, checked_chat_url
 from toolreel.http._transport_pool import CONNECTIONS, sync_transport
 from toolreel.probe._probed import Probed, day_of
 from toolreel.probe._tape import (

@@ -5,16 +5,14 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled, TooLarge, UndecodableBody
 from toolreel.http._connection_limits import async_trace
-from toolreel.http._exchange_limits import Exchange
-from toolreel.http._httpx_conversion import async_chunks_of, fault_of, hang_up, lost
-from toolreel.http._httpx_endpoint import within
-from toolreel.http._response_events import answered, broken
+from toolreel.http._httpx_endpoint import async_chunks_of, hang_up, within
+from toolreel.http._response_events import answered, broken, failure_event
+from toolreel.http._response_reader import Exchange
 from toolreel.proxy._settings import Limits
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
@@ -92,8 +90,6 @@ class Pieces:
     async def _next(self) -> str | ReplyReceived | RequestFailed:
         try:
             incoming = self._incoming or await self._begun()
-            if fault := incoming.fault:
-                return await self._ended(RequestFailed(0, "broken", fault))
             response, decoder = incoming.response, incoming.decoder(self._limits.response_bytes)
             async for chunk in incoming.chunks:
                 piece = self._text.decode(decoder.feed(chunk))
@@ -101,7 +97,7 @@ class Pieces:
                     return piece
             return await self._ended(answered(0, response.status_code, response.headers, decoder.finish()))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return await self._ended(lost(0, error))
+            return await self._ended(failure_event(0, error))
         except (Stalled, TooLarge, UndecodableBody) as error:
             status = self._incoming.response.status_code if self._incoming else None
             return await self._ended(broken(0, status, error))
@@ -121,7 +117,7 @@ class Pieces:
         timeouts = {"connect": _CONNECT, "read": seconds, "write": seconds, "pool": seconds}
         request = httpx.Request(
             sent.method,
-            _url(sent.url),
+            sent.url,
             headers=dict(sent.headers),
             content=sent.body or None,
             extensions={
@@ -138,7 +134,6 @@ class _Incoming:
 
     def __init__(self, response: httpx.Response) -> None:
         self.response: Final = response
-        self.fault: Final = fault_of(response)
         self.chunks: Final = async_chunks_of(response)
         self._decoder: BoundedDecoder | None = None
 
@@ -150,9 +145,3 @@ class _Incoming:
         if self._decoder is None:
             self._decoder = BoundedDecoder(self.response.headers.get("content-encoding", ""), limit)
         return self._decoder
-
-
-@lru_cache(maxsize=256)
-def _url(url: str) -> httpx.URL:
-    """A URL that httpx has parsed, which takes as long as the rest of a request."""
-    return httpx.URL(url)

@@ -27,7 +27,6 @@ from toolreel_core._conversation.message import (
     UserMessage,
     wire,
 )
-from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, quote
 
 BLOCK: Final = 32_768
@@ -64,10 +63,10 @@ class Rope:
         size, newest = self.size + len(text), (*self.newest, text)
         if size - self.full_size >= BLOCK:
             block = self._comma() + b",".join([*chain.from_iterable(self.handfuls), *newest])
-            return _rope(self.full.append(block), self.count + 1, size, (), (), size)
+            return Rope(self.full.append(block), self.count + 1, size, (), (), size)
         if len(newest) < HANDFUL:
-            return _rope(self.full, self.full_count, self.full_size, self.handfuls, newest, size)
-        return _rope(self.full, self.full_count, self.full_size, (*self.handfuls, newest), (), size)
+            return Rope(self.full, self.full_count, self.full_size, self.handfuls, newest, size)
+        return Rope(self.full, self.full_count, self.full_size, (*self.handfuls, newest), (), size)
 
     @property
     def count(self) -> int:
@@ -114,9 +113,6 @@ class Rope:
     def __getitem__(self, index: int) -> JsonText:
         texts: list[JsonText] = [*self]
         return texts[index]
-
-
-_rope: Final = maker(Rope)
 
 
 def _value(text: bytes) -> Json:

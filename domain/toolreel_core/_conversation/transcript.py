@@ -19,7 +19,6 @@ from toolreel_core._conversation.message import Message, SystemMessage, UserMess
 from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo, wire_is_memo
 from toolreel_core._conversation.provider_quirks import Form, written
 from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, turn_begins
-from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._jsontext.digest import linked
 from toolreel_core._settings.token_estimates import Estimator, estimator
@@ -184,10 +183,7 @@ class Transcript:
             stored = texts if unchanged and stored is self.texts else stored.append(note)
             if less is not None:
                 less = texts if unchanged and less is self.texts else less.append(note)
-        return _transcript(stored, less, form, texts, links, tokens, quirks, projection, system, unfinished)
-
-
-_transcript: Final = maker(Transcript)
+        return Transcript(stored, less, form, texts, links, tokens, quirks, projection, system, unfinished)
 
 
 def tokens_of(message: Message, text: JsonText, estimate: Estimator) -> int:

@@ -28,7 +28,6 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import NOTHING, Tree, canonical, parse
 from toolreel_core._settings.provider_support import IdStyle, Provider
 from toolreel_core._settings.wire_form import KEPT, KEPT_IN
@@ -158,10 +157,7 @@ class Projection:
 
     def answered(self) -> Projection:
         """The projection after :meth:`unanswered`."""
-        after_result = not self.moved
-        return _projection(
-            self.provider, self.used_ids, self.called, self.sent, (), self.calls, after_result, ()
-        )
+        return replace(self, waiting=(), after_result=not self.moved, moved=())
 
     def _with_moved(self, parts: tuple[Part, ...]) -> tuple[Outgoing, ...]:
         """The message of the user with what results may not have; none if there is nothing."""
@@ -183,7 +179,7 @@ class Projection:
         after_result = self.after_result or bool(self.waiting and not self.moved)
         bridged = self.provider.assistant_after_tool and after_result
         bridge = (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
-        after = _projection(self.provider, self.used_ids, self.called, self.sent, (), self.calls, False, ())
+        after = replace(self, waiting=(), after_result=False, moved=())
         return after, (*self.unanswered(), *bridge, self._fitted(message))
 
     def _fitted(self, message: SystemMessage | UserMessage) -> Outgoing:
@@ -213,9 +209,7 @@ class Projection:
         out = message.calls if out == message.calls else out
         outgoing = _with_allowed_extras(self._renamed(message, out), self.provider, fresh=fresh)
         waiting = _ONE_WAITING if len(out) == 1 else tuple(range(len(out)))
-        after = _projection(
-            self.provider, used_ids, message.calls, out, waiting, self.calls + len(out), False, ()
-        )
+        after = Projection(self.provider, used_ids, message.calls, out, waiting, calls=self.calls + len(out))
         return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
 
     def _keeps(self, message: AssistantMessage) -> bool:
@@ -238,9 +232,7 @@ class Projection:
                 rest = tuple([other for other in self.waiting if other != place])
                 if message.parts or self.moved:
                     return self._add_result_with_parts(place, message, rest)
-                answered = _projection(
-                    self.provider, self.used_ids, self.called, self.sent, rest, self.calls, True, ()
-                )
+                answered = replace(self, waiting=rest, after_result=True)
                 return answered, (self._result(place, message),)
         return self, ()
 
@@ -253,9 +245,7 @@ class Projection:
         call = self.sent[place]
         following = (*self.moved, *from_result(call.id, call.name, moves))
         result = self._result(place, replace(message, parts=tuple(stays)))
-        after = _projection(
-            self.provider, self.used_ids, self.called, self.sent, rest, self.calls, True, following
-        )
+        after = replace(self, waiting=rest, after_result=True, moved=following)
         return (after, (result,)) if rest else (after.answered(), (result, *after.unanswered()))
 
     def _may_stay(self, part: Media) -> bool:
@@ -275,9 +265,6 @@ class Projection:
         same = call.id == message.call_id and not message.name
         sent = message if same else ToolMessage(call.id, message.content, parts=message.parts)
         return Outgoing(sent, (), opens, closes)
-
-
-_projection: Final = maker(Projection)
 
 
 def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Outgoing, ...]:

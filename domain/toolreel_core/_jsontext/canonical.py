@@ -195,8 +195,7 @@ def read(
     :param unique_keys: reject duplicate keys, of which otherwise the last wins
     :param with_halves: keep escaped lone surrogates, because the next text may begin with the other half
     """
-    decoder = _DECODERS[unique_keys, may_hold_a_long_number(text)]
-    return _decoded(text, decoder, max_depth, with_halves=with_halves)
+    return _decoded(text, _DECODERS[unique_keys], max_depth, with_halves=with_halves)
 
 
 def either(result: Result[_Value, _Error]) -> _Value | _Error:
@@ -294,11 +293,6 @@ def reason_of(error: json.JSONDecodeError) -> str:
     return f"{error.msg} at line {error.lineno}, column {error.colno}"
 
 
-def may_hold_a_long_number(text: str) -> bool:
-    """Whether a text may have a number over the limit, which would cover one of the sampled places."""
-    return len(text) > _MAX_DIGITS and any(map(str.isdigit, text[::_MAX_DIGITS]))
-
-
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a JSON number")
 
@@ -342,70 +336,15 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-_DECODERS: Final[Mapping[tuple[bool, bool], json.JSONDecoder]] = {
-    (unique, long): json.JSONDecoder(
+_DECODERS: Final = {
+    unique: json.JSONDecoder(
         object_pairs_hook=_unique if unique else None,
         parse_constant=_refuse_constant,
         parse_float=_finite,
-        parse_int=integer if long else None,
+        parse_int=integer,
     )
     for unique in (False, True)
-    for long in (False, True)
 }
-"""Decoders by unique keys and by possible long integers; without ``parse_int`` json stays in C."""
-DECODER: Final = _DECODERS[False, False]
-"""The decoder that :func:`read` uses for most texts."""
+"""Decoders by whether keys must be unique."""
 _TOLERANT: Final = json.JSONDecoder(parse_int=integer)
 _TRUSTING: Final = json.JSONDecoder()
-
-
-_BLANK: Final = " \t\r\n"
-_DOUBTFUL: Final = re.compile(r"\\u(?:[dD][89a-fA-F]|0022)")
-"""An escape that may be a lone surrogate, or an escaped quote, which ``canonical_object`` counts."""
-_BRACKETS: Final = {ord(char): None for char in map(chr, range(128))} | str.maketrans("[{]}", "[[]]")
-"""Keeps only brackets of ASCII text, all mapped to one kind; the parser checks that kinds match."""
-
-
-def plain_object(text: str, *, max_depth: int) -> dict[str, Json] | None:
-    r"""The object in a text, or ``None`` if the text needs the full reader.
-
-    >>> plain_object('{"a": 1}', max_depth=8)
-    {'a': 1}
-    >>> plain_object('{"a": NaN}', max_depth=8), plain_object(r'{"a": "\ud83d"}', max_depth=8)
-    (None, None)
-    """
-    bare = text.strip(_BLANK)
-    many = len(bare) > max_depth and bare.count("{") + bare.count("[") > max_depth
-    if many and not _is_as_shallow(bare, max_depth):
-        return None
-    if ("\\u" in bare and _DOUBTFUL.search(bare)) or not encodable(bare) or may_hold_a_long_number(bare):
-        return None
-    try:
-        tree, end = DECODER.raw_decode(bare)
-    except ValueError:
-        return None
-    return tree if end == len(bare) and isinstance(tree, dict) else None
-
-
-def canonical_object(text: str, tree: dict[str, Json]) -> JsonText | None:
-    """The canonical form of an object's text, or ``None`` if it has a duplicate key.
-
-    The tree keeps only the last of duplicate keys, so its text has fewer quotes.
-
-    >>> text = '{"a": 1, "a": 2}'
-    >>> canonical_object(text, plain_object(text, max_depth=8))
-    """
-    written = canonical(tree)
-    return written if written.count('"') == text.count('"') else None
-
-
-def _is_as_shallow(text: str, max_depth: int) -> bool:
-    """Whether a text without escapes nests at most ``max_depth`` levels, by removing innermost pairs."""
-    if "\\" in text:
-        return False
-    brackets = "".join(text.split('"')[::2]).translate(_BRACKETS)
-    for _ in range(max_depth):
-        brackets = brackets.replace("[]", "")
-        if not brackets:
-            return True
-    return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from hashlib import sha256
 
 
@@ -42,10 +41,3 @@ def linked(before: bytes, data: bytes) -> bytes:
     True
     """
     return sha256((before.hex() + sha256(data).hexdigest()).encode()).digest()
-
-
-known_digest = lru_cache(maxsize=1024)(digest)
-"""Cached :func:`digest`, for short texts that repeat, such as tool names."""
-
-known_chain = lru_cache(maxsize=1024)(chain)
-"""Cached :func:`chain`, for the same texts."""

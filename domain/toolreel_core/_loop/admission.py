@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import JsonText, deeper
-from toolreel_core._jsontext.digest import known_chain, known_digest, link
+from toolreel_core._jsontext.digest import chain, digest, link
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import AskApproval, RunTool
 from toolreel_core._protocol.state import State
@@ -141,8 +141,8 @@ def call_key(state: State, call: ToolCall) -> str:
     A run has the same keys when it is replayed, resumed or repeated. To make a tool act again, use a plan
     with another seed.
     """
-    turn, place = known_digest(str(state.tally.turns)), known_digest(_place(state, call))
-    return link(link(known_chain("call", state.plan.digest), turn), place)
+    turn, place = digest(str(state.tally.turns)), digest(_place(state, call))
+    return link(link(chain("call", state.plan.digest), turn), place)
 
 
 def _place(state: State, call: ToolCall) -> str:

@@ -12,6 +12,8 @@ A conversation is one fold. What a message finds decides what it does:
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._loop.finish import settle
@@ -24,7 +26,7 @@ from toolreel_core._protocol.state import State, Step
 
 def kept(state: State, event: UserSpoke) -> State:
     """The state with the message among those that the next request sends."""
-    return state.but(unsent=(*state.unsent, UserMessage(event.content, event.parts)))
+    return replace(state, unsent=(*state.unsent, UserMessage(event.content, event.parts)))
 
 
 def keep(state: State, event: UserSpoke) -> Step:
@@ -37,10 +39,10 @@ def next_exchange(state: State, notes: tuple[Note, ...] = ()) -> Step:
 
     Leads to ``AwaitingReply``, or to ``Settled`` if a budget of the conversation is used up.
     """
-    began = state.but(memory=state.memory.of_next_exchange(), exchange_began=state.tally)
+    began = replace(state, memory=state.memory.of_next_exchange(), exchange_began=state.tally)
     if not state.messages.stored.count:
         # A run whose first messages no transform could take has none of them in its history.
-        began = began.but(messages=Transcript.of(state.present.opening, state.present.form))
+        began = replace(began, messages=Transcript.of(state.present.opening, state.present.form))
     # A run that was cancelled before its first request has not said yet what it leaves out of its requests.
     opening = () if state.tally.turns else opening_notes(state.present)
     return send_next_request(began, (*notes, ExchangeBegan(state.tally.turns + 1), *opening))

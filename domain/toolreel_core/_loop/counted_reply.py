@@ -25,7 +25,7 @@ def counted_reply(state: State, reply: Reply) -> State:
     # What the provider reports is what it bills: it takes precedence over any list.
     if usage.cost is None and price is not None:
         usage = replace(usage, cost=_cost(usage, price))
-    return state.but(tally=state.tally.read(usage))
+    return replace(state, tally=state.tally.read(usage))
 
 
 def counted_spending(state: State, spent: Spent | None) -> State:
@@ -34,7 +34,7 @@ def counted_spending(state: State, spent: Spent | None) -> State:
         return state
     price = state.present.price
     known = spent if price is None else spent.in_currency(price.currency)
-    return state.but(tally=state.tally.spend(known))
+    return replace(state, tally=state.tally.spend(known))
 
 
 def _cost(usage: Usage, price: Price) -> float | None:

@@ -71,7 +71,7 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
             return _ask_again(state, notes, tools_sent=tools_sent)
     outcome, spec = outcome_of(state, reply), state.present.output
     if may_call and isinstance(outcome, Completed) and (check := _check_of(state, reply.content)):
-        asking = with_answer(state.but(memory=check.memory), reply).said(UserMessage(check.question))
+        asking = with_answer(replace(state, memory=check.memory), reply).said(UserMessage(check.question))
         return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why)))
     if spec is not None and isinstance(outcome, Completed):
         return answer_in_text(state, spec, reply, notes, tools_sent=tools_sent)
@@ -94,7 +94,7 @@ def final_call_too_early(
     names = ", ".join(state.present.tools.names)
     why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
     fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
-    nudged = state.but(memory=replace(memory, nudges=memory.nudges + 1))
+    nudged = replace(state, memory=replace(memory, nudges=memory.nudges + 1))
     told = told_by_calls(nudged, spec, calls, [fault for _ in calls])
     return send_next_request(told, (*notes, ModelNudged(state.tally.turns, "no_tool_calls")))
 
@@ -107,7 +107,7 @@ def _final_call_checked(
     if check is None:
         return None
     fault = output_too_early(spec.name, check.question)
-    told = told_by_calls(state.but(memory=check.memory), spec, calls, [fault for _ in calls])
+    told = told_by_calls(replace(state, memory=check.memory), spec, calls, [fault for _ in calls])
     return send_next_request(told, (*notes, ModelNudged(state.tally.turns, check.why)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from toolreel_core._conversation.message import AssistantMessage
@@ -25,7 +26,7 @@ from toolreel_core._replies.reply import Reply
 
 def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step:
     """End the run with an outcome. Leads to ``Settled``."""
-    ended = state.but(phase=Settled(outcome))
+    ended = replace(state, phase=Settled(outcome))
     return Step(ended, (Finish(outcome),), (*notes, RunSettled(outcome.name)))
 
 

@@ -111,7 +111,7 @@ def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
     samples = tuple([shown_content(message)[:_SAMPLE] for message in state.unsent])
     added = UserMessagesAdded(state.tally.turns + 1, samples)
     memory = with_task(state, state.unsent)
-    return state.said(*state.unsent).but(unsent=(), memory=memory), (added,)
+    return replace(state.said(*state.unsent), unsent=(), memory=memory), (added,)
 
 
 def request_of(state: State, *, tools: bool) -> Request:
@@ -172,7 +172,7 @@ def resend_request(state: State, phase: Waiting) -> Step:
 def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -> Step:
     """Pause before a retry. Leads to ``Waiting``."""
     ref = state.next_ref
-    waiting = state.but(phase=Waiting(ref, ms, phase), next_ref=ref + 1)
+    waiting = replace(state, phase=Waiting(ref, ms, phase), next_ref=ref + 1)
     return Step(waiting, (Wait(ref, ms),), (*notes, RetryPlanned(turn_of(state, phase), phase.attempt, ms)))
 
 
@@ -184,7 +184,7 @@ def _send(
     texts, quirks = request.sent.texts, request.sent.quirks
     sent = RequestSent(turn, texts.count, texts.size, request.digest, phase.attempt)
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)] if quirks else ()
-    sent_state = state.but(phase=phase, tally=tally, next_ref=phase.ref + 1)
+    sent_state = replace(state, phase=phase, tally=tally, next_ref=phase.ref + 1)
     effect = SendRequest(phase.ref, request, phase.purpose, state.endpoint_name)
     return Step(sent_state, (effect,), (*notes, *applied, sent))
 
@@ -195,6 +195,6 @@ def _ask_for_summary(state: State, phase: AwaitingReply, request: Request, notes
     draft = draft_of(state, turn_options(state, tools=phase.tools_sent))
     asked = SummaryRequested(turn, len(draft.messages), texts.size, request.digest, phase.attempt)
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)]
-    asking = state.but(phase=phase, next_ref=phase.ref + 1)
+    asking = replace(state, phase=phase, next_ref=phase.ref + 1)
     effect = SendRequest(phase.ref, request, phase.purpose, state.endpoint_name)
     return Step(asking, (effect,), (*notes, *applied, asked))

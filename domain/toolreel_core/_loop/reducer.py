@@ -104,7 +104,7 @@ def _numbered(before: State, after: Step) -> Step:
     """The step with the next number; an event that came too late changed nothing, and counts nothing."""
     if after.state is before:
         return after
-    return Step(after.state.but(step_number=before.step_number + 1), after.effects, after.notes)
+    return Step(replace(after.state, step_number=before.step_number + 1), after.effects, after.notes)
 
 
 def _or_next_endpoint(before: State, after: Step) -> Step:
@@ -290,7 +290,7 @@ def _at(state: State, at_ms: int | None) -> State:
     if at_ms is None:
         return state
     # max(): parallel tools may report their times out of order, and time must not run backwards.
-    return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
+    return replace(state, tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 
 def _unawaited(state: State, event: Answer) -> Step:

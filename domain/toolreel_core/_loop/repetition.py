@@ -6,44 +6,29 @@ A call whose result changes, such as polling, is none.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
-from toolreel_core._internal.fast_constructor import maker
-from toolreel_core._jsontext.digest import chain, digest, known_chain, link
+from toolreel_core._jsontext.digest import chain, digest, link
 from toolreel_core._protocol.state import Memory, Streak
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.result_envelope import Envelope
-
-# Memory is built once per tool call, and has sixteen fields; all are passed by position.
-_memory: Final = maker(Memory)
 
 
 def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
     """The memory with one more result, and how many times in a row this call now had it."""
     name, arguments = call.name, call.arguments if isinstance(call.arguments, str) else call.original
-    key = link(known_chain("", name), digest(arguments))
+    key = link(chain("", name), digest(arguments))
     result_digest = chain("", result.text())
     before = memory.streaks.get(key)
     times = before.times + 1 if before is not None and before.result == result_digest else 1
     last_ok = memory.last_ok.get(name)
-    return _memory(
-        memory.nudges,
-        memory.finalizing,
-        memory.tools_dropped,
-        memory.successes + result.ok,
-        (*memory.called, name) if last_ok is None else memory.called,
-        memory.last_ok if last_ok is result.ok else memory.last_ok.set(name, result.ok),
-        memory.streaks.set(key, Streak(result_digest, times)),
-        memory.upstream,
-        memory.corrections,
-        memory.asked_again,
-        memory.outputs_rejected,
-        memory.done,
-        memory.task,
-        memory.final_checks,
-        memory.claims_checked,
-        memory.withheld,
-    ), times
+    after = replace(
+        memory,
+        successes=memory.successes + result.ok,
+        called=(*memory.called, name) if last_ok is None else memory.called,
+        last_ok=memory.last_ok if last_ok is result.ok else memory.last_ok.set(name, result.ok),
+        streaks=memory.streaks.set(key, Streak(result_digest, times)),
+    )
+    return after, times
 
 
 def with_repetition_warning(result: Envelope, times: int) -> Envelope:

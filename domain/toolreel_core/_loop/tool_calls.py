@@ -8,11 +8,10 @@ read-only calls run at the same time. When no call is left, the next request is 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import assert_never
 
 from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import ToolMessage
-from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core._loop.admission import (
     admit,
@@ -66,10 +65,6 @@ def rendered(state: State, result: Envelope) -> tuple[str, tuple[QuirkApplied, .
     return plain_text(applied.tree) if plain else canonical(applied.tree), tuple(notes)
 
 
-# A faster constructor, since calls in flight are built twice per call; all fields by position.
-_in_flight: Final = maker(InFlight)
-
-
 def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...] = ()) -> Step:
     """Start the next call that is admitted; rejected calls before it get their fault as the result.
 
@@ -113,7 +108,7 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
     if event.approved:
         # The approved arguments run without another check: a second coercion could change them.
         ref = state.next_ref
-        flight = _in_flight(ref, call, None, state.tally.at_ms, ())
+        flight = InFlight(ref, call, since_ms=state.tally.at_ms)
         running = _with_running(state, (flight,), phase.waiting, ref + 1)
         effect = run_tool(state, ref, call, phase.arguments)
         return Step(running, (effect,), (_call_started(state, call),))
@@ -142,13 +137,13 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
         taken = parts_taken(state, returned.call, result, event.parts)
         result, parts, notes = taken.result, taken.parts, taken.notes
     ended = _call_ended(state, returned, result, event.at_ms)
-    completed = _in_flight(returned.ref, returned.call, result, returned.since_ms, parts)
+    completed = replace(returned, result=result, parts=parts)
     running = tuple([completed if flight is returned else flight for flight in phase.running])
     results = tuple(
         [(flight.call, flight.result, flight.parts) for flight in running if flight.result is not None]
     )
     if len(results) < len(running):
-        return Step(state.but(phase=AwaitingTools(running, phase.waiting)), (), (ended, *notes))
+        return Step(replace(state, phase=AwaitingTools(running, phase.waiting)), (), (ended, *notes))
     return _record_results(state, results, phase.waiting, (ended, *notes))
 
 
@@ -189,7 +184,7 @@ def cancel_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step
 def _abandon(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
     tally = state.tally.counted(failed_calls=1)
     # Without the plan's transforms: one that failed is a reason to abandon a call.
-    answered = state.said(ToolMessage(call.id, failed(call.name, fault).text())).but(tally=tally)
+    answered = replace(state.said(ToolMessage(call.id, failed(call.name, fault).text())), tally=tally)
     return answered, CallAbandoned(tally.turns, call.id, shown(call.name))
 
 
@@ -218,12 +213,12 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText, not
         match admission:
             case Fault():
                 notes = (*notes, _call_rejected(state, call, admission))
-                flights.append(_in_flight(0, call, failed(call.name, admission), 0, ()))
+                flights.append(InFlight(0, call, failed(call.name, admission)))
             case JsonText():
                 ref = state.next_ref + len(effects)
                 notes = (*notes, *_repair_notes(state, call, admission), _call_started(state, call))
                 coerced_call = call if call.arguments == admission else replace(call, arguments=admission)
-                flights.append(_in_flight(ref, coerced_call, None, state.tally.at_ms, ()))
+                flights.append(InFlight(ref, coerced_call, since_ms=state.tally.at_ms))
                 effects.append(run_tool(state, ref, call, admission))
             case _:
                 assert_never(admission)
@@ -249,14 +244,14 @@ def _with_running(
 ) -> State:
     started = len([flight for flight in flights if flight.result is None])
     tally = state.tally.counted(tool_calls=started)
-    return state.but(phase=AwaitingTools(flights, waiting), tally=tally, next_ref=next_ref)
+    return replace(state, phase=AwaitingTools(flights, waiting), tally=tally, next_ref=next_ref)
 
 
 def _ask_for_approval(
     state: State, call: ToolCall, arguments: JsonText, waiting: tuple[ToolCall, ...], notes: tuple[Note, ...]
 ) -> Step:
     ref, coerced_call = state.next_ref, replace(call, arguments=arguments)
-    asking = state.but(phase=AwaitingApproval(ref, coerced_call, arguments, waiting), next_ref=ref + 1)
+    asking = replace(state, phase=AwaitingApproval(ref, coerced_call, arguments, waiting), next_ref=ref + 1)
     effect = ask_approval(state, ref, call, arguments)
     notes = (*notes, *_repair_notes(state, call, arguments))
     return Step(asking, (effect,), (*notes, ApprovalAsked(state.tally.turns, call.id, call.name)))
@@ -297,7 +292,7 @@ def _record_result(
     text, changed = rendered(state, result)
     messages = state.messages.append(ToolMessage(call.id, text, parts=parts))
     tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
-    answered = state.but(messages=messages, tally=tally, memory=memory)
+    answered = replace(state, messages=messages, tally=tally, memory=memory)
     stops = config.repetition_stop is not None and times >= config.repetition_stop and not polling
     return answered, (*notes, *changed), RepeatedCall(shown(call.name), times) if stops else None
 

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, quote
-from toolreel_core._jsontext.digest import digest, known_chain, known_digest, link
+from toolreel_core._jsontext.digest import chain, digest, link
 from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._plan.constrained_calls import Constrained
 from toolreel_core._plan.wire_options import is_unsaid, options_in
@@ -96,8 +96,8 @@ class Request:
     @property
     def digest(self) -> str:
         """A SHA-256 chain over the digests of the parts; its cost does not grow with the history."""
-        before_options = link(known_chain("", self.model), digest(self.sent.chain))
-        return link(before_options, known_digest(self.options.digest))
+        before_options = link(chain("", self.model), digest(self.sent.chain))
+        return link(before_options, digest(self.options.digest))
 
 
 def pinned(options: RequestOptions, upstream: str) -> RequestOptions:

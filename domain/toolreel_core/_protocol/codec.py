@@ -199,7 +199,6 @@ def tag(kind: type) -> str:
     return _in_snake_case(kind.__name__)
 
 
-@cache
 def _in_snake_case(name: str) -> str:
     # An underscore before each capital but the first.
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import JsonText, Tree, canonical
-from toolreel_core._jsontext.digest import chain, digest, known_digest, link
+from toolreel_core._jsontext.digest import chain, digest, link
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import (
     ApprovalGiven,
@@ -114,7 +114,7 @@ def fingerprint(effect: Effect) -> str:
             return chain(sent, effect.endpoint) if effect.endpoint else sent
         case RunTool():
             called = chain(_of("run_tool", effect.ref), effect.call_id)
-            return link(link(called, known_digest(effect.name)), digest(effect.arguments))
+            return link(link(called, digest(effect.name)), digest(effect.arguments))
         case AskApproval():
             return chain(_of("ask_approval", effect.ref), effect.call_id, effect.name, effect.arguments)
         case Wait():
@@ -135,4 +135,4 @@ def _covered(outcome: Outcome) -> Tree:
 
 def _of(kind: str, ref: int) -> str:
     """The first links of a fingerprint; the digests of small numbers are cached."""
-    return link(kind, known_digest(str(ref)))
+    return link(kind, digest(str(ref)))

@@ -15,7 +15,6 @@ from pyrsistent import PMap, pmap
 from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import Message, UserMessage
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._internal.fast_constructor import maker, maker_of_computed
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Effect, RequestPurpose
@@ -167,23 +166,17 @@ class Tally:
 
     def read(self, usage: Usage) -> Tally:
         """This tally plus the tokens and the cost of one more reply."""
-        # _tally and _state take all fields by position: see the end of this file.
-        return _tally(
-            self.turns,
-            self.tool_calls,
-            self.failed_calls,
-            self.ignored_calls,
-            self.prompt_tokens + usage.prompt_tokens,
-            self.completion_tokens + usage.completion_tokens,
-            self.cost + (usage.cost or 0.0),
-            self.at_ms,
-            self.cached_tokens + usage.cached_tokens,
-            self.reasoning_tokens + usage.reasoning_tokens,
-            self.prompt_audio_tokens + usage.prompt_audio_tokens,
-            self.completion_audio_tokens + usage.completion_audio_tokens,
-            self.priced + (usage.cost is not None),
-            self.unpriced + (usage.cost is None),
-            self.by_tools,
+        return replace(
+            self,
+            prompt_tokens=self.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self.completion_tokens + usage.completion_tokens,
+            cost=self.cost + (usage.cost or 0.0),
+            cached_tokens=self.cached_tokens + usage.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + usage.reasoning_tokens,
+            prompt_audio_tokens=self.prompt_audio_tokens + usage.prompt_audio_tokens,
+            completion_audio_tokens=self.completion_audio_tokens + usage.completion_audio_tokens,
+            priced=self.priced + (usage.cost is not None),
+            unpriced=self.unpriced + (usage.cost is None),
         )
 
     def spend(self, spent: Spent) -> Tally:
@@ -204,7 +197,7 @@ class Tally:
 
     def since(self, before: Tally) -> Tally:
         """What was counted after an earlier tally; :attr:`at_ms` is then a duration."""
-        return _tally(
+        return Tally(
             self.turns - before.turns,
             self.tool_calls - before.tool_calls,
             self.failed_calls - before.failed_calls,
@@ -224,22 +217,11 @@ class Tally:
 
     def counted(self, turns: int = 0, tool_calls: int = 0, failed_calls: int = 0) -> Tally:
         """This tally plus the given numbers of turns and calls."""
-        return _tally(
-            self.turns + turns,
-            self.tool_calls + tool_calls,
-            self.failed_calls + failed_calls,
-            self.ignored_calls,
-            self.prompt_tokens,
-            self.completion_tokens,
-            self.cost,
-            self.at_ms,
-            self.cached_tokens,
-            self.reasoning_tokens,
-            self.prompt_audio_tokens,
-            self.completion_audio_tokens,
-            self.priced,
-            self.unpriced,
-            self.by_tools,
+        return replace(
+            self,
+            turns=self.turns + turns,
+            tool_calls=self.tool_calls + tool_calls,
+            failed_calls=self.failed_calls + failed_calls,
         )
 
 
@@ -358,9 +340,7 @@ class State:
     @property
     def exchange_tally(self) -> Tally:
         """The counters of the present exchange alone."""
-        # The first exchange, which is the only one of most runs, has nothing to subtract.
-        began = self.exchange_began
-        return self.tally if began is _NOTHING_COUNTED else self.tally.since(began)
+        return self.tally.since(self.exchange_began)
 
     @classmethod
     def idle(cls, plan: Plan) -> State:
@@ -374,37 +354,7 @@ class State:
 
     def said(self, *messages: Message) -> State:
         """This state with messages appended to its history."""
-        return self.but(messages=self.messages.append(*messages))
-
-    def but(  # noqa: PLR0913 - a state has that many parts, each by its name
-        self,
-        *,
-        phase: Phase | None = None,
-        messages: Transcript | None = None,
-        tally: Tally | None = None,
-        memory: Memory | None = None,
-        next_ref: int | None = None,
-        exchange_began: Tally | None = None,
-        unsent: tuple[UserMessage, ...] | None = None,
-        endpoint: int | None = None,
-        step_number: int | None = None,
-    ) -> State:
-        """This state with some parts replaced; several times faster than ``dataclasses.replace``."""
-        # "or" is safe: dataclasses without __len__ are never false, next_ref and step_number begin at 1, and
-        # no run goes back to the endpoint 0.
-        return _state(
-            self.plan,
-            phase or self.phase,
-            self.messages if messages is None else messages,
-            tally or self.tally,
-            memory or self.memory,
-            next_ref or self.next_ref,
-            exchange_began or self.exchange_began,
-            self.unsent if unsent is None else unsent,
-            endpoint or self.endpoint,
-            step_number or self.step_number,
-            _plan_at(self.plan, endpoint) if endpoint else self.present,
-        )
+        return replace(self, messages=self.messages.append(*messages))
 
 
 def _plan_at(plan: Plan, endpoint: int) -> Plan:
@@ -421,8 +371,3 @@ class Step:
     """What to do next; empty while other effects are still pending."""
     notes: tuple[Note, ...]
     """What was decided, and why; nothing depends on them."""
-
-
-# Tally and State are built several times in every turn; maker() makes that three times as fast.
-_tally: Final = maker(Tally)
-_state: Final = maker_of_computed(State)

@@ -19,7 +19,6 @@ from toolreel_core._replies.calls.in_text import Said, WrittenCalls
 from toolreel_core._replies.calls.tool_call import CallReader
 from toolreel_core._replies.classification import Heard, finish_of, judged
 from toolreel_core._replies.content import content_of
-from toolreel_core._replies.fast_path import ordinary_reply
 from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
 from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.provider_fields import of_message, reasoning_in
@@ -57,15 +56,10 @@ def normalize_reply(
     :param earlier: tool results and user messages of the run; a call written as text that stands there
         word by word is a quotation
     """
-    # Nearly every body is ordinary and takes the fast path; a property test proves that both agree.
     text = _text(body)
     if isinstance(text, Problem):
         return Reply(finish="error", problem=text)
-    return ordinary_reply(text, tools.known, config) or _any(text, _Reading(tools, config, turn, earlier))
-
-
-def _any(text: str, reading: _Reading) -> Reply:
-    """The reply in a body of any shape, through every repair."""
+    reading = _Reading(tools, config, turn, earlier)
     return either(
         _parsed(text)
         .map(lambda tree: _of_tree(tree, reading))

@@ -2,7 +2,7 @@
 
 Every validator of jsonschema is built here, with an empty registry: a schema from outside can never make
 the core reach for the network. jsonschema is imported when it is first needed, for a schema or arguments that
-``fast_path`` does not accept, because it takes longer to import than the rest of the core.
+``common_keywords`` does not accept, because it takes longer to import than the rest of the core.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, deeper, parse, quote
-from toolreel_core._schema.fast_path import MAX_LEVELS, compiled
+from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -117,7 +117,7 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
 
 
 def _fits(schema: JsonText, value: Json) -> bool:
-    """Whether the fast path accepts a value; if not, jsonschema decides."""
+    """Whether the check of common keywords accepts a value; if not, jsonschema decides."""
     check = compiled(schema)
     return check is not None and check(value)
 

@@ -38,24 +38,18 @@ _THINK: Final = re.compile(
     re.IGNORECASE,
 )
 """Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
+_DRAWN: Final = frozenset("<[{=✿◁")
 _WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 """First characters of messages that may be one call as a whole."""
 
 
-def may_hide_something(text: str, known: Collection[str], *, has_calls: bool, is_read: bool = False) -> bool:
-    """Whether a text may hold tagged reasoning or, if there are no structured calls, a call.
+def is_plain(text: str) -> bool:
+    """Whether a text has none of the characters that the markup of calls or of reasoning needs.
 
-    A quick answer, which errs on the side of doubt: where calls in text are read, any sign of markup counts.
-
-    >>> may_hide_something("How many pins?", [], has_calls=False)
-    False
-    >>> may_hide_something("<function=ping>", [], has_calls=False)
-    True
+    >>> is_plain("How many pins?"), is_plain("<function=ping>")
+    (True, False)
     """
-    return not _is_plain(text) and (
-        has_think_tags(text)
-        or (not has_calls and (is_read or names_a_tool(text, known) or looks_like_a_call(text, known)))
-    )
+    return _DRAWN.isdisjoint(text) and not text.lstrip().startswith(_WHOLE)
 
 
 def looks_like_a_call(text: str, known: Collection[str], schemas: Mapping[str, Json] = _NO_SCHEMAS) -> bool:
@@ -95,15 +89,6 @@ def names_a_tool(text: str, known: Collection[str]) -> bool:
     """
     drawn = "{" in text or "=" in text or "<" in text
     return drawn and any(name in text for name in known)
-
-
-def _is_plain(text: str) -> bool:
-    """Whether a text has none of the characters that calls or reasoning tags need.
-
-    Nearly every answer is plain, and ``in`` is many times faster than a regular expression.
-    """
-    drawn = "<" in text or "[" in text or "{" in text or "=" in text or "✿" in text or "◁" in text
-    return not drawn and not text.lstrip().startswith(_WHOLE)
 
 
 @cache

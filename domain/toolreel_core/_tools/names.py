@@ -7,7 +7,6 @@ becomes ``files_read``. Models write either, so both are accepted.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from toolreel_core._errors import ConfigError
@@ -37,7 +36,6 @@ def check_name(name: str) -> None:
         )
 
 
-@lru_cache(maxsize=1024)
 def outward_name(name: str) -> str:
     """The name that is sent to a provider; the same inner name always gives the same one.
 

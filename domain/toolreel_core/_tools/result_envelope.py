@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolreel_core._jsontext.canonical import (
-    MAX_DEPTH,
     NOTHING,
     Json,
     JsonText,
@@ -19,7 +18,6 @@ from toolreel_core._jsontext.canonical import (
     canonical,
     either,
     parse,
-    plain_object,
     quote,
     read,
 )
@@ -147,9 +145,6 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
     size = len(output) if output.isascii() else len(output.encode("utf-8", "replace"))
     if size > limit:
         return failed(tool_name, output_too_large(tool_name, size, limit))
-    plain = plain_object(output, max_depth=MAX_DEPTH)
-    if plain is not None:
-        return _enveloped(tool_name, plain, untrusted=untrusted)
     return either(
         read(output)
         .map(lambda value: _enveloped(tool_name, value, untrusted=untrusted))

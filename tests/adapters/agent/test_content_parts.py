@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -35,7 +34,6 @@ from toolreel import (
 )
 from toolreel._replay.replay import Driver
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http.fast import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, fold, load_state
 from toolreel_core._conversation.content.part import Part
@@ -135,37 +133,20 @@ def said_by_others(bodies: Sequence[bytes]) -> list[Json]:
     return [message for message in messages if message["role"] != "assistant"]
 
 
-@contextmanager
-def endpoint_of(kind: str, url: str) -> Generator[Any]:
-    """An endpoint of your own; ``None`` for the agent's."""
-    match kind:
-        case "httpx sync":
-            with HttpEndpoint(url) as endpoint:
-                yield endpoint
-        case "fast sync":
-            with FastEndpoint(url) as fast:
-                yield fast
-        case _:
-            yield None
-
-
-async def asynchronously(kind: str, url: str) -> AgentRun[Any]:
-    endpoint = AsyncHttpEndpoint(url) if kind == "httpx" else AsyncFastEndpoint(url)
-    async with endpoint:
+async def asynchronously(url: str) -> AgentRun[Any]:
+    async with AsyncHttpEndpoint(url) as endpoint:
         agent = Agent("m", endpoint=endpoint, tools=[screenshot])
         return await (await agent.arun(FIRST)).areply(SECOND)
 
 
-@pytest.mark.parametrize("kind", ["httpx sync", "fast sync", "httpx asyncio", "httpx trio", "fast asyncio"])
-def test_a_server_gets_the_same_on_every_endpoint(kind: str) -> None:
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_server_gets_the_same_on_every_endpoint(driver: Driver) -> None:
     with serving(*map(replying, SCRIPT)) as server:
-        if kind.endswith("sync"):
-            with endpoint_of(kind, server.url) as endpoint:
+        if (begin := DRIVERS[driver]) is None:
+            with HttpEndpoint(server.url) as endpoint:
                 run = talked(Agent("m", endpoint=endpoint, tools=[screenshot]), "sync")
         else:
-            begin = DRIVERS[cast("Driver", kind.split()[1])]
-            assert begin is not None
-            run = begin(lambda: asynchronously(kind.split(maxsplit=1)[0], server.url))
+            run = begin(lambda: asynchronously(server.url))
         assert run.text == "A beep."
         assert said_by_others([seen.body for seen in server.seen]) == BODIES
 

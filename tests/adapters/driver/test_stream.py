@@ -76,7 +76,6 @@ from toolreel.cassette._transports import (
     recording,
 )
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying, streaming
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.reducer import fold
@@ -150,12 +149,6 @@ def http(_: Path) -> Generator[Endpoint]:
 
 
 @contextmanager
-def fast(_: Path) -> Generator[Endpoint]:
-    with served_loosely() as url, FastEndpoint(url) as endpoint:
-        yield endpoint
-
-
-@contextmanager
 def recorded(path: Path) -> Generator[Endpoint]:
     with (
         served_loosely() as url,
@@ -191,13 +184,6 @@ async def immediate(path: Path) -> AsyncGenerator[AsyncEndpoint]:
 async def ahttp(_: Path) -> AsyncGenerator[AsyncEndpoint]:
     with served_loosely() as url:
         async with AsyncHttpEndpoint(url) as endpoint:
-            yield endpoint
-
-
-@asynccontextmanager
-async def afast(_: Path) -> AsyncGenerator[AsyncEndpoint]:
-    with served_loosely() as url:
-        async with AsyncFastEndpoint(url) as endpoint:
             yield endpoint
 
 
@@ -259,13 +245,11 @@ def on(backend: str, opened: AsyncOpened) -> Reader:
 READERS: Final[dict[str, Reader]] = {
     "scripted": sync(scripted),
     "http": sync(http),
-    "fast": sync(fast),
     "recording": sync(recorded),
     "replaying": sync(replayed),
     "taped": sync(taped),
     **{f"immediate on {backend}": on(backend, immediate) for backend in ("asyncio", "trio")},
     **{f"http on {backend}": on(backend, ahttp) for backend in ("asyncio", "trio")},
-    "fast on asyncio": on("asyncio", afast),
     **{f"recording on {backend}": on(backend, arecorded) for backend in ("asyncio", "trio")},
     **{f"replaying on {backend}": on(backend, areplayed) for backend in ("asyncio", "trio")},
 }
@@ -528,11 +512,8 @@ CHAT: Final = Plan.of(model="m", messages="hi", config=LoopConfig(stream="always
 PIECES: Final = frames({"content": "a"}, {"content": "b"}, {"content": "c"}, finish="stop")
 
 
-@pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint])
-def test_each_piece_is_shown_before_the_next_one_is_sent(
-    kind: type[HttpEndpoint] | type[FastEndpoint],
-) -> None:
-    with on_demand() as (url, wanted), kind(url) as endpoint:
+def test_each_piece_is_shown_before_the_next_one_is_sent() -> None:
+    with on_demand() as (url, wanted), HttpEndpoint(url) as endpoint:
         wanted.put(PIECES[0])
         shown = []
         for event in stream(CHAT, Ports(endpoint, PythonTools())):
@@ -543,17 +524,12 @@ def test_each_piece_is_shown_before_the_next_one_is_sent(
     assert shown == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
-    ("backend", "kind"),
-    [("asyncio", AsyncHttpEndpoint), ("trio", AsyncHttpEndpoint), ("asyncio", AsyncFastEndpoint)],
-)
-def test_each_piece_is_shown_before_the_next_one_is_sent_to_an_async_reader(
-    backend: str, kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint]
-) -> None:
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_each_piece_is_shown_before_the_next_one_is_sent_to_an_async_reader(backend: str) -> None:
     async def reading() -> list[str]:
         shown = []
         with on_demand() as (url, wanted):
-            async with kind(url) as endpoint:
+            async with AsyncHttpEndpoint(url) as endpoint:
                 wanted.put(PIECES[0])
                 async for event in astream(CHAT, AsyncPorts(endpoint, AsyncPythonTools())):
                     if isinstance(event, TextDelta):

@@ -28,7 +28,6 @@ from toolreel._replay.resume import resume
 from toolreel._replay.retrace import retrace
 from toolreel.cassette._session import use_cassette
 from toolreel.http import HttpEndpoint
-from toolreel.http.fast import FastEndpoint
 from toolreel.testing._scripted import ScriptedEndpoint, saying, streaming
 from toolreel.tools._python.host import PythonTools
 from toolreel_core._conversation.message import AssistantMessage, UserMessage
@@ -243,7 +242,7 @@ def test_a_stream_shows_the_answer_and_not_the_summary(streamed: bool) -> None:
     assert shown(asyncio.run(listed()))[0] == "Seven."
 
 
-def talk_over(endpoint: HttpEndpoint | FastEndpoint, count: int) -> Generator[Run, None, None]:
+def talk_over(endpoint: HttpEndpoint, count: int) -> Generator[Run, None, None]:
     ports = Ports(endpoint, PythonTools())
     done = run(PLAN, ports)
     yield done
@@ -252,10 +251,7 @@ def talk_over(endpoint: HttpEndpoint | FastEndpoint, count: int) -> Generator[Ru
         yield done
 
 
-@pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint])
-def test_a_summary_comes_from_a_real_server_and_a_cassette(
-    kind: type[HttpEndpoint] | type[FastEndpoint], tmp_path: Path
-) -> None:
+def test_a_summary_comes_from_a_real_server_and_a_cassette(tmp_path: Path) -> None:
     dry = Counting()
     on_sync(dry, questions(SHORT))
     purposes = [effect.purpose for effect in dry.asked]
@@ -270,15 +266,14 @@ def test_a_summary_comes_from_a_real_server_and_a_cassette(
             script.append(replying(saying(answer(f"Question {number}?"))))
             number += 1
     heard: list[Delta] = []
-    with serving(*script) as server, kind(server.url, on_delta=heard.append) as endpoint:
+    with serving(*script) as server, HttpEndpoint(server.url, on_delta=heard.append) as endpoint:
         live = [*talk_over(endpoint, SHORT)][-1]
     assert heard == []
     bodies = [seen.body.decode() for seen in server.seen]
     assert bodies == [effect.request.body for effect in dry.asked]
     summary = json.loads(bodies[purposes.index("summary")])
     assert {*summary} == {"model", "messages"}
-    if kind is HttpEndpoint:
-        check_cassette(script, live, tmp_path / "talk.yaml")
+    check_cassette(script, live, tmp_path / "talk.yaml")
 
 
 def check_cassette(script: list[Answer], live: Run, path: Path) -> None:

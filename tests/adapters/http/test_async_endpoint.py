@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
-from typing import Any, Final, TypeAlias
 
 import anyio
 import httpx
@@ -26,31 +25,16 @@ from tests.servers.chat_server import (
 from toolreel._internal.errors import EndpointConfigError
 from toolreel.cassette._transports import AsyncRecordTransport, recording
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
-from toolreel.http.fast._endpoint import AsyncFastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 KEY = "not-a-real-key-4711"
 
-Kind: TypeAlias = type[AsyncHttpEndpoint] | type[AsyncFastEndpoint]
-KINDS: Final[dict[str, tuple[str, Kind]]] = {
-    "httpx on asyncio": ("asyncio", AsyncHttpEndpoint),
-    "httpx on trio": ("trio", AsyncHttpEndpoint),
-    "fast on asyncio": ("asyncio", AsyncFastEndpoint),
-}
-either = pytest.mark.parametrize(("anyio_backend", "kind"), KINDS.values(), ids=KINDS)
 
-
-def patient(seconds: float, kind: Kind) -> Any:  # noqa: ANN401
-    """Timeouts with this much patience for a reply."""
-    return httpx.Timeout(5, read=seconds) if kind is AsyncHttpEndpoint else seconds
-
-
-@either
 @pytest.mark.anyio
-async def test_a_request_is_posted_with_the_key_as_a_bearer_token(kind: Kind) -> None:
+async def test_a_request_is_posted_with_the_key_as_a_bearer_token() -> None:
     with serving(replying(saying("hello"))) as server:
-        async with kind(server.url, api_key_env="API_KEY", environ={"API_KEY": KEY}) as endpoint:
+        async with AsyncHttpEndpoint(server.url, api_key_env="API_KEY", environ={"API_KEY": KEY}) as endpoint:
             event = await endpoint.send(asking())
             assert KEY not in f"{endpoint!r} {endpoint.address!r} {event!r}"
     (seen,) = server.seen
@@ -60,55 +44,50 @@ async def test_a_request_is_posted_with_the_key_as_a_bearer_token(kind: Kind) ->
     assert seen.headers["accept-encoding"] == "gzip, deflate"
 
 
-@either
 @pytest.mark.anyio
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw"])
-async def test_a_packed_reply_is_unpacked(encoding: str, kind: Kind) -> None:
+async def test_a_packed_reply_is_unpacked(encoding: str) -> None:
     with serving(packed(b'{"ok":1}', encoding)) as server:
-        async with kind(server.url) as endpoint:
+        async with AsyncHttpEndpoint(server.url) as endpoint:
             assert await endpoint.send(asking()) == ReplyReceived(1, 200, '{"ok":1}')
 
 
-@either
 @pytest.mark.anyio
 @pytest.mark.parametrize("far_side", FAR_SIDES.values(), ids=FAR_SIDES)
-async def test_whatever_the_far_side_does_is_an_event(far_side: FarSide, kind: Kind) -> None:
-    patience = patient(0.05 if far_side.answer.delay else 5, kind)
+async def test_whatever_the_far_side_does_is_an_event(far_side: FarSide) -> None:
+    patience = httpx.Timeout(5, read=0.05 if far_side.answer.delay else 5)
     with serving(far_side.answer) as server:
-        async with kind(
+        async with AsyncHttpEndpoint(
             server.url, timeout=patience, max_response_bytes=LIMIT, stall_timeout=STALL
         ) as endpoint:
             event = await endpoint.send(asking(ref=7))
     assert event == far_side.failed(7, event)
 
 
-@either
 @pytest.mark.anyio
-async def test_a_server_that_is_not_there_is_an_event(kind: Kind) -> None:
+async def test_a_server_that_is_not_there_is_an_event() -> None:
     with nobody_listens() as url:
-        async with kind(url) as endpoint:
+        async with AsyncHttpEndpoint(url) as endpoint:
             event = await endpoint.send(asking())
     assert isinstance(event, RequestFailed)
     assert event.failure == "connect"
 
 
-@either
 @pytest.mark.anyio
-async def test_after_a_failure_the_endpoint_goes_on(kind: Kind) -> None:
+async def test_after_a_failure_the_endpoint_goes_on() -> None:
     answers = [Answer(raw=b""), Answer(bytes(LIMIT + 1)), replying(saying("hello"))]
     with serving(*answers) as server:
-        async with kind(server.url, max_response_bytes=LIMIT) as endpoint:
+        async with AsyncHttpEndpoint(server.url, max_response_bytes=LIMIT) as endpoint:
             events = [await endpoint.send(asking(ref=ref)) for ref in (1, 2, 3)]
     assert [type(event) for event in events] == [RequestFailed, RequestFailed, ReplyReceived]
 
 
-@either
 @pytest.mark.anyio
 @pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
-async def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(encoding: str, kind: Kind) -> None:
+async def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(encoding: str) -> None:
     cap = 4 * 1024 * 1024
     with serving(bomb(1024, encoding)) as server:
-        async with kind(server.url, max_response_bytes=cap) as endpoint:
+        async with AsyncHttpEndpoint(server.url, max_response_bytes=cap) as endpoint:
             tracemalloc.start()
             try:
                 event = await endpoint.send(asking())
@@ -120,13 +99,12 @@ async def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(encod
     assert peak < 4 * cap
 
 
-@either
 @pytest.mark.anyio
-async def test_waiting_for_one_server_holds_up_nobody_else(kind: Kind) -> None:
+async def test_waiting_for_one_server_holds_up_nobody_else() -> None:
     events: list[str] = []
 
     async def ask(url: str, name: str) -> None:
-        async with kind(url) as endpoint:
+        async with AsyncHttpEndpoint(url) as endpoint:
             await endpoint.send(asking())
         events.append(name)
 
@@ -139,11 +117,10 @@ async def test_waiting_for_one_server_holds_up_nobody_else(kind: Kind) -> None:
     assert events == ["fast"]
 
 
-@either
 @pytest.mark.anyio
-async def test_a_cancelled_request_is_no_event(kind: Kind) -> None:
+async def test_a_cancelled_request_is_no_event() -> None:
     with serving(Answer(delay=NEVER)) as server:
-        async with kind(server.url) as endpoint:
+        async with AsyncHttpEndpoint(server.url) as endpoint:
             with anyio.move_on_after(0.1) as scope:
                 await endpoint.send(asking())
     assert scope.cancelled_caught
@@ -170,8 +147,7 @@ async def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model(
             await endpoint.send(asking())
 
 
-@pytest.mark.parametrize("kind", [AsyncHttpEndpoint, AsyncFastEndpoint])
-def test_a_missing_key_is_found_before_anything_is_sent(kind: Kind) -> None:
+def test_a_missing_key_is_found_before_anything_is_sent() -> None:
     assert complaint(
-        EndpointConfigError, lambda: kind("http://127.0.0.1", api_key_env="API_KEY", environ={})
+        EndpointConfigError, lambda: AsyncHttpEndpoint("http://127.0.0.1", api_key_env="API_KEY", environ={})
     ) == ("the environment variable API_KEY is not set; put the API key into it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import urllib.request
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 import httpx
@@ -20,7 +20,6 @@ from tests.servers.chat_server import Answer, asking, nobody_listens, replying, 
 from tests.servers.dripping_server import answering
 from toolreel import ReplayMismatch, ReplyReceived, RequestFailed, failure_event, response_event
 from toolreel.http import HttpEndpoint
-from toolreel.http._httpx_conversion import lost
 from toolreel.testing import saying
 
 SHORT: Final = 0.3
@@ -151,24 +150,6 @@ def test_a_response_is_the_event_that_our_endpoint_gives() -> None:
     assert events == [ours[0], ours[0], ours[1], ours[1]]
     assert isinstance(ours[0], RequestFailed)
     assert isinstance(ours[1], ReplyReceived)
-
-
-def subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
-    yield kind
-    for each in kind.__subclasses__():
-        yield from subclasses(each)
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [kind for kind in subclasses(httpx.HTTPError) if kind.__module__ == "httpx"],
-    ids=lambda kind: kind.__name__,
-)
-def test_every_failure_of_httpx_is_of_the_kind_that_our_endpoint_says(kind: Any) -> None:  # noqa: ANN401
-    if issubclass(kind, httpx.HTTPStatusError):
-        return
-    error = kind("it went wrong")
-    assert failure_event(3, error) == lost(3, error)
 
 
 def test_a_response_of_the_wrong_shape_is_broken() -> None:

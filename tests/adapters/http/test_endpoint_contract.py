@@ -33,7 +33,6 @@ from toolreel.cassette._transports import (
     replaying,
 )
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._errors import ReplayMismatch
@@ -98,22 +97,6 @@ def live(scene: Scene) -> Generator[Endpoint]:
 async def alive(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
     with serving(*(answer for _, answer in scene.script)) as server:
         async with AsyncHttpEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
-            yield endpoint
-        scene.arrived += [seen.body for seen in server.seen]
-
-
-@contextmanager
-def fast(scene: Scene) -> Generator[Endpoint]:
-    with serving(*(answer for _, answer in scene.script)) as server:
-        with FastEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
-            yield endpoint
-        scene.arrived += [seen.body for seen in server.seen]
-
-
-@asynccontextmanager
-async def afast(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
-    with serving(*(answer for _, answer in scene.script)) as server:
-        async with AsyncFastEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
             yield endpoint
         scene.arrived += [seen.body for seen in server.seen]
 
@@ -269,8 +252,6 @@ LIVE: Final[dict[str, Talk]] = {
     "http": sync(live),
     "http on asyncio": on("asyncio", alive),
     "http on trio": on("trio", alive),
-    "fast": sync(fast),
-    "fast on asyncio": on("asyncio", afast),
     "recording": sync(recorded),
     "recording on asyncio": on("asyncio", arecorded),
     "recording on trio": on("trio", arecorded),
@@ -407,7 +388,7 @@ def telling_a_lot() -> SendRequest:
 
 
 @each(LIVE, REPLAYED)
-def test_a_body_that_is_sent_in_pieces_arrives_as_one(talk: Talk, tmp_path: Path) -> None:
+def test_a_long_body_in_pieces_arrives_as_one(talk: Talk, tmp_path: Path) -> None:
     asked = telling_a_lot()
     scene = Scene(tmp_path, [(asked, HELLO)])
     assert talk(scene, [asked]) == [ReplyReceived(1, 200, HELLO.body.decode())]

@@ -27,8 +27,6 @@ from toolreel._driver.run_result import Resting
 from toolreel._driver.sync import run
 from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http._request import AT_ONCE
-from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
 from toolreel.tools._python.host import AsyncPythonTools
 from toolreel_core._plan.plan import Plan
@@ -40,25 +38,22 @@ Said: TypeAlias = ReplyReceived | RequestFailed
 Ask: TypeAlias = Callable[..., list[Said]]
 
 
-def asking_with(kind: type[HttpEndpoint] | type[FastEndpoint]) -> Ask:
-    def ask(
-        url: str,
-        times: int = 1,
-        *,
-        stream: bool = False,
-        text: str = "hi",
-        **settings: Any,  # noqa: ANN401
-    ) -> list[Said]:
-        effects = [asking(text, stream=stream, ref=ref) for ref in range(times)]
-        with kind(url, **settings) as endpoint, ThreadPoolExecutor(times) as pool:
-            if times == 1:  # in the main thread, as a program without threads
-                return [endpoint.send(effects[0])]
-            return [*pool.map(endpoint.send, effects)]
-
-    return ask
+def ask_in_threads(
+    url: str,
+    times: int = 1,
+    *,
+    stream: bool = False,
+    text: str = "hi",
+    **settings: Any,  # noqa: ANN401
+) -> list[Said]:
+    effects = [asking(text, stream=stream, ref=ref) for ref in range(times)]
+    with HttpEndpoint(url, **settings) as endpoint, ThreadPoolExecutor(times) as pool:
+        if times == 1:  # in the main thread, as a program without threads
+            return [endpoint.send(effects[0])]
+        return [*pool.map(endpoint.send, effects)]
 
 
-def asking_on(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: str) -> Ask:
+def asking_on(backend: str) -> Ask:
     def ask(
         url: str,
         times: int = 1,
@@ -69,11 +64,11 @@ def asking_on(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: 
     ) -> list[Said]:
         said: list[Said] = []
 
-        async def one(endpoint: AsyncHttpEndpoint | AsyncFastEndpoint, ref: int) -> None:
+        async def one(endpoint: AsyncHttpEndpoint, ref: int) -> None:
             said.append(await endpoint.send(asking(text, stream=stream, ref=ref)))
 
         async def conversation() -> None:
-            async with kind(url, **settings) as endpoint, anyio.create_task_group() as group:
+            async with AsyncHttpEndpoint(url, **settings) as endpoint, anyio.create_task_group() as group:
                 for ref in range(times):
                     group.start_soon(one, endpoint, ref)
 
@@ -84,11 +79,9 @@ def asking_on(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: 
 
 
 WAYS: Final = {
-    "sync": asking_with(HttpEndpoint),
-    "asyncio": asking_on(AsyncHttpEndpoint, "asyncio"),
-    "trio": asking_on(AsyncHttpEndpoint, "trio"),
-    "fast": asking_with(FastEndpoint),
-    "fast on asyncio": asking_on(AsyncFastEndpoint, "asyncio"),
+    "sync": ask_in_threads,
+    "asyncio": asking_on("asyncio"),
+    "trio": asking_on("trio"),
 }
 each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
 SOON: Final = 0.5
@@ -110,7 +103,7 @@ def test_an_exchange_ends_at_its_deadline_whatever_drips(ask: Ask, drip: Endless
 
 
 WHY: Final = {
-    "100 Continue": "no response$|: the exchange was not complete",  # hyper, below fast, takes them all
+    "100 Continue": "no response$",
     "headers": "Receive buffer too long|message head is too large",
     "empty members of gzip": "the gzip body goes on after its end",
     "chunk extensions": "for a body of at most 100000$|chunk extensions over limit",
@@ -156,26 +149,22 @@ class CutOff(httpx.AsyncBaseTransport):
         raise AssertionError("there was nothing to send")
 
 
-@pytest.mark.parametrize("size", [1, 2 * AT_ONCE], ids=["at once", "in blocks"])
-def test_a_body_that_is_cut_off_leaves_no_generator_for_trio_to_warn_about(size: int) -> None:
+def test_a_body_that_is_cut_off_leaves_no_generator_for_trio_to_warn_about() -> None:
     async def send() -> Said:
         async with AsyncHttpEndpoint("http://a.test", transport=CutOff()) as endpoint:
-            return await endpoint.send(asking("x" * size))
+            return await endpoint.send(asking())
 
     assert isinstance(trio.run(send), RequestFailed)
     gc.collect()  # the warning would come here
 
 
-@pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint])
-def test_an_endpoint_with_one_connection_goes_on_after_a_deadline(
-    kind: type[HttpEndpoint] | type[FastEndpoint],
-) -> None:
+def test_an_endpoint_with_one_connection_goes_on_after_a_deadline() -> None:
     body = replying(saying("hello")).body
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     answers = chain([b""], repeat(head.encode() + body))
     with (
         dripping(lambda: Endless(next(answers), b"", NEVER)) as url,
-        kind(url, connections=1, deadline=SOON) as endpoint,
+        HttpEndpoint(url, connections=1, deadline=SOON) as endpoint,
     ):
         assert isinstance(endpoint.send(asking()), RequestFailed)
         # On a busy machine an answer may take longer than the deadline, but not each time.
@@ -185,13 +174,13 @@ def test_an_endpoint_with_one_connection_goes_on_after_a_deadline(
 LIMITED: Final = Plan.of(model="m", messages="Go.", config=LoopConfig(max_wall_ms=500, max_tries=1))
 
 
-def running(endpoint: HttpEndpoint | FastEndpoint) -> Outcome | Resting:
+def running(endpoint: HttpEndpoint) -> Outcome | Resting:
     with endpoint:
         return run(LIMITED, Ports(endpoint, ScriptedTools({}))).outcome
 
 
-def running_on(backend: str) -> Callable[[AsyncHttpEndpoint | AsyncFastEndpoint], Outcome | Resting]:
-    def running_(endpoint: AsyncHttpEndpoint | AsyncFastEndpoint) -> Outcome | Resting:
+def running_on(backend: str) -> Callable[[AsyncHttpEndpoint], Outcome | Resting]:
+    def running_(endpoint: AsyncHttpEndpoint) -> Outcome | Resting:
         async def conversation() -> Outcome | Resting:
             async with endpoint:
                 return (await arun(LIMITED, AsyncPorts(endpoint, AsyncPythonTools([])))).outcome
@@ -205,8 +194,6 @@ RUNS: Final[dict[str, tuple[Any, Callable[[Any], Outcome | Resting]]]] = {
     "sync": (HttpEndpoint, running),
     "asyncio": (AsyncHttpEndpoint, running_on("asyncio")),
     "trio": (AsyncHttpEndpoint, running_on("trio")),
-    "fast": (FastEndpoint, running),
-    "fast on asyncio": (AsyncFastEndpoint, running_on("asyncio")),
 }
 
 

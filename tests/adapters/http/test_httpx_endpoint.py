@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import re
 import runpy
 import sys
 import tracemalloc
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import httpx
 import pytest
@@ -29,29 +27,18 @@ from toolreel._driver.sync import run
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel._journal.format import MemoryJournal
 from toolreel.cassette._transports import RecordTransport, recording
-from toolreel.http import _httpx_conversion as httpx_exchange
 from toolreel.http import _httpx_endpoint as http
 from toolreel.http import _transport_pool as transports
 from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.http.fast._endpoint import FastEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 KEY = "not-a-real-key-4711"
 
-Kind: TypeAlias = type[HttpEndpoint] | type[FastEndpoint]
-either = pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint], ids=["httpx", "fast"])
 
-
-def patient(seconds: float, kind: Kind) -> Any:  # noqa: ANN401
-    """Timeouts with this much patience for a reply."""
-    return httpx.Timeout(5, read=seconds) if kind is HttpEndpoint else seconds
-
-
-@either
-def test_a_request_is_posted_with_the_headers_of_a_chat_completion(kind: Kind) -> None:
-    with serving(replying(saying("hello"))) as server, kind(server.url) as endpoint:
+def test_a_request_is_posted_with_the_headers_of_a_chat_completion() -> None:
+    with serving(replying(saying("hello"))) as server, HttpEndpoint(server.url) as endpoint:
         endpoint.send(asking())
     (seen,) = server.seen
     assert seen.path == "/v1/chat/completions"
@@ -68,62 +55,55 @@ def test_every_way_to_give_the_base_url_leads_to_the_same_place(below: str) -> N
     assert server.seen[0].path == "/v1/chat/completions"
 
 
-@either
-def test_a_deeper_path_and_a_query_are_kept(kind: Kind) -> None:
-    with serving(Answer(b"{}")) as server, kind(server.url + "/a/v2?version=3") as endpoint:
+def test_a_deeper_path_and_a_query_are_kept() -> None:
+    with serving(Answer(b"{}")) as server, HttpEndpoint(server.url + "/a/v2?version=3") as endpoint:
         endpoint.send(asking())
     assert server.seen[0].path == "/a/v2/chat/completions?version=3"
 
 
-@either
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw"])
-def test_a_packed_reply_is_unpacked(encoding: str, kind: Kind) -> None:
-    with serving(packed(b'{"ok":1}', encoding)) as server, kind(server.url) as endpoint:
+def test_a_packed_reply_is_unpacked(encoding: str) -> None:
+    with serving(packed(b'{"ok":1}', encoding)) as server, HttpEndpoint(server.url) as endpoint:
         assert endpoint.send(asking()) == ReplyReceived(1, 200, '{"ok":1}')
 
 
-@either
-def test_a_body_of_exactly_the_limit_is_taken_in(kind: Kind) -> None:
-    with serving(Answer(b"x" * 10)) as server, kind(server.url, max_response_bytes=10) as endpoint:
+def test_a_body_of_exactly_the_limit_is_taken_in() -> None:
+    with serving(Answer(b"x" * 10)) as server, HttpEndpoint(server.url, max_response_bytes=10) as endpoint:
         assert endpoint.send(asking()) == ReplyReceived(1, 200, "x" * 10)
 
 
-@either
 @pytest.mark.parametrize("far_side", FAR_SIDES.values(), ids=FAR_SIDES)
-def test_whatever_the_far_side_does_is_an_event(far_side: FarSide, kind: Kind) -> None:
-    patience = patient(0.05 if far_side.answer.delay else 5, kind)
+def test_whatever_the_far_side_does_is_an_event(far_side: FarSide) -> None:
+    patience = httpx.Timeout(5, read=0.05 if far_side.answer.delay else 5)
     with (
         serving(far_side.answer) as server,
-        kind(server.url, timeout=patience, max_response_bytes=LIMIT, stall_timeout=STALL) as endpoint,
+        HttpEndpoint(server.url, timeout=patience, max_response_bytes=LIMIT, stall_timeout=STALL) as endpoint,
     ):
         event = endpoint.send(asking(ref=7))
     assert event == far_side.failed(7, event)
 
 
-@either
-def test_a_server_that_is_not_there_is_an_event(kind: Kind) -> None:
-    with nobody_listens() as url, kind(url) as endpoint:
+def test_a_server_that_is_not_there_is_an_event() -> None:
+    with nobody_listens() as url, HttpEndpoint(url) as endpoint:
         event = endpoint.send(asking())
     assert isinstance(event, RequestFailed)
     assert event.failure == "connect"
-    assert re.match("ConnectError: |could not connect: ", event.message)
+    assert event.message.startswith("ConnectError: ")
 
 
-@either
-def test_after_a_failure_the_endpoint_goes_on(kind: Kind) -> None:
+def test_after_a_failure_the_endpoint_goes_on() -> None:
     answers = [Answer(raw=b""), Answer(bytes(LIMIT + 1)), replying(saying("hello"))]
-    with serving(*answers) as server, kind(server.url, max_response_bytes=LIMIT) as endpoint:
+    with serving(*answers) as server, HttpEndpoint(server.url, max_response_bytes=LIMIT) as endpoint:
         events = [endpoint.send(asking(ref=ref)) for ref in (1, 2, 3)]
     assert [type(event) for event in events] == [RequestFailed, RequestFailed, ReplyReceived]
 
 
-@either
 @pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
-def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(encoding: str, kind: Kind) -> None:
+def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(encoding: str) -> None:
     cap = 4 * 1024 * 1024
     with (
         serving(bomb(1024, encoding)) as server,
-        kind(server.url, max_response_bytes=cap) as endpoint,
+        HttpEndpoint(server.url, max_response_bytes=cap) as endpoint,
     ):
         tracemalloc.start()
         try:
@@ -156,13 +136,12 @@ def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model() -> N
         )
 
 
-@either
-def test_the_key_is_sent_and_stands_in_no_record(kind: Kind) -> None:
+def test_the_key_is_sent_and_stands_in_no_record() -> None:
     plan = Plan.of(model="m", messages="hi")
     journal = MemoryJournal(plan)
     with (
         serving(replying({"error": {"message": "Forbidden"}}, 403)) as server,
-        kind(server.url, api_key_env="API_KEY", environ={"API_KEY": KEY}) as endpoint,
+        HttpEndpoint(server.url, api_key_env="API_KEY", environ={"API_KEY": KEY}) as endpoint,
     ):
         ended = run(plan, Ports(endpoint, ScriptedTools({})), journal=journal)
         shown = f"{endpoint!r} {endpoint.address!r} {endpoint.address} {ended!r} {journal.text}"
@@ -181,28 +160,25 @@ def test_the_key_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-@either
-def test_a_missing_key_is_found_before_anything_is_sent(kind: Kind) -> None:
+def test_a_missing_key_is_found_before_anything_is_sent() -> None:
     assert complaint(
-        EndpointConfigError, lambda: kind("http://127.0.0.1", api_key_env="API_KEY", environ={})
+        EndpointConfigError, lambda: HttpEndpoint("http://127.0.0.1", api_key_env="API_KEY", environ={})
     ) == ("the environment variable API_KEY is not set; put the API key into it")
 
 
-@either
-def test_a_closed_endpoint_sends_nothing(kind: Kind) -> None:
-    with kind("http://127.0.0.1") as endpoint:
+def test_a_closed_endpoint_sends_nothing() -> None:
+    with HttpEndpoint("http://127.0.0.1") as endpoint:
         pass
     with pytest.raises(RuntimeError, match="closed"):
         endpoint.send(asking())
 
 
-@either
-def test_a_domain_name_that_is_none_is_refused(kind: Kind) -> None:
-    told = complaint(EndpointConfigError, lambda: kind("http://xn--/v1"))
+def test_a_domain_name_that_is_none_is_refused() -> None:
+    told = complaint(EndpointConfigError, lambda: HttpEndpoint("http://xn--/v1"))
     assert told.startswith("base URL 'http://xn--/v1/chat/completions': ")
 
 
-@pytest.mark.parametrize("module", [http, httpx_exchange, transports])
+@pytest.mark.parametrize("module", [http, transports])
 def test_without_httpx_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from tests.patience import HANG
 from tests.servers.chat_server import Answer, asking, serving
 from tests.servers.dripping_server import answering
-from tests.servers.odd_answers import ODD_ANSWERS, UNLIKE, whole
+from tests.servers.odd_answers import ODD_ANSWERS, whole
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 Said: TypeAlias = ReplyReceived | RequestFailed
@@ -25,20 +24,17 @@ Send: TypeAlias = Callable[[bool], Said]
 Opened: TypeAlias = Callable[[str], AbstractContextManager[Send]]
 
 
-def sync(kind: type[HttpEndpoint] | type[FastEndpoint]) -> Opened:
-    @contextmanager
-    def opened(url: str) -> Generator[Send]:
-        with kind(url, deadline=HANG) as endpoint:
-            yield lambda stream: endpoint.send(asking(ref=0, stream=stream))
-
-    return opened
+@contextmanager
+def sync(url: str) -> Generator[Send]:
+    with HttpEndpoint(url, deadline=HANG) as endpoint:
+        yield lambda stream: endpoint.send(asking(ref=0, stream=stream))
 
 
-def on(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: str) -> Opened:
+def on(backend: str) -> Opened:
     @contextmanager
     def opened(url: str) -> Generator[Send]:
         with start_blocking_portal(backend) as portal:
-            endpoint = portal.call(lambda: kind(url, deadline=HANG))
+            endpoint = portal.call(lambda: AsyncHttpEndpoint(url, deadline=HANG))
             with portal.wrap_async_context_manager(endpoint):
                 yield lambda stream: portal.call(endpoint.send, asking(ref=0, stream=stream))
 
@@ -46,11 +42,9 @@ def on(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: str) ->
 
 
 WAYS: Final[dict[str, Opened]] = {
-    "sync": sync(HttpEndpoint),
-    "asyncio": on(AsyncHttpEndpoint, "asyncio"),
-    "trio": on(AsyncHttpEndpoint, "trio"),
-    "fast": sync(FastEndpoint),
-    "fast on asyncio": on(AsyncFastEndpoint, "asyncio"),
+    "sync": sync,
+    "asyncio": on("asyncio"),
+    "trio": on("trio"),
 }
 each = pytest.mark.parametrize("way", WAYS)
 
@@ -64,7 +58,7 @@ def test_an_odd_answer_means_what_the_table_says(way: str, subtests: pytest.Subt
                 event = send(False)
             said = replace(event, message="") if isinstance(event, RequestFailed) else event
             with subtests.test(odd):
-                assert said == UNLIKE.get((way.partition(" ")[0], odd), meaning)
+                assert said == meaning
 
 
 NAMES: Final = st.sampled_from(
@@ -106,11 +100,3 @@ def test_no_bytes_of_a_server_raise_out_of_an_endpoint(way: str) -> None:
 
     with answering(lambda: now[0]) as url, WAYS[way](url) as send:
         holds()
-
-
-@each
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_redirect_to_no_url_is_a_refusal(way: str, stream: bool) -> None:
-    answer = Answer(raw=whole(b"307 Away", b"location: foo:bar\r\n", b"gone"))
-    with serving(answer) as server, WAYS[way](server.url) as send:
-        assert send(stream) == RequestFailed(0, "status", "HTTP 307: gone", 307, "gone")

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.samples import complaint
 from toolreel._internal.errors import EndpointConfigError
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING
-from toolreel.http._httpx_conversion import while_streaming
-from toolreel.http._request import Address, blocks, checked_chat_url
-from toolreel.http._request_headers import request_headers
+from toolreel.http._httpx_endpoint import while_streaming
+from toolreel.http._request import Address, checked_chat_url, request_headers
 
 KEY = "not-a-real-key-4711"
 
@@ -128,12 +127,3 @@ def test_the_key_is_not_in_the_address_that_is_shown() -> None:
 def test_a_silence_in_a_stream_is_no_longer_than_a_stall(read: float | None, patience: float) -> None:
     timeout = httpx.Timeout(30.0, read=read)
     assert while_streaming(timeout, 120.0) == httpx.Timeout(30.0, read=patience)
-
-
-@given(st.lists(st.integers(0, 200_000), max_size=6))
-def test_a_long_body_goes_out_in_blocks_and_is_never_put_together(sizes: list[int]) -> None:
-    pieces = tuple(bytes([place]) * size for place, size in enumerate(sizes))
-    sent = [*blocks(pieces)]
-    assert b"".join(sent) == b"".join(pieces)
-    assert all(len(block) < 131_072 + max(sizes) for block in sent)
-    assert all(len(block) >= 131_072 for block in sent[:-1])

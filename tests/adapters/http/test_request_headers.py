@@ -12,9 +12,7 @@ from tests.samples import complaint
 from tests.servers.chat_server import asking, replying, serving
 from toolreel._internal.errors import EndpointConfigError
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http._request import Address
-from toolreel.http._request_headers import header_values, request_headers
-from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
+from toolreel.http._request import Address, header_values, request_headers
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived
 
@@ -23,20 +21,18 @@ TENANT = "tenant-secret-0815"
 AZURE = "openai/deployments/d"
 
 
-def answered(endpoint: HttpEndpoint | FastEndpoint) -> object:
+def answered(endpoint: HttpEndpoint) -> object:
     with endpoint:
         return endpoint.send(asking())
 
 
-async def awaited(endpoint: AsyncHttpEndpoint | AsyncFastEndpoint) -> object:
+async def awaited(endpoint: AsyncHttpEndpoint) -> object:
     async with endpoint:
         return await endpoint.send(asking())
 
 
-@pytest.mark.parametrize("kind", [HttpEndpoint, AsyncHttpEndpoint, FastEndpoint, AsyncFastEndpoint])
-def test_every_endpoint_asks_classic_azure(
-    kind: type[HttpEndpoint | AsyncHttpEndpoint | FastEndpoint | AsyncFastEndpoint],
-) -> None:
+@pytest.mark.parametrize("kind", [HttpEndpoint, AsyncHttpEndpoint])
+def test_every_endpoint_asks_classic_azure(kind: type[HttpEndpoint | AsyncHttpEndpoint]) -> None:
     with serving(replying(saying("hello"))) as server:
         endpoint = kind(
             f"{server.url}/{AZURE}?api-version=2024-06-01",
@@ -47,10 +43,7 @@ def test_every_endpoint_asks_classic_azure(
             environ={"API_KEY": KEY},
         )
         secrets = set(endpoint.secrets.values())
-        if isinstance(endpoint, HttpEndpoint | FastEndpoint):
-            event = answered(endpoint)
-        else:
-            event = anyio.run(awaited, endpoint)
+        event = answered(endpoint) if isinstance(endpoint, HttpEndpoint) else anyio.run(awaited, endpoint)
     assert isinstance(event, ReplyReceived)
     (seen,) = server.seen
     assert seen.path == f"/{AZURE}/chat/completions?api-version=2024-06-01"

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
-from toolreel.http._httpx_conversion import lost
-from toolreel.http._response_events import answered, broken, retry_after_ms
+from toolreel.http._response_events import answered, broken, failure_event, retry_after_ms
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
 
@@ -64,7 +63,7 @@ def test_a_body_that_was_not_taken_in_keeps_its_status() -> None:
 def test_an_exchange_that_was_given_up_says_of_what_kind(
     error: httpx.HTTPError, failure: FailureKind, message: str
 ) -> None:
-    assert lost(9, error) == RequestFailed(9, failure, message)
+    assert failure_event(9, error) == RequestFailed(9, failure, message)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from tests.servers.chat_server import (
 )
 from toolreel._driver.ports import Listener
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Delta, Stream
@@ -38,20 +37,17 @@ SLOW: Final = (0.15, chunk("Hel"), 0.15, chunk("lo"), 0.15, chunk(None, "stop"),
 Sending = Callable[..., "ReplyReceived | RequestFailed"]
 
 
-def sending(kind: type[HttpEndpoint] | type[FastEndpoint]) -> Sending:
-    def send(
-        server: ChatServer,
-        *,
-        streamed: bool = True,
-        **settings: Any,  # noqa: ANN401
-    ) -> ReplyReceived | RequestFailed:
-        with kind(server.url, **settings) as endpoint:
-            return endpoint.send(asking(stream=streamed))
-
-    return send
+def send(
+    server: ChatServer,
+    *,
+    streamed: bool = True,
+    **settings: Any,  # noqa: ANN401
+) -> ReplyReceived | RequestFailed:
+    with HttpEndpoint(server.url, **settings) as endpoint:
+        return endpoint.send(asking(stream=streamed))
 
 
-def asending(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: str) -> Sending:
+def asending(backend: str) -> Sending:
     def asend(
         server: ChatServer,
         *,
@@ -59,7 +55,7 @@ def asending(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: s
         **settings: Any,  # noqa: ANN401
     ) -> ReplyReceived | RequestFailed:
         async def conversation() -> ReplyReceived | RequestFailed:
-            async with kind(server.url, **settings) as endpoint:
+            async with AsyncHttpEndpoint(server.url, **settings) as endpoint:
                 return await endpoint.send(asking(stream=streamed))
 
         return anyio.run(conversation, backend=backend)
@@ -68,11 +64,9 @@ def asending(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: s
 
 
 WAYS: Final = {
-    "sync": sending(HttpEndpoint),
-    "asyncio": asending(AsyncHttpEndpoint, "asyncio"),
-    "trio": asending(AsyncHttpEndpoint, "trio"),
-    "fast": sending(FastEndpoint),
-    "fast on asyncio": asending(AsyncFastEndpoint, "asyncio"),
+    "sync": send,
+    "asyncio": asending("asyncio"),
+    "trio": asending("trio"),
 }
 each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
 

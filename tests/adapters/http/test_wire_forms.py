@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
     asynccontextmanager,
     contextmanager,
 )
@@ -22,7 +20,6 @@ from toolreel import AsyncPorts, AsyncPythonTools, FileJournal, Plan, Ports, Pyt
 from toolreel._driver.ports import AsyncEndpoint, Endpoint
 from toolreel.cassette import use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http.fast import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing import calling, saying
 from toolreel_core import Completed, LoopConfig, Provider, SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import canonical
@@ -86,46 +83,26 @@ def over_httpx(url: str) -> Generator[Endpoint]:
         yield endpoint
 
 
-@contextmanager
-def over_pyreqwest(url: str) -> Generator[Endpoint]:
-    with FastEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
-        yield endpoint
-
-
 @asynccontextmanager
 async def async_over_httpx(url: str) -> AsyncGenerator[AsyncEndpoint]:
     async with AsyncHttpEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
         yield endpoint
 
 
-@asynccontextmanager
-async def async_over_pyreqwest(url: str) -> AsyncGenerator[AsyncEndpoint]:
-    async with AsyncFastEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
-        yield endpoint
-
-
 @pytest.mark.parametrize("form", OTHER_FORMS)
 @pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize("over", [over_httpx, over_pyreqwest])
-def test_a_run_speaks_the_form_of_its_server(
-    form: WireForm, streamed: bool, over: Callable[[str], AbstractContextManager[Endpoint]]
-) -> None:
-    with serving(*answers(form, streamed=streamed)) as server, over(server.url) as endpoint:
+def test_a_run_speaks_the_form_of_its_server(form: WireForm, streamed: bool) -> None:
+    with serving(*answers(form, streamed=streamed)) as server, over_httpx(server.url) as endpoint:
         ended = run(plan_for(form, streamed=streamed), Ports(endpoint, PythonTools([stock])))
         assert ended.outcome == Completed("There are 3.")
         check(server.seen, form)
 
 
 @pytest.mark.parametrize("form", OTHER_FORMS)
-@pytest.mark.parametrize(
-    ("backend", "over"),
-    [("asyncio", async_over_httpx), ("trio", async_over_httpx), ("asyncio", async_over_pyreqwest)],
-)
-def test_so_does_a_run_on_an_event_loop(
-    form: WireForm, backend: str, over: Callable[[str], AbstractAsyncContextManager[AsyncEndpoint]]
-) -> None:
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_so_does_a_run_on_an_event_loop(form: WireForm, backend: str) -> None:
     async def main(url: str) -> object:
-        async with over(url) as endpoint:
+        async with async_over_httpx(url) as endpoint:
             plan = plan_for(form, streamed=True)
             return (await arun(plan, AsyncPorts(endpoint, AsyncPythonTools([stock])))).outcome
 

@@ -26,8 +26,8 @@ from toolreel.cassette._recorded_failures import KINDS, Break
 from toolreel.cassette._response_body_streams import broken_off
 from toolreel.cassette._stored_exchange import StoredResponse
 from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording
-from toolreel.http._httpx_conversion import lost
 from toolreel.http._httpx_endpoint import HttpEndpoint
+from toolreel.http._response_events import failure_event
 from toolreel_core._errors import ReplayMismatch
 
 
@@ -86,7 +86,7 @@ def test_every_exception_of_httpx_is_the_same_failure(kind: str, message: str, t
     )
     tape.save({})
     endpoint = TapedEndpoint(Recording.load(tape.path))
-    assert endpoint.send(asking()) == lost(1, broken_off(broke, tape.path))
+    assert endpoint.send(asking()) == failure_event(1, broken_off(broke, tape.path))
 
 
 def test_a_request_that_was_not_recorded_is_a_mismatch(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from toolreel._journal.format import read_journal
 from toolreel._replay.journal_performer import Rehearsal
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http._request import Address
-from toolreel.http.fast import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import calling, saying
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import Tool
@@ -77,20 +76,18 @@ def on_disk(folder: Path) -> list[str]:
 
 
 @contextmanager
-def endpoint_of(kind: str, url: str) -> Generator[HttpEndpoint | FastEndpoint]:
+def endpoint_of(kind: str, url: str) -> Generator[HttpEndpoint]:
     with ExitStack() as stack:
         client = stack.enter_context(httpx.Client(headers={"authorization": f"Bearer {KEY}"}))
         match kind:
             case "httpx":
                 yield stack.enter_context(HttpEndpoint(url, api_key_env="K", environ=ENVIRON))
-            case "fast":
-                yield stack.enter_context(FastEndpoint(url, api_key_env="K", environ=ENVIRON))
             case _:
                 yield stack.enter_context(HttpEndpoint(url, transport=client))
 
 
 @each_answer
-@pytest.mark.parametrize("kind", ["httpx", "a client's own header", "fast"])
+@pytest.mark.parametrize("kind", ["httpx", "a client's own header"])
 def test_a_file_journal_does_not_write_it(
     kind: str, answer: Callable[[], Answer], echo: Echo, server: Server, tmp_path: Path
 ) -> None:
@@ -105,9 +102,7 @@ def test_a_file_journal_does_not_write_it(
 
 
 @each_answer
-@pytest.mark.parametrize("kind", [AsyncHttpEndpoint, AsyncFastEndpoint])
 def test_nor_does_it_on_an_event_loop(
-    kind: type[AsyncHttpEndpoint | AsyncFastEndpoint],
     answer: Callable[[], Answer],
     echo: Echo,
     server: Server,
@@ -116,7 +111,7 @@ def test_nor_does_it_on_an_event_loop(
     echo.script = [answer()]
 
     async def asked() -> None:
-        async with kind(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
+        async with AsyncHttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
             with FileJournal(tmp_path / "run.journal.jsonl", PLAN) as journal:
                 await arun(PLAN, AsyncPorts(endpoint, AsyncPythonTools()), journal=journal)
 
@@ -211,9 +206,8 @@ BROKEN = ("http://[::1", "http://host:eighty", "ftp://host", "http://host/ a", "
 
 
 @pytest.mark.parametrize("url", BROKEN)
-@pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint])
-def test_a_key_in_a_url_stands_in_no_error(kind: type[HttpEndpoint | FastEndpoint], url: str) -> None:
-    with pytest.raises(EndpointConfigError) as caught, kind(f"{url}{IN_URL}"):
+def test_a_key_in_a_url_stands_in_no_error(url: str) -> None:
+    with pytest.raises(EndpointConfigError) as caught, HttpEndpoint(f"{url}{IN_URL}"):
         pass
     assert KEY not in str(caught.value)
 

@@ -60,7 +60,7 @@ def test_a_cost_that_nobody_knows_ends_a_run_whose_cost_is_limited(limit: str) -
     limited = run(unknown, **{limit: 0.5})
     assert spent_budget(limited) == exhausted_limit(limited) == CostUnknown(1, 0.5)
     # Another exchange could not count it either.
-    assert exhausted_limit(limited.but(exchange_began=unknown)) == CostUnknown(1, 0.5)
+    assert exhausted_limit(replace(limited, exchange_began=unknown)) == CostUnknown(1, 0.5)
     assert exhausted_limit(run(unknown, unknown_cost="allow", **{limit: 0.5})) is None
     assert exhausted_limit(run(replace(unknown, unpriced=0), **{limit: 0.5})) is None
     assert exhausted_limit(run(unknown)) is None

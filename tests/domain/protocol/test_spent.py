@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,7 +99,7 @@ def test_it_is_stored_where_it_is_set_and_nowhere_else() -> None:
     assert load_event(dump(silent)) == silent
     state = State.idle(PLAN)
     assert '"by_tools"' not in dump(state)
-    counted = state.but(tally=Tally().spend(Spent(3)))
+    counted = replace(state, tally=Tally().spend(Spent(3)))
     assert load_state(dump(counted)) == counted
     with pytest.raises(CodecError, match=r"Spent\.prompt_tokens: expected a number of at least 0, got -3"):
         load_event(dump(told).replace('"prompt_tokens":3', '"prompt_tokens":-3'))

@@ -133,9 +133,9 @@ def test_the_tally_of_an_exchange_is_what_was_counted_since_it_began() -> None:
     early = Tally(1, 2, 3, 4, 5, 6, 0.5, 70)
     late = Tally(2, 4, 6, 8, 10, 12, 1.25, 100)
     assert late.since(early) == Tally(1, 2, 3, 4, 5, 6, 0.75, 30)
-    state = State.idle(PLAN).but(tally=late)
+    state = replace(State.idle(PLAN), tally=late)
     assert state.exchange_tally == late
-    assert state.but(exchange_began=early).exchange_tally == Tally(1, 2, 3, 4, 5, 6, 0.75, 30)
+    assert replace(state, exchange_began=early).exchange_tally == Tally(1, 2, 3, 4, 5, 6, 0.75, 30)
 
 
 def test_the_next_exchange_remembers_what_the_server_taught() -> None:
@@ -146,9 +146,9 @@ def test_the_next_exchange_remembers_what_the_server_taught() -> None:
 
 
 def test_what_was_not_sent_yet_can_be_emptied() -> None:
-    waiting = State.idle(PLAN).but(unsent=(UserMessage("hi"),))
-    assert waiting.but(tally=Tally(turns=1)).unsent == (UserMessage("hi"),)
-    assert waiting.but(unsent=()).unsent == ()
+    waiting = replace(State.idle(PLAN), unsent=(UserMessage("hi"),))
+    assert replace(waiting, tally=Tally(turns=1)).unsent == (UserMessage("hi"),)
+    assert replace(waiting, unsent=()).unsent == ()
 
 
 def test_a_state_knows_the_plan_and_the_name_of_its_endpoint() -> None:
@@ -157,10 +157,10 @@ def test_a_state_knows_the_plan_and_the_name_of_its_endpoint() -> None:
     second = replace(first, endpoint=1)
     assert (first.endpoint_name, first.present.model) == ("", "m")
     assert (second.endpoint_name, second.present.model) == ("spare", "other")
-    assert first.but(endpoint=1) == second
+    assert replace(first, endpoint=1) == second
 
 
 def test_a_state_knows_how_its_run_ended() -> None:
     state = State.idle(PLAN)
     assert state.outcome is None
-    assert state.but(phase=Settled(Cancelled("stop"))).outcome == Cancelled("stop")
+    assert replace(state, phase=Settled(Cancelled("stop"))).outcome == Cancelled("stop")

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolreel_core._text_calls.dialects import MARKED
+from toolreel_core._text_calls.parse import TextCalls, text_calls
 from toolreel_core._text_calls.unread_calls import (
     has_think_tags,
+    is_plain,
     looks_like_a_call,
-    may_hide_something,
-    names_a_tool,
 )
 
 KNOWN = ("ping", "add")
@@ -116,13 +117,12 @@ SIGNS = [
 
 
 @given(st.lists(st.sampled_from([*SIGNS, "a", " ", "`", "Action: ", '{"name": "ping", "arguments": {}}'])))
-def test_a_text_hides_something_if_it_has_tags_or_looks_like_a_call(pieces: list[str]) -> None:
+def test_a_plain_text_hides_nothing(pieces: list[str]) -> None:
     text = "".join(pieces)
-    tags = has_think_tags(text)
-    assert may_hide_something(text, KNOWN, has_calls=True) == tags
-    hides = may_hide_something(text, KNOWN, has_calls=False)
-    # A tool that is named in code, too, is reason enough to look closer.
-    assert hides == (tags or looks_like_a_call(text, KNOWN) or names_a_tool(text, KNOWN))
+    if is_plain(text):
+        assert not has_think_tags(text)
+        assert not looks_like_a_call(text, KNOWN)
+        assert text_calls(text, tools=KNOWN, dialects=MARKED, finish="stop") == TextCalls((), text)
 
 
 @pytest.mark.parametrize("part", ["`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"])

@@ -15,8 +15,7 @@ from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoin
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http._request import Address
-from toolreel.http._request_headers import AUTHORIZATION, header_values
+from toolreel.http._request import AUTHORIZATION, Address, header_values
 from toolreel_core._settings.chat_url import API_PREFIX
 
 try:

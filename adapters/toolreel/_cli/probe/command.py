@@ -204,7 +204,7 @@ class _Asked:
         import os
 
         from toolreel._cli.probe.report import Progress
-        from toolreel.http._request_headers import header_values
+        from toolreel.http._request import header_values
         from toolreel.probe import probe
 
         secrets = self.target.secrets

@@ -163,7 +163,7 @@ class Answers:
         if state.plan.config.max_wall_ms is None:
             return WaitElapsed(wait.ref)
         at_ms = state.tally.at_ms + int(min(wait.ms, self._left_of_run))
-        slept = state.but(tally=replace(state.tally, at_ms=at_ms))
+        slept = replace(state, tally=replace(state.tally, at_ms=at_ms))
         self._timed = Stopwatch.where_wanted(self._performer, slept)
         return WaitElapsed(wait.ref, at_ms)
 

@@ -27,9 +27,8 @@ from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.recordings import RecordingFiles, RecordingPacks, recording_of
 from toolreel.evals._store.results import Header
-from toolreel.http._httpx_conversion import TIMEOUT
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.http._request_headers import AUTHORIZATION, header_values, request_headers
+from toolreel.http._httpx_endpoint import TIMEOUT, HttpEndpoint
+from toolreel.http._request import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan

@@ -11,7 +11,7 @@ from typing import Final
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_decoder import BodyError, BoundedDecoder, Stalled
-from toolreel.http._httpx_conversion import async_chunks_of, chunks_of, hang_up, headers_of
+from toolreel.http._httpx_endpoint import async_chunks_of, chunks_of, hang_up, headers_of
 from toolreel.http._request import AsyncClosing, Closing
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._python.host import DEADLINE

@@ -12,7 +12,7 @@ from typing import Final
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_decoder import BodyError, TooLarge
-from toolreel.http._httpx_conversion import lost
+from toolreel.http._response_events import failure_event
 from toolreel.tools._result_events import failed_event, returned_event, timed_out
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._jsontext.canonical import either, finite, read_tolerant
@@ -67,7 +67,7 @@ def exchange_failed_event(
         return failed_event(effect, "TOOL_OUTPUT_NOT_JSON", f"{ran} Go on without it.")
     if isinstance(error, httpx.TimeoutException) and deadline is not None:
         return timed_out(effect, deadline)
-    failure = lost(effect.ref, error)
+    failure = failure_event(effect.ref, error)
     match failure.failure:
         case "connect":
             rest, code = "Nothing was done. Use another tool, or answer in text.", "TOOL_UNAVAILABLE"

@@ -12,7 +12,7 @@ from typing import Final
 
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._jsontext.digest import digest, known_chain, link
+from toolreel_core._jsontext.digest import chain, digest, link
 from toolreel_core._plan.output.wording import request_for
 from toolreel_core._protocol.state import DoneCall, Memory, State
 from toolreel_core._replies.calls.tool_call import ToolCall
@@ -99,7 +99,7 @@ def is_done(state: State, call: ToolCall, arguments: JsonText) -> bool:
 
 def call_digest(name: str, arguments: JsonText) -> str:
     """The digest of a call, whatever the order of the keys in its arguments."""
-    return link(known_chain("", name), digest(canonical(_in_order(parse(arguments)))))
+    return link(chain("", name), digest(canonical(_in_order(parse(arguments)))))
 
 
 def _in_order(value: Json) -> Json:

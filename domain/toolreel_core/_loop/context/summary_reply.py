@@ -7,6 +7,7 @@ without a summary.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from toolreel_core._conversation.summary import summary_message
@@ -108,7 +109,7 @@ def _with(
     counts = len(before.outgoing), len(kept), before.tokens, after.tokens
     tokens = usage.prompt_tokens, usage.completion_tokens
     note = HistorySummarized(turn_of(state, phase), *counts, *tokens, text[:_SAMPLE])
-    summarized = state.but(messages=after)
+    summarized = replace(state, messages=after)
     return send_next_request(summarized, (*notes, note), tools=phase.tools_sent, summarize=False)
 
 

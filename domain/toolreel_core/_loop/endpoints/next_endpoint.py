@@ -73,7 +73,8 @@ def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
     # A failed request was no turn of the model, nor was what a gateway said in its place.
     turns = turn if why == "empty" else turn - 1
     messages, dropped = moved(before, before.plan.at_fallbacks[after - 1])
-    there = ended.state.but(
+    there = replace(
+        ended.state,
         phase=before.phase,
         messages=messages,
         tally=replace(ended.state.tally, turns=turns),

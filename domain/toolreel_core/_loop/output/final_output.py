@@ -132,7 +132,7 @@ def _may_ask(state: State) -> bool:
 
 
 def _counted(state: State) -> State:
-    return state.but(memory=replace(state.memory, outputs_rejected=state.memory.outputs_rejected + 1))
+    return replace(state, memory=replace(state.memory, outputs_rejected=state.memory.outputs_rejected + 1))
 
 
 def _rejected(state: State, error: str) -> OutputRejected:

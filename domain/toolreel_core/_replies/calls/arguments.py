@@ -82,7 +82,9 @@ def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "saf
         case str():
             parsed = _of_text(raw, max_depth, repairs, _LEVELS)
             codes = (*parsed.codes, "LONE_SURROGATE") if damaged(raw) else parsed.codes
-            return ArgumentsRead(parsed.value, raw, tuple(dict.fromkeys(codes)) if codes else ())
+            # One object where both are equal: the states of a run keep it.
+            original = parsed.value if isinstance(parsed.value, JsonText) and parsed.value == raw else raw
+            return ArgumentsRead(parsed.value, original, tuple(dict.fromkeys(codes)))
         case None:
             missing = ArgumentError("ARGUMENTS_NOT_OBJECT", "nothing")
             return ArgumentsRead(missing if repairs == "strict" else _EMPTY, "")

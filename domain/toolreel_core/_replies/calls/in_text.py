@@ -13,12 +13,14 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish
 from toolreel_core._replies.content import visible
 from toolreel_core._replies.warning_codes import WarningCode
-from toolreel_core._text_calls.unread_calls import looks_like_a_call
+from toolreel_core._text_calls.dialects import MARKED
+from toolreel_core._text_calls.unread_calls import is_plain, looks_like_a_call
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls.decoder_interface import Rejection
     from toolreel_core._text_calls.parse import TextCall
 
+_MARKED: Final = frozenset(MARKED)
 _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
 
 
@@ -54,7 +56,9 @@ class WrittenCalls:
         >>> WrittenCalls({"ping"}).among("<function=ping>", "", finish="stop").codes
         ('TEXT_CALL_SUSPECTED',)
         """
-        if self.dialects and content:
+        # Decoders take longer to import than most programs take to start, and few answers have any markup.
+        unmarked = _MARKED.issuperset(self.dialects) and is_plain(content)
+        if self.dialects and content and not unmarked:
             return self._read(content, reasoning, finish)
         if self.dialects and self.in_reasoning and reasoning:
             thought = self._read(reasoning, "", finish)

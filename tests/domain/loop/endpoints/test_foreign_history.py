@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from toolreel_core._conversation.message import AssistantMessage, SentCall, SystemMessage, UserMessage
@@ -49,7 +51,9 @@ def test_the_opening_is_that_of_the_endpoint_while_it_is_sent() -> None:
     said, dropped = moved(state, after)
     assert (tuple(said.outgoing), tuple(said.messages), dropped) == (after.opening, plan.messages, 0)
     # A history that was shortened may not begin with it.
-    short = state.but(messages=state.messages.append(UserMessage("more")).shortened([UserMessage("more")]))
+    short = replace(
+        state, messages=state.messages.append(UserMessage("more")).shortened([UserMessage("more")])
+    )
     assert tuple(moved(short, after)[0].outgoing) == (UserMessage("more"),)
 
 

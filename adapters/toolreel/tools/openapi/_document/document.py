@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from toolreel._internal.errors import MissingExtra, OpenApiError
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING, BodyError, BoundedDecoder
-from toolreel.http._httpx_conversion import chunks_of, headers_of
+from toolreel.http._httpx_endpoint import chunks_of, headers_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, Tree, either, parse, read
 from toolreel_core._jsontext.tree_access import json_text

@@ -1,14 +1,12 @@
-"""Accept arguments for common schemas without importing jsonschema.
+"""Accept arguments for common schemas without importing jsonschema, which takes 60 ms.
 
-A schema of common keywords is compiled once to closures of a line or two, which take 2 us where jsonschema
-takes 40, and 60 ms to import. A check may only accept: jsonschema decides every rejection, and words it. A
-schema with a keyword that is not known here, or with a value that its keyword may not have, is not compiled;
-so one that is compiled is sound, without the metaschema, which takes 3 ms a schema.
+A schema of common keywords is compiled to closures of a line or two. A check may only accept: jsonschema
+decides every rejection, and words it. A schema with a keyword that is not known here, or with a value that
+its keyword may not have, is not compiled; so one that is compiled is sound without the metaschema.
 
-Some keywords are known to be sound, but never accepted: ``oneOf`` and ``not``, for which another check would
-have to reject reliably, ``uniqueItems`` and others that are rare. jsonschema is asked about each value. Not
-compiled are choices that are arrays or objects, which jsonschema compares in its own way, and references that
-lead back to themselves.
+Not compiled are choices that are arrays or objects, which jsonschema compares in its own way, references that
+lead back to themselves, and keywords that are rare or, like ``oneOf`` and ``not``, need a check that rejects
+reliably.
 """
 
 from __future__ import annotations
@@ -129,21 +127,9 @@ class _Compiler:
             case "allOf" | "anyOf":
                 _require(bool(_list(value)))
                 checks = [self.check(each, level) for each in _list(value)]
-                return (
-                    _all_of(checks)
-                    if keyword == "allOf"
-                    else lambda value: any(each(value) for each in checks)
-                )
+                return _all_of(checks) if keyword == "allOf" else _any_of(checks)
             case "$ref":
                 return self._part(value, level)
-            case "oneOf" | "prefixItems":
-                _require(bool(_list(value)))
-                for each in _list(value):
-                    self.check(each, level)
-                return _nothing
-            case "contains" | "else" | "if" | "not" | "propertyNames" | "then":
-                self.check(value, level)
-                return _nothing
             case _:
                 raise _UnknownError
 
@@ -167,15 +153,11 @@ def _nothing(_: Json) -> bool:
 
 
 def _all_of(checks: Sequence[Check]) -> Check:
-    match checks:  # one or two, as nearly always, without the frames of a generator
-        case []:
-            return _anything
-        case [only]:
-            return only
-        case [first, second]:
-            return lambda value: first(value) and second(value)
-        case _:
-            return lambda value: all(check(value) for check in checks)
+    return lambda value: all(check(value) for check in checks)
+
+
+def _any_of(checks: Sequence[Check]) -> Check:
+    return lambda value: any(check(value) for check in checks)
 
 
 def _items(check: Check) -> Check:
@@ -233,11 +215,6 @@ def _number(holds: Callable[[float, float], bool], bound: Json) -> Check:
     return lambda value: isinstance(value, bool) or not isinstance(value, int | float) or holds(value, bound)
 
 
-def _unique(wanted: Json) -> Check:
-    _require(isinstance(wanted, bool))
-    return _nothing
-
-
 def _schema(draft: Json) -> Check:
     _require(draft == _DRAFT)
     return _anything
@@ -248,7 +225,6 @@ _ALONE: Final[Mapping[str, Callable[[Any], Check]]] = {
     "type": _type,
     "enum": _enum,
     "const": lambda only: _enum([only]),
-    "uniqueItems": _unique,
     "pattern": _pattern,
     "minLength": partial(_size, str, ge),
     "maxLength": partial(_size, str, le),
