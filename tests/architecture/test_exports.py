@@ -28,7 +28,6 @@ PUBLIC = [
     "toolreel.testing",
     "toolreel.tools",
     "toolreel.tools.mcp",
-    "toolreel.tools.openapi",
     "toolreel.tools.skills",
     "toolreel_core",
     "toolreel_core.evals",

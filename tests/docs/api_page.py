@@ -21,7 +21,6 @@ PATHS: Final = {
     "toolreel.cassette": "Record and replay HTTP clients. Extra `record`.",
     "toolreel.cassette.vcr": "Stock vcrpy: its format, and ours in it. Extra `record`.",
     "toolreel.tools.mcp": "Tools of MCP servers. Extra `mcp`.",
-    "toolreel.tools.openapi": "Operations of OpenAPI documents as tools. Extra `openapi`.",
     "toolreel.tools.skills": "Agent Skills. Extra `skills`.",
     "toolreel.testing": "Assertions, scripted ports, the fixture's type. Extra `pytest` for the plugin.",
     "toolreel.presets": "Shipped presets, and your own.",

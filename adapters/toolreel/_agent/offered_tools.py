@@ -19,7 +19,7 @@ from toolreel_core._tools.tool_definition import ToolDefinition
 
 @runtime_checkable
 class OfferingHost(Protocol):
-    """A tool host that says what it has, such as ``PythonTools``, ``McpTools`` or ``OpenApiTools``."""
+    """A tool host that says what it has, such as ``PythonTools`` or ``McpTools``."""
 
     @property
     def surface(self) -> ToolSurface:

@@ -41,6 +41,8 @@ class McpToolset:
     definitions: tuple[ToolDefinition, ...] = ()
     hosts: Mapping[str, ToolHost] = field(default_factory=dict)
     """Tool hosts by the prefix of the tool names that they run."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Credentials of the servers by name, to keep out of recordings."""
 
 
 @contextmanager
@@ -70,7 +72,7 @@ def mcp_tools(
                 each.remedy
             )
             err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
-        yield McpToolset(tools.surface.definitions, {f"{MCP_PREFIX}_": tools})
+        yield McpToolset(tools.surface.definitions, {f"{MCP_PREFIX}_": tools}, tools.secrets)
 
 
 def save_pins(file: Path | None, toolset: McpToolset, *, accept: bool) -> None:
