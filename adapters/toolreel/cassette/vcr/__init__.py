@@ -1,4 +1,4 @@
-"""Stock vcrpy: play and record toolreel's cassettes with it, import its cassettes, export to its format."""
+"""Stock vcrpy: import its cassettes, export to its format."""
 
 from typing import TYPE_CHECKING
 
