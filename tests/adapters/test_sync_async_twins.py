@@ -20,7 +20,7 @@ from toolreel._driver.user import approvers
 from toolreel._replay import journal_performer as rehearsal
 from toolreel.http import _httpx_endpoint as http
 from toolreel.http.fast import _endpoint as fast
-from toolreel.tools import _router as routing
+from toolreel.tools import _hosts as routing
 
 MODULES: Final = [(drive, adrive)]
 CLASSES: Final = [

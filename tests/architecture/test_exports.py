@@ -15,7 +15,6 @@ MODULES = [*modules(DOMAIN), *modules(ADAPTERS)]
 PUBLIC = [
     "toolreel",
     "toolreel.cassette",
-    "toolreel.cassette.vcr",
     "toolreel.demo",
     "toolreel.durable",
     "toolreel.evals",

@@ -19,7 +19,6 @@ PATHS: Final = {
     "toolreel.http": "Endpoints over HTTP. Extra `http`.",
     "toolreel.http.fast": "The same over pyreqwest. Extra `fast`.",
     "toolreel.cassette": "Record and replay HTTP clients. Extra `record`.",
-    "toolreel.cassette.vcr": "Stock vcrpy: its format, and ours in it. Extra `record`.",
     "toolreel.tools.mcp": "Tools of MCP servers. Extra `mcp`.",
     "toolreel.tools.skills": "Agent Skills. Extra `skills`.",
     "toolreel.testing": "Assertions, scripted ports, the fixture's type. Extra `pytest` for the plugin.",

@@ -25,9 +25,8 @@ from toolreel._driver.ports import ToolHost
 from toolreel._driver.sync import run
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.testing._scripted import ScriptedTools, calling, saying
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool
-from toolreel.tools._router import Router
+from toolreel.tools._hosts import Router
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel.tools.mcp._host import McpTools
 from toolreel.tools.skills._folders import read_skills
 from toolreel.tools.skills._skill_tools import skill_tools

@@ -3,7 +3,7 @@
 Two requests are the same if method, endpoint with query, and body agree. JSON bodies are compared as
 canonical text: white space does not matter, the order of keys does. Scheme, host, port and the path above the
 endpoint do not matter, so that a session replays under another base URL. Where rules say what may vary
-(:mod:`toolreel.cassette._varying`), both bodies are put through them first.
+(:mod:`toolreel.cassette._vary`), both bodies are put through them first.
 
 Most sessions send requests in the recorded order, so the first unplayed interaction is tried first, without
 hashing a body. The bodies of a run come in pieces (``_conversation/blocks.py``) that the requests of a
@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._request_diff import difference, drift
-from toolreel.cassette._varying.rule import Compared, Vary, put_through
+from toolreel.cassette._vary import Compared, Vary, put_through
 from toolreel_core._jsontext.canonical import canonical, read
 
 if TYPE_CHECKING:

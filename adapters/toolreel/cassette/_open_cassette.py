@@ -18,8 +18,9 @@ from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.urls import scrubbed_url
-from toolreel.cassette._format import serializer as cassette_format
-from toolreel.cassette._format.file import CassetteFile
+from toolreel.cassette import _serializer as cassette_format
+from toolreel.cassette._file import CassetteFile
+from toolreel.cassette._header import FrozenValues, Header
 from toolreel.cassette._lookup import (
     RERECORD,
     SentRequest,
@@ -31,19 +32,17 @@ from toolreel.cassette._lookup import (
     ruled_key,
     ruled_keys,
 )
-from toolreel.cassette._recorded_failures import Break, unanswered
 from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
+    Break,
     Exchange,
     StoredResponse,
     response_dict,
     stored_answer,
     stored_response,
+    unanswered,
 )
-from toolreel.cassette._varying.frozen_values import FrozenValues
-from toolreel.cassette._varying.header import Header
-from toolreel.cassette._varying.rule import Compared, Vary, distinct
-from toolreel.cassette._varying.rules_in_use import RulesInUse
+from toolreel.cassette._vary import Compared, RulesInUse, Vary, distinct
 from toolreel_core._errors import ReplayMismatch
 
 try:

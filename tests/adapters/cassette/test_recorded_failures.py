@@ -17,9 +17,9 @@ from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
 from toolreel._internal.errors import CassetteError, SecretFound
-from toolreel.cassette._format import serializer as cassette_format
-from toolreel.cassette._recorded_failures import KINDS, NO_RESPONSE, Break
+from toolreel.cassette import _serializer as cassette_format
 from toolreel.cassette._session import Session, use_cassette
+from toolreel.cassette._stored_exchange import KINDS, NO_RESPONSE, Break
 from toolreel.cassette._transports import recording
 from toolreel.testing._scripted import saying
 

@@ -12,8 +12,8 @@ from vcr.cassette import Cassette
 from vcr.record_mode import RecordMode
 from vcr.request import Request
 
-from tests.adapters.cassette.format.test_serializer import cassette, interaction
-from toolreel.cassette._format import serializer as cassette_format
+from tests.adapters.cassette.test_serializer import cassette, interaction
+from toolreel.cassette import _serializer as cassette_format
 
 
 class Shelf:

@@ -30,7 +30,7 @@ from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http._request import AT_ONCE
 from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
-from toolreel.tools._python.host import AsyncPythonTools
+from toolreel.tools._python.tools import AsyncPythonTools
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import Outcome, TransportFailed

@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.adapters.cassette.format.test_yaml import TREE
+from tests.adapters.cassette.test_yaml import TREE
 from toolreel._internal import safe_yaml as yaml_reading
 from toolreel._internal.errors import MissingExtra
 from toolreel._internal.safe_yaml import TAG, Rules, YamlError, read_tree
-from toolreel.cassette._format.yaml import load_yaml
+from toolreel.cassette._yaml import load_yaml
 
 RECORDED = sorted(Path("cassettes").rglob("*.yaml"))
 TEXTS: Final = Rules(plain=str, tags={}, max_depth=4, max_size=100, aliases=False)
@@ -144,8 +144,8 @@ def test_a_bomb_of_aliases_is_refused() -> None:
 @pytest.mark.parametrize(
     ("module", "extra"),
     [
-        ("tools.skills._manifest", "skills"),
-        ("cassette._format.yaml", "record"),
+        ("tools.skills._folders", "skills"),
+        ("cassette._yaml", "record"),
     ],
 )
 def test_without_pyyaml_the_import_names_the_extra(

@@ -14,8 +14,7 @@ from toolreel._cli.options.option_bundle import bundle
 from toolreel._cli.options.skills import SkillChoice, skill_options
 from toolreel._cli.options.tools import tools_option
 from toolreel._driver.ports import ToolHost
-from toolreel.tools._python.host import Toolbox
-from toolreel.tools._python.tool import ToolLike, load_tools
+from toolreel.tools._python.tools import Toolbox, ToolLike, load_tools
 from toolreel.tools.mcp._server_events import McpListener
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface

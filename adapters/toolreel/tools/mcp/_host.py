@@ -9,10 +9,9 @@ from typing import Self
 
 from toolreel._driver.ports import tell
 from toolreel._internal.errors import McpServerError, MissingExtra
-from toolreel.tools._python.host import DEADLINE
+from toolreel.tools._python.tools import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, credentials
-from toolreel.tools.mcp._definitions import McpTool, SkippedTool
-from toolreel.tools.mcp._pins import unaccepted
+from toolreel.tools.mcp._definitions import McpTool, SkippedTool, unaccepted
 from toolreel.tools.mcp._server import Server
 from toolreel.tools.mcp._server_events import McpListener, McpNews
 from toolreel_core._errors import ConfigError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.tools._result_events import failed_event, returned_event
+from toolreel.tools._results import failed_event, returned_event
 from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
 from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Media
 from toolreel_core._jsontext.canonical import Json, finite, read

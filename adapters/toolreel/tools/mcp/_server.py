@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
 
 from toolreel._internal.errors import AdapterError, McpServerError, MissingExtra
-from toolreel.tools._result_events import timed_out, timeout_event
+from toolreel.tools._results import timed_out, timeout_event
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._results import (

@@ -1,1 +1,0 @@
-"""Type hints as JSON Schemas, and JSON as values of those types."""
