@@ -13,7 +13,7 @@ Every error names line and column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -70,17 +70,13 @@ def read_tree(text: str, rules: Rules) -> Any:
     """
     reader = _Reader(rules)
     try:
-        for event in _events(text):
+        for event in iter(_Loader(text).get_event, None):
             reader.take(event)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error) from None
     except (ReaderError, UnicodeEncodeError):  # the latter from libyaml, for half of a surrogate pair
         raise _unprintable(text) from None
     return reader.root
-
-
-def _events(text: str) -> Iterator[Any]:
-    return iter(_Loader(text).get_event, None)
 
 
 @dataclass(slots=True)
@@ -112,7 +108,8 @@ class _Reader:
         match event:  # the most frequent first
             case yaml.ScalarEvent():
                 value = self._scalar(event)
-                self._complete(value, _size(value), event.anchor, event)
+                size = len(value) + 1 if isinstance(value, (str, bytes)) else 1
+                self._complete(value, size, event.anchor, event)
             case yaml.CollectionEndEvent():
                 done = self._open.pop()
                 self._begun.discard(done.anchor or "")
@@ -201,10 +198,6 @@ class _Reader:
         tag = str(event.tag)
         shown = f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
         return _error(event, f"the tag {_shown(shown)} is not allowed here; leave it out")
-
-
-def _size(value: Scalar) -> int:
-    return len(value) + 1 if isinstance(value, (str, bytes)) else 1
 
 
 def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:

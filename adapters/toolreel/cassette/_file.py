@@ -1,4 +1,4 @@
-"""A cassette file, as a persister of vcrpy that replaces files atomically.
+"""A cassette file; for writing, a persister of vcrpy that replaces files atomically.
 
 vcrpy's own persister treats an empty or unreadable file as missing and overwrites it, and can leave half a
 file. This one raises, and the old file stays until the new one is on disk.
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound, VaryError
 from toolreel._secrets.project_rules import SecretRules
@@ -21,6 +21,7 @@ from toolreel._secrets.scanned_texts import interaction_texts, leaks_at
 from toolreel.cassette._bodies import Body
 from toolreel.cassette._header import Header
 from toolreel.cassette._lookup import RequestKey, canonical_body, request_key
+from toolreel.cassette._serializer import document
 from toolreel.cassette._vary import stored
 from toolreel.cassette._yaml import TEXT_LIMIT
 from toolreel_core._jsontext.canonical import JsonText
@@ -39,12 +40,6 @@ class _Writer(Protocol):
     """The writing half of a vcrpy serializer; ours is :mod:`toolreel.cassette._serializer`."""
 
     def serialize(self, cassette_dict: Mapping[str, Any], /) -> str: ...
-
-
-class _Reader(Protocol):
-    """The reading half, as this persister uses it."""
-
-    def document(self, cassette_string: str, /) -> tuple[Header, list[dict[str, Any]]]: ...
 
 
 class _InPieces(Request):  # type: ignore[misc]
@@ -72,9 +67,7 @@ class CassetteFile:
         self.secret_rules: SecretRules | None = None
         """Before saving: rules for secrets; by default, those in the file named by ``TOOLREEL_SECRETS``."""
 
-    def load_cassette(
-        self, cassette_path: str, serializer: _Reader
-    ) -> tuple[list[Any], list[dict[str, Any]]]:
+    def load_cassette(self, cassette_path: str) -> tuple[list[Any], list[dict[str, Any]]]:
         """The requests and responses in a file.
 
         :raises CassetteError: if it cannot be read or is invalid
@@ -84,16 +77,13 @@ class CassetteFile:
             text = read_file(Path(cassette_path))
         except CassetteError as error:
             raise CassetteError(f"{cassette_path}: {error}") from error
-        return self.load_text(text, cassette_path, serializer)
+        return self.load_text(text, cassette_path)
 
-    def load_text(
-        self, text: str, cassette_path: str, serializer: _Reader
-    ) -> tuple[list[Any], list[dict[str, Any]]]:
+    def load_text(self, text: str, cassette_path: str) -> tuple[list[Any], list[dict[str, Any]]]:
         """The requests and responses in the text of a file, with the same errors."""
         try:
             read = _read if len(text) > _WORTH_KEEPING else KEPT
-            # A module is hashable, which not every checker knows.
-            self.header, requests, responses, keys = read(text, cast("Any", serializer))
+            self.header, requests, responses, keys = read(text)
         except (CassetteError, UnicodeEncodeError) as error:
             raise CassetteError(f"{cassette_path}: {error}") from error
         except VaryError as error:
@@ -141,9 +131,9 @@ class CassetteFile:
                 )
 
 
-def _read(text: str, serializer: _Reader) -> tuple[Header, list[Any], list[dict[str, Any]], list[RequestKey]]:
+def _read(text: str) -> tuple[Header, list[Any], list[dict[str, Any]], list[RequestKey]]:
     """The header of a text, its requests and responses, and the key of each request."""
-    header, interactions = serializer.document(text)
+    header, interactions = document(text)
     requests = [_request(entry["request"]) for entry in interactions]
     responses = [_response(entry["response"]) for entry in interactions]
     return header, [one for one, _ in requests], responses, [key for _, key in requests]

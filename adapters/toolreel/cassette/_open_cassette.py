@@ -94,7 +94,7 @@ class Recording:
         """
         file = CassetteFile()
         cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
-        requests, responses = file.load_cassette(os.fspath(path), cassette_format)
+        requests, responses = file.load_cassette(os.fspath(path))
         cassette.data.extend(
             zip(requests, responses, strict=True)
         )  # not Cassette._load(), which copies every response
@@ -110,7 +110,7 @@ class Recording:
         """
         file = CassetteFile()
         cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
-        requests, responses = file.load_text(text, os.fspath(path), cassette_format)
+        requests, responses = file.load_text(text, os.fspath(path))
         cassette.data.extend(zip(requests, responses, strict=True))
         return cls(cassette, file, Path(path))
 
@@ -339,7 +339,7 @@ def _rules_in(path: str | os.PathLike[str]) -> tuple[Vary, ...]:
     """
     file = CassetteFile()
     with suppress(CassetteError):
-        file.load_cassette(os.fspath(path), cassette_format)
+        file.load_cassette(os.fspath(path))
     return file.header.vary
 
 

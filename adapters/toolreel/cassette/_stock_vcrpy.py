@@ -33,7 +33,6 @@ from toolreel._secrets.project_rules import SecretRules, rules_in
 from toolreel._secrets.scan import secrets_in
 from toolreel._secrets.scanned_texts import body_texts, unseen
 from toolreel._secrets.urls import scrubbed_url
-from toolreel.cassette import _serializer as cassette_format
 from toolreel.cassette._file import CassetteFile
 from toolreel.cassette._lookup import endpoint
 from toolreel.cassette._open_cassette import Recording
@@ -397,7 +396,7 @@ def export_cassette(
             f"{target}: exists already: export under another name, or overwrite it (--overwrite)"
         )
     file = CassetteFile()
-    pairs = [*zip(*file.load_cassette(os.fspath(source), cassette_format), strict=True)]
+    pairs = [*zip(*file.load_cassette(os.fspath(source)), strict=True)]
     broken = {
         number: f"interaction {number} ({broke.kind})"
         for number, (_, response) in enumerate(pairs, 1)

@@ -92,13 +92,6 @@ def failure(effect: RunTool, error: Exception) -> ToolReturned:
             return failed_event(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
 
 
-def timed_out(effect: RunTool, deadline: float) -> ToolReturned:
-    """The event for a tool that was still running at its deadline."""
-    return timeout_event(
-        effect, f"did not return within {deadline:g} s; it may still have effects", safe_to_repeat=False
-    )
-
-
 def timeout_event(effect: RunTool, how: str, *, safe_to_repeat: bool) -> ToolReturned:
     """The event for a tool that took too long, with advice for the model."""
     repeat = "Calling it again with the same arguments does no harm."

@@ -41,7 +41,7 @@ def test_what_is_saved_is_loaded_and_nothing_else_is_left_behind(tmp_path: Path)
     path = tmp_path / "new" / "folder" / "a.yaml"
     save(path, pair(b'{"a":1}', b"\xff", sent={"accept": "x"}, got={"retry-after": ["1", "2"]}))
     file = CassetteFile()
-    (request,), (response,) = file.load_cassette(str(path), cassette_format)
+    (request,), (response,) = file.load_cassette(str(path))
     assert (request.method, request.body, dict(request.headers)) == ("POST", b'{"a":1}', {"accept": "x"})
     assert response["body"] == {"string": b"\xff"}
     assert response["headers"] == {"retry-after": ["1", "2"]}
@@ -64,20 +64,20 @@ def test_a_file_that_is_no_cassette_is_named_and_never_taken_for_a_missing_one(
     path = tmp_path / "a.yaml"
     path.write_bytes(content)
     with pytest.raises(CassetteError) as caught:
-        CassetteFile().load_cassette(str(path), cassette_format)
+        CassetteFile().load_cassette(str(path))
     assert str(caught.value).startswith(f"{path}: ")
     assert complaint in str(caught.value)
 
 
 def test_what_cannot_be_opened_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CassetteError, match=r"none\.yaml: there is no such cassette: record it first"):
-        CassetteFile().load_cassette(str(tmp_path / "none.yaml"), cassette_format)
+        CassetteFile().load_cassette(str(tmp_path / "none.yaml"))
     with pytest.raises(CassetteError, match="cannot be read: Is a directory"):
-        CassetteFile().load_cassette(str(tmp_path), cassette_format)
+        CassetteFile().load_cassette(str(tmp_path))
     monkeypatch.setattr(cassette_file, "TEXT_LIMIT", 1)
     (tmp_path / "big.yaml").write_bytes(b"12345")
     with pytest.raises(CassetteError, match="larger than 4 bytes"):
-        CassetteFile().load_cassette(str(tmp_path / "big.yaml"), cassette_format)
+        CassetteFile().load_cassette(str(tmp_path / "big.yaml"))
 
 
 def test_a_body_that_no_client_can_have_sent_is_refused(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_body_that_no_client_can_have_sent_is_refused(tmp_path: Path) -> None:
     save(path, pair(b"plain"))
     path.write_text(path.read_text().replace("text: plain", 'text: "\\ud800"'))
     with pytest.raises(CassetteError, match=r"a\.yaml: "):
-        CassetteFile().load_cassette(str(path), cassette_format)
+        CassetteFile().load_cassette(str(path))
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_nothing_that_was_asked_or_answered_is_lost(server: Server, tmp_path: Pa
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     stock(old, server, *SAID)
     import_cassette(old, new)
-    requests, responses = CassetteFile().load_cassette(str(new), cassette_format)
+    requests, responses = CassetteFile().load_cassette(str(new))
     was = yaml.safe_load(old.read_text("utf-8"))["interactions"]
     assert [(request.method, (request.body or b"").decode()) for request in requests] == [
         (entry["request"]["method"], entry["request"]["body"] or "") for entry in was
@@ -367,7 +367,7 @@ def test_stock_vcrpy_plays_what_was_exported(
 
 def held(path: Path) -> list[tuple[object, ...]]:
     """All that a cassette holds; of headers, the order has no meaning, and vcrpy sorts them."""
-    requests_, responses = CassetteFile().load_cassette(str(path), cassette_format)
+    requests_, responses = CassetteFile().load_cassette(str(path))
     asked = [(one.method, one.uri, one.body, sorted(one.headers.items())) for one in requests_]
     answered = [{**one, "headers": sorted(one["headers"].items())} for one in responses]
     return [*zip(asked, answered, strict=True)]

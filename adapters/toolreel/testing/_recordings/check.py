@@ -159,7 +159,7 @@ class _Checker:
         text = _raw(path)
         interactions = None
         try:
-            interactions = interaction_dicts(*CassetteFile().load_cassette(str(path), cassette_format))
+            interactions = interaction_dicts(*CassetteFile().load_cassette(str(path)))
         except ToolreelError as error:
             kind, text = _unreadable(path, text, str(error))
             self._note(path, kind, text)

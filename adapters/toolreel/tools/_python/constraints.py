@@ -65,14 +65,11 @@ def is_field(value: object) -> bool:
 def description_in(extras: Sequence[object]) -> str:
     """The description in ``Annotated``: a string, ``Field(description=…)`` or ``Doc(…)``."""
     for extra in extras:
-        found = extra if isinstance(extra, str) else _description(extra)
+        name = "description" if is_field(extra) else "documentation"
+        found = extra if isinstance(extra, str) else getattr(extra, name, None)
         if isinstance(found, str) and found:
             return found
     return ""
-
-
-def _description(extra: object) -> object:
-    return getattr(extra, "description", None) if is_field(extra) else getattr(extra, "documentation", None)
 
 
 def _flat(extras: Sequence[object]) -> Iterator[object]:

@@ -371,28 +371,26 @@ class Call:
 
     def run(self) -> ToolReturned:
         """Call a sync tool in this thread."""
-        return self._billed(self._run())
-
-    async def arun(self) -> ToolReturned:
-        """Await an async tool."""
-        return self._billed(await self._arun())
-
-    def _run(self) -> ToolReturned:
         try:
             with running(self._context):
                 if self._isolated is not None:
-                    return self._answered(self._isolated.run(self._request()))
-                return succeeded(self._effect, self._tool.function(**self._keywords()), self._tool.ok_key)
+                    event = self._answered(self._isolated.run(self._request()))
+                else:
+                    value = self._tool.function(**self._keywords())
+                    event = succeeded(self._effect, value, self._tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
-            return self._failed(error)
+            event = self._failed(error)
+        return self._billed(event)
 
-    async def _arun(self) -> ToolReturned:
+    async def arun(self) -> ToolReturned:
+        """Await an async tool."""
         function = cast("Callable[..., Awaitable[object]]", self._tool.function)
         try:
             with running(self._context):
-                return succeeded(self._effect, await function(**self._keywords()), self._tool.ok_key)
+                event = succeeded(self._effect, await function(**self._keywords()), self._tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
-            return self._failed(error)
+            event = self._failed(error)
+        return self._billed(event)
 
     def end(self) -> None:
         """Mark the call as over: its context says so, and its process is killed."""

@@ -155,11 +155,11 @@ def unaccepted(offer: ServerTools, pins: Mapping[str, str] | None) -> tuple[Skip
     if pins is None:
         return ()
     return tuple(
-        SkippedTool(name, _why(name, pins), "look at it, and accept it if it is right")
+        SkippedTool(
+            name,
+            "its definition is not the one that was accepted" if name in pins else "it was not accepted yet",
+            "look at it, and accept it if it is right",
+        )
         for name, tool in offer.tools.items()
         if pins.get(name) != tool.definition.fingerprint
     )
-
-
-def _why(name: str, pins: Mapping[str, str]) -> str:
-    return "its definition is not the one that was accepted" if name in pins else "it was not accepted yet"

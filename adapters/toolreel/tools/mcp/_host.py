@@ -92,7 +92,11 @@ class AsyncMcpTools(_McpHost):
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._tools: dict[str, tuple[Server, McpTool]] = {}
-        self._servers = [Server(config, self._group, self._notify) for config in self._configs]
+
+        def notify(news: McpNews) -> None:
+            tell(self._listen, [news])
+
+        self._servers = [Server(config, self._group, notify) for config in self._configs]
         try:
             await self._open()
         except BaseException as error:
@@ -151,9 +155,6 @@ class AsyncMcpTools(_McpHost):
             sources.append(ToolSource(f"mcp {server.config.name}", definitions))
         self.sources, self.left_out = tuple(sources), tuple(left_out)
         self.surface = compose(*sources)
-
-    def _notify(self, news: McpNews) -> None:
-        tell(self._listen, [news])
 
 
 class McpTools(_McpHost):

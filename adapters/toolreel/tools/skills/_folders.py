@@ -72,7 +72,7 @@ def manifest_of(text: str, folder: str) -> Manifest:
     head, body = _parted(text.replace("\r\n", "\n"))
     fields = _fields(head)
     name = unicodedata.normalize("NFKC", _text(fields, "name"))
-    if problems := [*_unknown(fields), *_of_name(fields, name, folder), *_of_texts(fields)]:
+    if problems := [*_problems(fields, name, folder)]:
         raise SkillError("; ".join(problems))
     front_matter = canonical(fields)
     if sound(front_matter) != front_matter:
@@ -110,12 +110,24 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _unknown(fields: Mapping[str, Any]) -> Iterator[str]:
+def _problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
+    """All that is wrong with the front matter."""
     if unknown := [field for field in fields if field not in _FIELDS]:
         yield (
             f"unknown field {', '.join(map(repr, unknown))}: there are {', '.join(_FIELDS)}; "
             "put what is your own under metadata"
         )
+    yield from _of_name(fields, name, folder)
+    if "description" not in fields:
+        yield "description: it is missing"
+    elif not _text(fields, "description"):
+        yield "description: expected a text that says what the skill does, and when to use it"
+    if not isinstance(fields.get("compatibility", ""), str):
+        yield "compatibility: expected a text"
+    for field, limit in _LIMITS.items():
+        value = fields.get(field)
+        if isinstance(value, str) and len(value) > limit:
+            yield f"{field}: {len(value)} characters, at most {limit}"
 
 
 def _of_name(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
@@ -130,19 +142,6 @@ def _of_name(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]
         yield f"name: {name!r} may have single hyphens only, and inside"
     if unicodedata.normalize("NFKC", folder) != name:
         yield f"name: {name!r} is not the name of its folder, {folder!r}; rename one of the two"
-
-
-def _of_texts(fields: Mapping[str, Any]) -> Iterator[str]:
-    if "description" not in fields:
-        yield "description: it is missing"
-    elif not _text(fields, "description"):
-        yield "description: expected a text that says what the skill does, and when to use it"
-    if not isinstance(fields.get("compatibility", ""), str):
-        yield "compatibility: expected a text"
-    for field, limit in _LIMITS.items():
-        value = fields.get(field)
-        if isinstance(value, str) and len(value) > limit:
-            yield f"{field}: {len(value)} characters, at most {limit}"
 
 
 _DRIVE: Final = re.compile(r"[a-zA-Z]:")  # of Windows
