@@ -351,10 +351,11 @@ class BodyReader:
                 return text
             case [("binary", bytes() as data)]:
                 return data
-            case _:
+            case pairs:
+                found = ", ".join(f"{key}: {type(value).__name__}" for key, value in pairs)
                 raise CassetteError(
                     f"{place}: expected one of 'json: <tree>', 'text: <quoted text>' or "
-                    f"'binary: !!binary <base64>', found {_brief(stored)}"
+                    f"'binary: !!binary <base64>', found {found or 'nothing'}"
                 )
 
     def _unfolded(self, tree: Mapping[str, Any]) -> tuple[bytes, ...]:
@@ -396,7 +397,3 @@ def _json(read_: Callable[[], _Read], place: str) -> _Read:
         return read_()
     except (TypeError, ValueError) as error:
         raise CassetteError(f"{place}.json: not JSON: {error}") from error
-
-
-def _brief(stored: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}: {type(value).__name__}" for key, value in stored.items()) or "nothing"

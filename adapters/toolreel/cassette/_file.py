@@ -135,7 +135,10 @@ def _read(text: str) -> tuple[Header, list[Any], list[dict[str, Any]], list[Requ
     """The header of a text, its requests and responses, and the key of each request."""
     header, interactions = document(text)
     requests = [_request(entry["request"]) for entry in interactions]
-    responses = [_response(entry["response"]) for entry in interactions]
+    responses = [entry["response"] for entry in interactions]
+    for response in responses:
+        body = response["body"]["string"]
+        response["body"] = {"string": body.encode() if isinstance(body, str) else body}
     return header, [one for one, _ in requests], responses, [key for _, key in requests]
 
 
@@ -170,11 +173,6 @@ def read_file(path: Path) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise CassetteError(f"not UTF-8 at byte {error.start}, so no cassette: record again") from error
-
-
-def _response(entry: dict[str, Any]) -> dict[str, Any]:
-    body = entry["body"]["string"]
-    return {**entry, "body": {"string": body.encode() if isinstance(body, str) else body}}
 
 
 def interaction_dicts(requests: Iterable[Request], responses: Iterable[Any]) -> list[dict[str, Any]]:

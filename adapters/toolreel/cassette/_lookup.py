@@ -239,7 +239,12 @@ def mismatch_text(
         return f"{text}; all {total} interactions have been played. {RERECORD}."
     index = _nearest(asked, interactions, left[:_COMPARED], compared)
     text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
-    return f"{text}{_comparison(asked, interactions[index][0], compared)}\n{RERECORD}."
+    request = interactions[index][0]
+    if named(request) != asked.name:
+        change = f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
+    else:
+        change = drift(compared(_body(request)), asked.body)
+    return f"{text}{change}\n{RERECORD}."
 
 
 def _nearest(
@@ -254,12 +259,6 @@ def _nearest(
         return named(request) == asked.name, -difference(compared(_body(request)), asked.body)
 
     return max(candidates, key=likeness)
-
-
-def _comparison(asked: SentRequest, request: Request, compared: Callable[[bytes], bytes]) -> str:
-    if named(request) != asked.name:
-        return f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
-    return drift(compared(_body(request)), asked.body)
 
 
 def _body(request: Request) -> bytes:

@@ -290,21 +290,18 @@ class Recording:
     def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
         """The index of the interaction for a request; ``take`` marks it as played in the same locked step."""
         with self._lock:
-            if self.rules.all:
-                return self._found_by_rules(method, url, self.rules.compared(b"".join(body)), take=take)
-            index = self._unplayed.find(request_key(method, url, *body))
-            if index is None:  # most bodies are canonical already, so parsing is the fallback
-                index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
+            compared = self.rules.compared(b"".join(body)) if self.rules.all else None
+            if compared is not None:
+                index = self._unplayed.find(ruled_key(request_key(method, url)[0], compared))
+            else:
+                index = self._unplayed.find(request_key(method, url, *body))
+                if index is None:  # most bodies are canonical already, so parsing is the fallback
+                    index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
             if index is not None and take:
                 self._unplayed.play(index)
+                if compared is not None:
+                    self.rules.count(compared)
             return index
-
-    def _found_by_rules(self, method: str, url: str, compared: Compared, *, take: bool) -> int | None:
-        index = self._unplayed.find(ruled_key(request_key(method, url)[0], compared))
-        if index is not None and take:
-            self._unplayed.play(index)
-            self.rules.count(compared)
-        return index
 
     def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
         """The answer to a request, which counts as played."""

@@ -36,8 +36,14 @@ from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._file import CassetteFile
 from toolreel.cassette._lookup import endpoint
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import REQUEST_HEADERS, RESPONSE_HEADERS, Break, StoredResponse
-from toolreel.cassette._transports import BODY_LIMIT
+from toolreel.cassette._stored_exchange import (
+    REQUEST_HEADERS,
+    RESPONSE_HEADERS,
+    Break,
+    StoredResponse,
+    stored_response,
+)
+from toolreel.cassette._transports import BODY_LIMIT, is_stream
 from toolreel.cassette._yaml import load_yaml
 from toolreel.http._bounded_decoder import BodyError, BoundedDecoder
 
@@ -278,11 +284,12 @@ def import_cassette(
         new.save(known, rules)
     except SecretFound as found:
         raise SecretFound(f"{found}, or have it replaced (--redact)") from None
+    asked = [f"{one.method} {endpoint(one.url)}" for one in interactions]
     return Imported(
         source,
         target,
         len(interactions),
-        _others(interactions),
+        tuple(dict.fromkeys(name for name in asked if _CHAT not in name)),
         _left_out(interactions, tape.unknown),
         sum(scrubbed_url(one.url) != one.url for one in interactions),
         dict(Counter(kind for kind, _ in hidden.values())),
@@ -343,11 +350,6 @@ def _hidden(body: bytes, hidden: Mapping[str, tuple[str, str]]) -> bytes:
         for written in spellings(secret):
             body = body.replace(written.encode("utf-8", "surrogateescape"), hidden[secret][1].encode())
     return body
-
-
-def _others(interactions: Iterable[StockInteraction]) -> tuple[str, ...]:
-    asked = (f"{one.method} {endpoint(one.url)}" for one in interactions)
-    return tuple(dict.fromkeys(one for one in asked if _CHAT not in one))
 
 
 def _left_out(interactions: Iterable[StockInteraction], unknown: Iterable[str]) -> tuple[str, ...]:
@@ -412,7 +414,7 @@ def export_cassette(
     file.known_secrets = known_secrets(os.environ, file.secret_rules) if known is None else known
     requests, responses = [one for one, _ in whole], [one for _, one in whole]
     file.save_cassette(os.fspath(target), {"requests": requests, "responses": responses}, _Stock())
-    streams = tuple(number for number, one in enumerate(responses, 1) if _is_stream(one))
+    streams = tuple(n for n, one in enumerate(responses, 1) if is_stream(stored_response(one, None)))
     return Exported(source, target, len(whole), tuple(broken.values()), streams)
 
 
@@ -432,8 +434,3 @@ def _copy(part: Mapping[str, Any]) -> dict[str, Any]:
     """A copy, since vcrpy's conversion modifies it; the body of a response is a mapping."""
     body = part["body"]
     return {**part, "body": dict(body) if isinstance(body, dict) else body}
-
-
-def _is_stream(response: Mapping[str, Any]) -> bool:
-    kinds: list[str] = response["headers"].get("content-type", [""])
-    return kinds[0].lower().startswith("text/event-stream")

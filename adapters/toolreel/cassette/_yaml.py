@@ -47,16 +47,19 @@ _LONGEST_KEY: Final = 122
 """Maximum characters of a key that needs no question mark; PyYAML counts its tag, too."""
 
 
-def written(tree: object, anchors: Mapping[int, str]) -> str:
-    """The YAML text of a tree, without an end mark.
+def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
+    """The YAML text of a tree of plain values, closed by an end mark.
 
     :param anchors: by ``id`` of a collection in the tree, the anchor under which its second mention
         becomes an alias; every other object is written out each time
-    :raises yaml.YAMLError: if it contains a value of another type
+    :raises CassetteError: if it contains a value of another type
     """
     writer = _Writer({key: anchors[key] for key in _mentioned_again(tree, anchors)})
-    writer.root(tree)
-    return "".join(writer.parts)
+    try:
+        writer.root(tree)
+    except yaml.YAMLError as error:
+        raise CassetteError(f"cannot be written as YAML: {' '.join(str(error).split())}") from error
+    return "".join([*writer.parts, "...\n"])
 
 
 def _mentioned_again(tree: object, named: Mapping[int, str]) -> list[int]:
@@ -215,10 +218,9 @@ def _escape(found: re.Match[str]) -> str:
     letter = found[0]
     if letter in Emitter.ESCAPE_REPLACEMENTS:
         return f"\\{Emitter.ESCAPE_REPLACEMENTS[letter]}"
-    return f"\\x{ord(letter):02X}" if letter <= "\xff" else _wide(ord(letter))
-
-
-def _wide(code: int) -> str:
+    code = ord(letter)
+    if code <= 0xFF:
+        return f"\\x{code:02X}"
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 
@@ -233,14 +235,6 @@ _MAX_DEPTH: Final = 160
 """A body may have 64 levels, and a conversation's tree of messages some of its own."""
 _LONG: Final = 100
 """Minimum characters of a plain scalar that is not cached."""
-
-
-def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
-    """The YAML text of a tree of plain values, closed by an end mark."""
-    try:
-        return f"{written(tree, anchors)}...\n"
-    except yaml.YAMLError as error:
-        raise CassetteError(f"cannot be written as YAML: {' '.join(str(error).split())}") from error
 
 
 def load_yaml(text: str, *, expanded_limit: int = EXPANDED_LIMIT, whole: bool = True) -> object:
