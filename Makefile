@@ -54,7 +54,8 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 # Only what `toolreel[cli]` needs, from the sources: neither the tools of `make setup` nor a build. Without
-# bytecode of all modules, since the demo imports a third of them. Where `make setup` has been run, its
+# bytecode of all modules, since the demo imports a third of them. The subset has a lock of its own, because pip
+# takes no hashes from a constraints file. Where `make setup` has been run, its
 # environment has all of this and is used as it is.
 demo: $(if $(wildcard $(STAMP)),,$(CLI)) ## replay a recorded session and prove that nothing differs
 	PYTHONPATH=domain:adapters $(BIN)/python -m toolreel demo

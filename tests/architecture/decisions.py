@@ -16,8 +16,7 @@ FOLDER: Final = ROOT / "docs" / "decisions"
 
 _HEAD: Final = re.compile(
     r"# (?P<number>\d{4})\. (?P<title>.+)\n\n"
-    # one decision, or the one that replaced it, as a link to its file
-    r"Status: (?P<status>accepted|superseded by \[(?P<successor>\d{4})\]\((?P<link>[^)]+)\))\n\n"
+    r"Status: (?P<status>accepted)\n\n"  # the file of one that is superseded goes
     r"Date: (?P<date>\d{4}-\d{2}-\d{2})\n"
 )
 _PARTS: Final = ("Context", "Choice", "Cost")
@@ -31,8 +30,6 @@ class Decision:
     number: str
     title: str
     status: str
-    successor: str | None
-    """The file name of the decision that supersedes it."""
 
     @classmethod
     def read(cls, path: Path) -> Decision:
@@ -49,9 +46,7 @@ class Decision:
             raise ValueError(f"{path.name}: has no part {', '.join(missing)}")
         if not path.name.startswith(f"{head['number']}-"):
             raise ValueError(f"{path.name}: its title has the number {head['number']}")
-        if head["link"] and not head["link"].startswith(f"{head['successor']}-"):
-            raise ValueError(f"{path.name}: its status links to {head['link']}")
-        return cls(path, head["number"], head["title"], head["status"], head["link"])
+        return cls(path, head["number"], head["title"], head["status"])
 
 
 def decisions() -> Iterator[Decision]:

@@ -20,13 +20,6 @@ def test_numbers_are_used_once() -> None:
     assert len(numbers) == len(set(numbers))
 
 
-def test_a_superseded_decision_names_a_later_one_that_exists() -> None:
-    for one in decisions():
-        if one.successor is not None:
-            assert (FOLDER / one.successor).is_file(), one.path.name
-            assert one.successor > one.path.name
-
-
 def test_links_between_decisions_lead_to_files() -> None:
     links = [
         (page.name, link)
@@ -43,7 +36,6 @@ def test_links_between_decisions_lead_to_files() -> None:
         (HEAD.format("maybe") + PARTS, "begin with"),
         (HEAD.format("accepted") + PARTS.replace("Cost", "Price"), "no part Cost"),
         (HEAD.format("accepted").replace("0007", "0008") + PARTS, "number 0008"),
-        (HEAD.format("superseded by [0009](0008-eight.md)") + PARTS, "links to 0008-eight"),
     ],
 )
 def test_a_decision_that_is_incomplete_is_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -237,4 +237,5 @@ async def _answers(
     async with anyio.create_task_group() as group:
         for effect in effects:
             group.start_soon(find, effect)
+    # In the order of the effects, not of the answers: a journal does not depend on timing.
     return [(effect, found[effect.ref]) for effect in effects]

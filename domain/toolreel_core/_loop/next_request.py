@@ -69,6 +69,7 @@ def send_next_request(
     """
     # Shorten before judging the overflow: a history policy may make the request fit.
     tools = tools and not state.memory.tools_dropped and state.present.sends_tools
+    # The calls of the last turn have run: their results make the history valid, so that it can go on.
     if limit := exhausted_limit(state):
         return settle(state, limit, notes)
     state, added = _with_unsent(state)

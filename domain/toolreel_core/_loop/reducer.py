@@ -64,6 +64,8 @@ Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven
 def start(plan: Plan) -> Step:
     """Begin a run; its first effect sends the first request. Leads to ``AwaitingReply``.
 
+    It applies ``RunStarted`` itself, so that an embedder only performs effects and steps with the answers.
+
     >>> from toolreel_core._plan.plan import Plan
     >>> start(Plan.of(model="m", messages="hi")).effects[0].request.body
     '{"model":"m","messages":[{"role":"user","content":"hi"}]}'

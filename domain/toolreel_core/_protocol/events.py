@@ -71,7 +71,8 @@ class ToolReturned:
     """JSON text: an envelope (``{"ok": ...}``), an object or any other value."""
     at_ms: int | None = None
     spent: Spent | None = None
-    """What the tool took of models; the tally and the limits of the run count it. The model is not told."""
+    """What the tool took of models; the tally and the limits of the run count it. It is not part of the
+    output, which the model reads and in which any tool could move the limits of a run."""
     parts: tuple[Media, ...] = ()
     """What the tool gave besides JSON; the output says where each stands, by its label."""
 

@@ -269,6 +269,8 @@ class DoneCall:
 
 
 _NOTHING_COUNTED: Final = Tally()
+# Persistent, since each state of a run has its own version. Their order depends on the hash seed, so they are
+# for look-up only: whatever writes one sorts its keys.
 _NO_RESULTS: Final[PMap[str, bool]] = pmap()
 _NO_STREAKS: Final[PMap[str, Streak]] = pmap()
 
@@ -320,6 +322,7 @@ class State:
     """Everything that a run remembers; you can serialise it at any time (``dump``)."""
 
     plan: Plan
+    """All of it, not only what the reducer reads, so that a stored state can go on without another file."""
     phase: Phase
     messages: Transcript
     """The whole conversation, append-only."""

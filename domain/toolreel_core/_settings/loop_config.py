@@ -169,7 +169,8 @@ class LoopConfig:
     dialects_in_reasoning: bool = False
     """Search the reasoning too if the reply has nothing else."""
     text_calls_for: TextCallsFor = "all"
-    """What a call in text may run: text that the model repeats may be injected."""
+    """What a call in text may run: text that the model repeats may be injected. All by default, since small
+    models have no other way to call a tool; the preset ``untrusted_content`` sets ``read_only``."""
     message_transforms: tuple[str, ...] = ()
     """Names of the transforms of each message that is sent, in order."""
     tool_transforms: tuple[str, ...] = ()

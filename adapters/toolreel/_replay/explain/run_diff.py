@@ -1,4 +1,8 @@
-"""Compare two runs: their plans, the first different event, and the turns side by side."""
+"""Compare two runs: their plans, the first different event, and the turns side by side.
+
+Any two live sessions differ in ids, times and token counts. So replies are compared after normalisation,
+and call ids by their position; ``replay`` is what proves that bytes are identical.
+"""
 
 from __future__ import annotations
 

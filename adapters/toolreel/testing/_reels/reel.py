@@ -52,6 +52,9 @@ _REPLAY_URL: Final = "http://replay.invalid/v1"
 class Reel:
     """The recording of one test: a cassette, and a journal per run.
 
+    The test brings its own plan. Requests are compared with the cassette and effects by their fingerprints,
+    so a changed setting that changes none of them is not drift.
+
     :param recording: whether to record; otherwise the recording is replayed
     :param vary: what may differ between recorded and new requests, besides the rules in the recording; each
         rule has to fit a request of the test

@@ -1,6 +1,8 @@
 """Tools that the next reply may not call, since the model repeats a call of them that brings nothing new.
 
-Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix.
+Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix. The tool
+is withheld, not the arguments, because the grammars of servers know no ``not``; any other call brings it
+back.
 """
 
 from __future__ import annotations
