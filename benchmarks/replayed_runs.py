@@ -48,7 +48,7 @@ from toolreel import (
 from toolreel._driver.ports import Wanted
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette import RecordTransport, ReplayTransport, recording
-from toolreel.cassette._format.file import KEPT
+from toolreel.cassette._file import KEPT
 from toolreel.cassette._open_cassette import Recording
 from toolreel.http import HttpEndpoint
 from toolreel_core import fold

@@ -5,7 +5,7 @@ This is the package that an application imports. What most programs need is righ
     from toolreel import Plan, Ports, PythonTools, run
     from toolreel.http import HttpEndpoint
 
-More is in ``toolreel.http``, ``toolreel.cassette``, ``toolreel.tools.mcp``, ``toolreel.tools.openapi``,
+More is in ``toolreel.http``, ``toolreel.cassette``, ``toolreel.tools.mcp``,
 ``toolreel.tools.skills``, ``toolreel.testing``, ``toolreel.presets``, ``toolreel.otel`` and
 ``toolreel.evals``; if you embed the reducer in a runtime of your own, import ``toolreel_core``. A path
 with a component that begins with an underscore is private.

@@ -52,7 +52,6 @@ from toolreel._internal.errors import (
     McpConfigError,
     McpServerError,
     MissingExtra,
-    OpenApiError,
     OutputError,
     ResultsError,
     SecretFound,
@@ -73,11 +72,10 @@ from toolreel._replay.replay import Replayed, replay
 from toolreel._replay.resume import aresume, resume
 from toolreel.http._response_events import failure_event, response_event
 from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call, spend
+from toolreel.tools._hosts import AsyncRouter, Router
 from toolreel.tools._isolation import Isolation
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tool import Tool, tool
-from toolreel.tools._router import AsyncRouter, Router
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool, tool
 from toolreel.tools._typed_output import Output, output_of
 from toolreel_core import (
     ANSWERS,
@@ -201,7 +199,6 @@ __all__ = [
     "Never",
     "Note",
     "NoteMade",
-    "OpenApiError",
     "Outcome",
     "OutcomeError",
     "Output",

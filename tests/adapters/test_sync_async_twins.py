@@ -19,7 +19,7 @@ from toolreel._driver.clock import clocks
 from toolreel._driver.user import approvers
 from toolreel._replay import journal_performer as rehearsal
 from toolreel.http import _httpx_endpoint as http
-from toolreel.tools import _router as routing
+from toolreel.tools import _hosts as routing
 
 MODULES: Final = [(drive, adrive)]
 CLASSES: Final = [

@@ -15,7 +15,6 @@ MODULES = [*modules(DOMAIN), *modules(ADAPTERS)]
 PUBLIC = [
     "toolreel",
     "toolreel.cassette",
-    "toolreel.cassette.vcr",
     "toolreel.demo",
     "toolreel.durable",
     "toolreel.evals",
@@ -27,7 +26,6 @@ PUBLIC = [
     "toolreel.testing",
     "toolreel.tools",
     "toolreel.tools.mcp",
-    "toolreel.tools.openapi",
     "toolreel.tools.skills",
     "toolreel_core",
     "toolreel_core.evals",

@@ -64,7 +64,6 @@ def test_presets_need_no_extra() -> None:
 @pytest.mark.parametrize(
     ("package", "name", "extra", "lacks"),
     [
-        ("toolreel.tools.openapi", "OpenApiTools", "openapi", "httpx"),
         ("toolreel.evals", "Results", "evals", "PyYAML"),
         ("toolreel.presets", "register_tokenizer", "tokens", "tokenizers"),
         ("toolreel.http", "HttpEndpoint", "http", "httpx"),

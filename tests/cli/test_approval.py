@@ -13,7 +13,7 @@ from toolreel.testing._scripted import calling, saying
 TOOLS = '''
 from dataclasses import replace
 from pathlib import Path
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import Tool
 from toolreel.tools._python.signature import definition_of
 
 def launch(pad: int) -> str:

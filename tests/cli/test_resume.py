@@ -24,8 +24,7 @@ from toolreel._driver.user.approvers import Always
 from toolreel._replay.replay import replay
 from toolreel.demo._workspace import workspace
 from toolreel.testing._scripted import saying
-from toolreel.tools._python.host import Toolbox
-from toolreel.tools._python.tool import Tool, ToolLike
+from toolreel.tools._python.tools import Tool, Toolbox, ToolLike
 from toolreel_core._plan.plan import Plan
 
 

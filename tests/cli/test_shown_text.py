@@ -26,7 +26,7 @@ each_spelling = pytest.mark.parametrize(
 )
 TOOLS = '''
 from dataclasses import replace
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import Tool
 from toolreel.tools._python.signature import definition_of
 
 def pay(to: str) -> str:

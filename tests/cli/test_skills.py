@@ -15,7 +15,7 @@ from tests.servers.chat_server import replying, serving
 from toolreel._cli.live.live_run import LiveSession
 from toolreel._cli.live.live_target import LiveTarget
 from toolreel.testing._scripted import calling
-from toolreel.tools._python.host import Toolbox
+from toolreel.tools._python.tools import Toolbox
 from toolreel.tools.skills._folders import read_skills
 from toolreel.tools.skills._skill_tools import skill_tools
 from toolreel_core._plan.plan import Plan

@@ -14,8 +14,7 @@ from toolreel._driver.user.approvers import Always
 from toolreel._journal.file import FileJournal
 from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying, streaming
 from toolreel.tools._call_context import ToolError
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool, ToolLike
+from toolreel.tools._python.tools import PythonTools, Tool, ToolLike
 from toolreel_core._conversation.content.part import Blob, Image
 from toolreel_core._conversation.message_input import Said
 from toolreel_core._plan.plan import Plan

@@ -20,18 +20,14 @@ import pytest
 from tests.adapters.tools.skills.skills_here import write_skill
 from tests.servers.chat_server import ChatServer, replying, serving
 from tests.servers.mcp_servers_here import good
-from tests.servers.pet_shop import open_shop, replied
-from tests.servers.pet_shop import source as shop_source
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import ToolHost
 from toolreel._driver.sync import run
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.testing._scripted import ScriptedTools, calling, saying
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool
-from toolreel.tools._router import Router
+from toolreel.tools._hosts import Router
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel.tools.mcp._host import McpTools
-from toolreel.tools.openapi._host import OpenApiTools
 from toolreel.tools.skills._folders import read_skills
 from toolreel.tools.skills._skill_tools import skill_tools
 from toolreel_core._jsontext.canonical import Json
@@ -132,13 +128,6 @@ def skills() -> Generator[Source]:
         yield Source(host.surface.definitions, host, seen="_list", hidden="_read_file")
 
 
-@contextmanager
-def openapi() -> Generator[Source]:
-    """The operations of a server, which would answer the hidden one."""
-    with open_shop(replied([])) as shop, OpenApiTools([shop_source(shop.url)]) as tools:
-        yield Source(tools.surface.definitions, tools, seen="_listPets", hidden="_getPet")
-
-
 SOURCES: Final[Mapping[str, Callable[[], AbstractContextManager[Source]]]] = {
     "python": python,
     "python with dots": partial(python, "ws."),
@@ -146,7 +135,6 @@ SOURCES: Final[Mapping[str, Callable[[], AbstractContextManager[Source]]]] = {
     "composed and routed": composed,
     "mcp": mcp,
     "skills": skills,
-    "openapi": openapi,
 }
 """One line a source: what opens it."""
 

@@ -31,8 +31,7 @@ from toolreel._journal.format import read_journal, unfinished
 from toolreel._replay.resume import resume
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.tools._call_context import current_call
-from toolreel.tools._python.host import PythonTools, Toolbox
-from toolreel.tools._python.tool import ToolLike
+from toolreel.tools._python.tools import PythonTools, Toolbox, ToolLike
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import UserSpoke
 from toolreel_core._settings.loop_config import LoopConfig

@@ -22,8 +22,7 @@ from toolreel._replay.replay import DRIVERS, Driver, companion
 from toolreel.cassette._transports import AsyncReplayTransport, ReplayTransport, replaying
 from toolreel.demo._workspace import workspace
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
-from toolreel.tools._python.tool import ToolLike
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, ToolLike
 from toolreel_core._plan.plan import Plan
 
 __all__ = [

@@ -16,7 +16,7 @@ from toolreel._replay.fork_changes import Changes
 from toolreel._replay.replay import companion
 from toolreel.demo._workspace import workspace
 from toolreel.testing._scripted import ScriptedEndpoint, saying
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._protocol.outcome import Completed, EmptyFinal
 

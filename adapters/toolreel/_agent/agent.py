@@ -30,7 +30,7 @@ from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import AsyncEndpoint, Endpoint, Journal, Observer, secrets_of
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import Tool
 from toolreel.tools._typed_output import Adapter, Output, output_of
 from toolreel_core._conversation.message import Message, SystemMessage
 from toolreel_core._conversation.message_input import Messages, messages_of

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 from toolreel._driver.ports import Approver, AsyncApprover
 from toolreel._driver.user.approvers import AsyncLater, Later
-from toolreel.tools._threads_async import awaited, in_thread
+from toolreel.tools._hosts import awaited, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._protocol.effects import AskApproval

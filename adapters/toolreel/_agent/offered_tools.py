@@ -8,10 +8,8 @@ from inspect import iscoroutinefunction
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 from toolreel._driver.ports import AsyncToolHost, ToolHost
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
-from toolreel.tools._python.tool import Tool
-from toolreel.tools._router import AsyncRouter, Router
-from toolreel.tools._threads_async import ThreadedTools
+from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool, Toolbox
 from toolreel_core._errors import ConfigError
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
@@ -19,7 +17,7 @@ from toolreel_core._tools.tool_definition import ToolDefinition
 
 @runtime_checkable
 class OfferingHost(Protocol):
-    """A tool host that says what it has, such as ``PythonTools``, ``McpTools`` or ``OpenApiTools``."""
+    """A tool host that says what it has, such as ``PythonTools`` or ``McpTools``."""
 
     @property
     def surface(self) -> ToolSurface:

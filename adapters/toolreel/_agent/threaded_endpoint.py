@@ -10,7 +10,7 @@ from inspect import iscoroutinefunction
 from typing import cast
 
 from toolreel._driver.ports import AsyncEndpoint, Endpoint, StreamingEndpoint, secrets_of
-from toolreel.tools._threads_async import awaited, in_thread
+from toolreel.tools._hosts import awaited, in_thread
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Delta

@@ -18,7 +18,6 @@
         ├── McpConfigError        a configuration of MCP servers cannot be read or used
         ├── McpServerError        an MCP server cannot be started, or does not list its tools
         ├── SkillError            an Agent Skill cannot be used
-        ├── OpenApiError          an OpenAPI document cannot be read, or its operations cannot be called
         ├── DurableError          a durable run, or its database, cannot be used in this way
         ├── ResultsError          the results of an evaluation cannot be read, continued or written
         ├── OutputError           a run has no value of the type that was asked for
@@ -103,10 +102,6 @@ class McpServerError(AdapterError):
 
 class SkillError(AdapterError, ValueError):
     """An Agent Skill that cannot be read or used; names its folder and all problems."""
-
-
-class OpenApiError(AdapterError, ValueError):
-    """An OpenAPI document that cannot be read, or lacks an operation; names the place."""
 
 
 class DurableError(AdapterError, ValueError):

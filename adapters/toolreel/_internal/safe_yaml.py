@@ -4,7 +4,7 @@ libyaml's parser (PyYAML's own if that is missing) produces the events; the valu
 
 - PyYAML's composer recurses in C, so deeply nested input would crash the process: here a list serves as
   the stack, and its length is limited;
-- PyYAML expands merge keys and aliases without a limit: here an alias gives the same object again, and its
+- PyYAML expands aliases without a limit: here an alias gives the same object again, and its
   expanded size is counted;
 - PyYAML keeps the last of two equal keys, and makes dates, sets and Python objects: here they are errors.
 
@@ -13,9 +13,9 @@ Every error names line and column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 from yaml.reader import Reader, ReaderError
@@ -25,7 +25,6 @@ Scalar: TypeAlias = "bool | int | float | str | bytes | None"
 TAG: Final = "tag:yaml.org,2002:"
 """What ``!!`` stands for in a tag."""
 
-_MERGE_KEY: Final = "<<"
 _SHOWN: Final = 40
 """Characters of a value that an error quotes."""
 
@@ -57,14 +56,9 @@ class Rules:
     max_depth: int
     """Levels of lists and mappings."""
     max_size: int
-    """Size of the whole tree with its aliases unfolded, in ``unit``."""
-    unit: Literal["characters", "values"] = "characters"
+    """Characters of the whole tree with its aliases unfolded; each value counts as one more."""
     aliases: bool = True
     """Whether anchors and aliases are allowed."""
-    merge: bool = False
-    """Whether ``<<`` merges mappings; otherwise it is a plain scalar like others."""
-    keys_as_written: bool = False
-    """Whether a key is the text as it was written, such as ``200``; otherwise it must be a text."""
 
 
 def read_tree(text: str, rules: Rules) -> Any:
@@ -76,17 +70,13 @@ def read_tree(text: str, rules: Rules) -> Any:
     """
     reader = _Reader(rules)
     try:
-        for event in _events(text):
+        for event in iter(_Loader(text).get_event, None):
             reader.take(event)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error) from None
     except (ReaderError, UnicodeEncodeError):  # the latter from libyaml, for half of a surrogate pair
         raise _unprintable(text) from None
     return reader.root
-
-
-def _events(text: str) -> Iterator[Any]:
-    return iter(_Loader(text).get_event, None)
 
 
 @dataclass(slots=True)
@@ -99,16 +89,6 @@ class _Open:
     """Size so far, with aliases unfolded."""
     key: str | None = None
     """In a mapping, the key whose value comes next."""
-    merged: dict[str, Any] | None = None
-    """In a mapping, what its merge keys bring in."""
-    merging: bool = False
-    """Whether the next value is that of a merge key."""
-
-    def closed(self) -> list[Any] | dict[str, Any]:
-        """The value, complete; own keys win over merged ones."""
-        if isinstance(self.items, dict) and self.merged is not None:
-            return {**self.merged, **self.items}
-        return self.items
 
 
 class _Reader:
@@ -117,7 +97,6 @@ class _Reader:
     def __init__(self, rules: Rules) -> None:
         self.root: Any = None
         self._rules = rules
-        self._in_characters = rules.unit == "characters"
         self._open: list[_Open] = []
         self._anchored: dict[str, tuple[Any, int]] = {}
         """By anchor, a complete value and its size."""
@@ -129,11 +108,12 @@ class _Reader:
         match event:  # the most frequent first
             case yaml.ScalarEvent():
                 value = self._scalar(event)
-                self._complete(value, self._size(value), event.anchor, event)
+                size = len(value) + 1 if isinstance(value, (str, bytes)) else 1
+                self._complete(value, size, event.anchor, event)
             case yaml.CollectionEndEvent():
                 done = self._open.pop()
                 self._begun.discard(done.anchor or "")
-                self._complete(done.closed(), done.size, done.anchor, event)
+                self._complete(done.items, done.size, done.anchor, event)
             case yaml.CollectionStartEvent():
                 self._begin(event)
             case yaml.AliasEvent():
@@ -144,11 +124,6 @@ class _Reader:
                     raise _error(event, "a second document begins here; expected one")
             case _:
                 pass  # the ends of the document and the stream
-
-    def _size(self, value: Scalar) -> int:
-        if self._in_characters and isinstance(value, (str, bytes)):
-            return len(value) + 1
-        return 1
 
     def _scalar(self, event: Any) -> Scalar:
         text: str = event.value
@@ -189,17 +164,12 @@ class _Reader:
         into = self._open[-1]
         into.size += size
         if into.size > self._rules.max_size:
-            unit = self._rules.unit
-            raise _error(event, f"more than {self._rules.max_size} {unit} with its aliases unfolded")
+            raise _error(event, f"more than {self._rules.max_size} characters with its aliases unfolded")
         if isinstance(into.items, list):
             into.items.append(value)
-        elif into.merging:
-            _merge(into, value, event)
         elif into.key is not None:
             into.items[into.key] = value
             into.key = None
-        elif self._rules.merge and _is_merge_key(event):
-            into.merging = True
         else:
             into.key = self._key(value, event)
             if into.key in into.items:
@@ -208,8 +178,6 @@ class _Reader:
     def _key(self, value: Any, event: Any) -> str:
         if isinstance(value, (list, dict)):
             raise _error(event, "a list or a mapping cannot be a key")
-        if self._rules.keys_as_written and isinstance(event, yaml.ScalarEvent):
-            return str(event.value)
         if not isinstance(value, str):
             raise _error(event, f"the key {value!r} is not a text: put it in quotes")
         return value
@@ -230,20 +198,6 @@ class _Reader:
         tag = str(event.tag)
         shown = f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
         return _error(event, f"the tag {_shown(shown)} is not allowed here; leave it out")
-
-
-def _is_merge_key(event: Any) -> bool:
-    """Whether a key is ``<<`` without quotes: in quotes, it is a key like others."""
-    return isinstance(event, yaml.ScalarEvent) and event.value == _MERGE_KEY and event.implicit[0]
-
-
-def _merge(into: _Open, value: Any, event: Any) -> None:
-    """Add the keys of one mapping, or of several, of which the first wins."""
-    into.merging = False
-    for merged in value if isinstance(value, list) else [value]:
-        if not isinstance(merged, dict):
-            raise _error(event, "'<<' takes a mapping, or a list of mappings")
-        into.merged = {**merged, **(into.merged or {})}
 
 
 def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:

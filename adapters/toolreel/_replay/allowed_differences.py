@@ -19,7 +19,7 @@ from typing import Final
 from toolreel._driver.ports import Wanted
 from toolreel._journal.format import Record, Recorded
 from toolreel._replay.retrace import retrace
-from toolreel.cassette._varying.rule import Vary, put_through, varied
+from toolreel.cassette._vary import Vary, put_through, varied
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.effects import RunTool, SendRequest, fingerprint

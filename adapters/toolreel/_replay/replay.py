@@ -16,8 +16,7 @@ from toolreel._internal.errors import CassetteError, JournalError, MissingExtra
 from toolreel._journal.format import MemoryJournal, Recorded, read_journal, unfinished
 from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import ToolLike
+from toolreel.tools._python.tools import PythonTools, ToolLike
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._tools.surface import ToolSurface
@@ -154,7 +153,7 @@ def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, jo
 async def _areplay(
     recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
 ) -> Run:
-    from toolreel.tools._python.host import AsyncPythonTools
+    from toolreel.tools._python.tools import AsyncPythonTools
 
     async with AsyncExitStack() as stack:
         taped, breaks = _taped(cassette, stack) if cassette else (None, NO_BREAKS)

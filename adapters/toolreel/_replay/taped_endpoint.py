@@ -12,9 +12,8 @@ from typing import Final
 from toolreel._driver.ports import Listener
 from toolreel._driver.streaming.pulling import event_of
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._recorded_failures import Break
-from toolreel.cassette._response_body_streams import is_stream, pieces_of, refuse_unreadable
-from toolreel.cassette._stored_exchange import StoredResponse
+from toolreel.cassette._stored_exchange import Break, StoredResponse
+from toolreel.cassette._transports import is_stream, pieces_of, refuse_unreadable
 from toolreel.http._bounded_decoder import TooLarge, UndecodableBody
 from toolreel.http._request import MAX_RESPONSE_BYTES
 from toolreel.http._response_events import answered, broken

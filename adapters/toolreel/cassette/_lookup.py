@@ -3,7 +3,7 @@
 Two requests are the same if method, endpoint with query, and body agree. JSON bodies are compared as
 canonical text: white space does not matter, the order of keys does. Scheme, host, port and the path above the
 endpoint do not matter, so that a session replays under another base URL. Where rules say what may vary
-(:mod:`toolreel.cassette._varying`), both bodies are put through them first.
+(:mod:`toolreel.cassette._vary`), both bodies are put through them first.
 
 Most sessions send requests in the recorded order, so the first unplayed interaction is tried first, without
 hashing a body. The bodies of a run come in pieces (``_conversation/blocks.py``) that the requests of a
@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._request_diff import difference, drift
-from toolreel.cassette._varying.rule import Compared, Vary, put_through
+from toolreel.cassette._vary import Compared, Vary, put_through
 from toolreel_core._jsontext.canonical import canonical, read
 
 if TYPE_CHECKING:
@@ -239,7 +239,12 @@ def mismatch_text(
         return f"{text}; all {total} interactions have been played. {RERECORD}."
     index = _nearest(asked, interactions, left[:_COMPARED], compared)
     text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
-    return f"{text}{_comparison(asked, interactions[index][0], compared)}\n{RERECORD}."
+    request = interactions[index][0]
+    if named(request) != asked.name:
+        change = f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
+    else:
+        change = drift(compared(_body(request)), asked.body)
+    return f"{text}{change}\n{RERECORD}."
 
 
 def _nearest(
@@ -254,12 +259,6 @@ def _nearest(
         return named(request) == asked.name, -difference(compared(_body(request)), asked.body)
 
     return max(candidates, key=likeness)
-
-
-def _comparison(asked: SentRequest, request: Request, compared: Callable[[bytes], bytes]) -> str:
-    if named(request) != asked.name:
-        return f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
-    return drift(compared(_body(request)), asked.body)
 
 
 def _body(request: Request) -> bytes:

@@ -18,8 +18,9 @@ from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.project_rules import SecretRules
 from toolreel._secrets.urls import scrubbed_url
-from toolreel.cassette._format import serializer as cassette_format
-from toolreel.cassette._format.file import CassetteFile
+from toolreel.cassette import _serializer as cassette_format
+from toolreel.cassette._file import CassetteFile
+from toolreel.cassette._header import FrozenValues, Header
 from toolreel.cassette._lookup import (
     RERECORD,
     SentRequest,
@@ -31,19 +32,17 @@ from toolreel.cassette._lookup import (
     ruled_key,
     ruled_keys,
 )
-from toolreel.cassette._recorded_failures import Break, unanswered
 from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
+    Break,
     Exchange,
     StoredResponse,
     response_dict,
     stored_answer,
     stored_response,
+    unanswered,
 )
-from toolreel.cassette._varying.frozen_values import FrozenValues
-from toolreel.cassette._varying.header import Header
-from toolreel.cassette._varying.rule import Compared, Vary, distinct
-from toolreel.cassette._varying.rules_in_use import RulesInUse
+from toolreel.cassette._vary import Compared, RulesInUse, Vary, distinct
 from toolreel_core._errors import ReplayMismatch
 
 try:
@@ -95,7 +94,7 @@ class Recording:
         """
         file = CassetteFile()
         cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
-        requests, responses = file.load_cassette(os.fspath(path), cassette_format)
+        requests, responses = file.load_cassette(os.fspath(path))
         cassette.data.extend(
             zip(requests, responses, strict=True)
         )  # not Cassette._load(), which copies every response
@@ -111,7 +110,7 @@ class Recording:
         """
         file = CassetteFile()
         cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
-        requests, responses = file.load_text(text, os.fspath(path), cassette_format)
+        requests, responses = file.load_text(text, os.fspath(path))
         cassette.data.extend(zip(requests, responses, strict=True))
         return cls(cassette, file, Path(path))
 
@@ -291,21 +290,18 @@ class Recording:
     def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
         """The index of the interaction for a request; ``take`` marks it as played in the same locked step."""
         with self._lock:
-            if self.rules.all:
-                return self._found_by_rules(method, url, self.rules.compared(b"".join(body)), take=take)
-            index = self._unplayed.find(request_key(method, url, *body))
-            if index is None:  # most bodies are canonical already, so parsing is the fallback
-                index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
+            compared = self.rules.compared(b"".join(body)) if self.rules.all else None
+            if compared is not None:
+                index = self._unplayed.find(ruled_key(request_key(method, url)[0], compared))
+            else:
+                index = self._unplayed.find(request_key(method, url, *body))
+                if index is None:  # most bodies are canonical already, so parsing is the fallback
+                    index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
             if index is not None and take:
                 self._unplayed.play(index)
+                if compared is not None:
+                    self.rules.count(compared)
             return index
-
-    def _found_by_rules(self, method: str, url: str, compared: Compared, *, take: bool) -> int | None:
-        index = self._unplayed.find(ruled_key(request_key(method, url)[0], compared))
-        if index is not None and take:
-            self._unplayed.play(index)
-            self.rules.count(compared)
-        return index
 
     def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
         """The answer to a request, which counts as played."""
@@ -340,7 +336,7 @@ def _rules_in(path: str | os.PathLike[str]) -> tuple[Vary, ...]:
     """
     file = CassetteFile()
     with suppress(CassetteError):
-        file.load_cassette(os.fspath(path), cassette_format)
+        file.load_cassette(os.fspath(path))
     return file.header.vary
 
 

@@ -37,7 +37,7 @@ from toolreel.cassette._transports import (
     RecordTransport,
     ReplayTransport,
 )
-from toolreel.cassette._varying.rule import Vary
+from toolreel.cassette._vary import Vary
 from toolreel_core._internal.config_checks import check_choice
 
 try:

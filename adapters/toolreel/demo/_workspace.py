@@ -9,7 +9,7 @@ import copy
 from typing import Final, TypeAlias
 
 from toolreel.tools._call_context import ToolError
-from toolreel.tools._python.tool import ToolLike
+from toolreel.tools._python.tools import ToolLike
 
 Value: TypeAlias = str | int
 Section: TypeAlias = dict[str, Value]

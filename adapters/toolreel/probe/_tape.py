@@ -16,10 +16,8 @@ from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._recorded_failures import Break
-from toolreel.cassette._response_body_streams import replayed
-from toolreel.cassette._stored_exchange import Exchange, StoredResponse
-from toolreel.cassette._transports import RecordTransport
+from toolreel.cassette._stored_exchange import Break, Exchange, StoredResponse
+from toolreel.cassette._transports import RecordTransport, replayed
 from toolreel_core._jsontext.canonical import read
 from toolreel_core._jsontext.tree_access import as_tree
 from toolreel_core._probe.questions.others import NO_MODEL

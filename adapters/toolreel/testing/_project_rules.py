@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from toolreel._internal.errors import VaryError
 from toolreel._internal.toml_files import line_at, read_file, read_toml
-from toolreel.cassette._varying.rule import Vary, rule_of
+from toolreel.cassette._vary import Vary, rule_of
 from toolreel_core._internal.config_checks import PlaceError
 
 FILE: Final = "pyproject.toml"

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from toolreel._internal.errors import AdapterError
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._varying.rule import Vary, put_through, rule_of, stored
+from toolreel.cassette._vary import Vary, put_through, rule_of, stored
 
 RULES: Final = "reel_rules"
 """The user property of a test's report that has its rules."""

@@ -1,3 +1,3 @@
-"""Tool hosts: MCP servers, OpenAPI documents, Agent Skills; Python functions are in ``toolreel`` itself."""
+"""Tool hosts: MCP servers, Agent Skills; Python functions are in ``toolreel`` itself."""
 
 __all__: list[str] = []

@@ -8,8 +8,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, overload
 
 from toolreel._driver.run_result import Resting, Run
 from toolreel._internal.errors import OutputError
-from toolreel.tools._python.types.schema_of import Types
-from toolreel.tools._python.types.value_readers import InvalidValue
+from toolreel.tools._python.schema_of import Types
+from toolreel.tools._python.values import InvalidValue
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, parse
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._protocol.outcome import Completed, Outcome

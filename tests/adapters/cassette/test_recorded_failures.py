@@ -10,16 +10,13 @@ import anyio
 import httpx
 import httpx2
 import pytest
-import vcr
-from vcr.record_mode import RecordMode
 
 from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
 from toolreel._internal.errors import CassetteError, SecretFound
-from toolreel.cassette._format import serializer as cassette_format
-from toolreel.cassette._recorded_failures import KINDS, NO_RESPONSE, Break
 from toolreel.cassette._session import Session, use_cassette
+from toolreel.cassette._stored_exchange import KINDS, NO_RESPONSE, Break
 from toolreel.cassette._transports import recording
 from toolreel.testing._scripted import saying
 
@@ -190,25 +187,6 @@ def test_the_file_says_what_broke_off_and_the_exception_where_it_comes_from(path
             client.post("http://a.test/v1/chat/completions", json=BODY)
     assert (str(caught.value), caught.value.request.url.host) == ("timed out", "a.test")
     assert caught.value.__notes__ == [f"The exchange broke off when it was recorded: this is from {path}."]
-
-
-def test_stock_vcrpy_reads_what_broke_off_and_writes_it_back(path: Path) -> None:
-    with (
-        serving(streaming(*EVENTS, ends=False), Answer(raw=b"")) as server,
-        use_cassette(path, "record") as session,
-    ):
-        ask(session, server.url, 2)
-    before = path.read_text()
-    stock = vcr.VCR(serializer="toolreel", record_mode=RecordMode.NONE)
-    stock.register_serializer("toolreel", cassette_format)
-    with stock.use_cassette(str(path)) as tape:
-        partial, nothing = tape.responses
-        assert partial["body"]["string"] == "".join(EVENTS).encode()
-        assert nothing["status"] == {"code": NO_RESPONSE, "message": "RemoteProtocolError"}
-        tape._save(force=True)
-    assert path.read_text() == before
-    with use_cassette(path) as session:
-        assert len(ask(session, "http://a.test", 2)) == 7
 
 
 def test_a_request_without_an_answer_is_no_error_that_was_recorded(path: Path) -> None:

@@ -34,8 +34,8 @@ from tests.servers.chat_server import (
 )
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel._journal.file import FileJournal
-from toolreel.cassette import _response_body_streams as cassette_replayed
-from toolreel.cassette import _response_body_streams as cassette_stream
+from toolreel.cassette import _transports as cassette_replayed
+from toolreel.cassette import _transports as cassette_stream
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._session import Session, use_cassette
 from toolreel.cassette._stored_exchange import StoredResponse

@@ -12,7 +12,7 @@ from toolreel._driver.sync import run
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import CancelRequested, ToolReturned

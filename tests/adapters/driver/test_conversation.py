@@ -37,8 +37,7 @@ from toolreel._replay.replay import DRIVERS, replay
 from toolreel._replay.resume import aresume, resume
 from toolreel._replay.retrace import retrace
 from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._loop.reducer import fold

@@ -14,8 +14,7 @@ from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage, re
 from toolreel._driver.sync import run
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel_core._conversation.message import AssistantMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json

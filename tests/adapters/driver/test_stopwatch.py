@@ -15,7 +15,7 @@ from toolreel._driver.sync import go_on, run
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.journal_performer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import SendRequest

@@ -29,7 +29,7 @@ from toolreel._replay.retrace import retrace
 from toolreel.cassette._session import use_cassette
 from toolreel.http import HttpEndpoint
 from toolreel.testing._scripted import ScriptedEndpoint, saying, streaming
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._conversation.message import AssistantMessage, UserMessage
 from toolreel_core._conversation.summary import is_summary
 from toolreel_core._jsontext.canonical import canonical

@@ -16,9 +16,8 @@ from toolreel._driver.user.approvers import Always, Never
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._loop.reducer import fold

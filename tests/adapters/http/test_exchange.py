@@ -28,7 +28,7 @@ from toolreel._driver.sync import run
 from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
-from toolreel.tools._python.host import AsyncPythonTools
+from toolreel.tools._python.tools import AsyncPythonTools
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import Outcome, TransportFailed

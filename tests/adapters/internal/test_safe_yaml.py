@@ -10,22 +10,19 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.adapters.cassette.format.test_yaml import TREE
+from tests.adapters.cassette.test_yaml import TREE
 from toolreel._internal import safe_yaml as yaml_reading
 from toolreel._internal.errors import MissingExtra
 from toolreel._internal.safe_yaml import TAG, Rules, YamlError, read_tree
-from toolreel.cassette._format.yaml import load_yaml
+from toolreel.cassette._yaml import load_yaml
 
 RECORDED = sorted(Path("cassettes").rglob("*.yaml"))
 TEXTS: Final = Rules(plain=str, tags={}, max_depth=4, max_size=100, aliases=False)
-MERGING: Final = Rules(
+NUMBERS: Final = Rules(
     plain=lambda text: int(text) if text.isdecimal() else text,
     tags={"!": str, f"{TAG}int": int},
     max_depth=4,
-    max_size=30,
-    unit="values",
-    merge=True,
-    keys_as_written=True,
+    max_size=100,
 )
 LOADERS: Final[list[Any]] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
 
@@ -67,41 +64,30 @@ def test_an_empty_text_is_none_and_a_scalar_alone_is_itself() -> None:
 
 
 def test_an_alias_gives_the_same_object() -> None:
-    tree = read_tree("a: &x [1]\nb: *x\nc: &y 5\nd: [*y]", MERGING)
+    tree = read_tree("a: &x [1]\nb: *x\nc: &y 5\nd: [*y]", NUMBERS)
     assert tree == {"a": [1], "b": [1], "c": 5, "d": [5]}
     assert tree["a"] is tree["b"]
 
 
-def test_a_key_is_a_text_by_the_rules_or_as_written() -> None:
-    numbers = Rules(plain=MERGING.plain, tags={}, max_depth=4, max_size=30)
-    assert read_tree("007: 007", MERGING) == {"007": 7}
-    assert read_tree("[&k x, {*k : 1}]", MERGING) == ["x", {"x": 1}]
-    assert refusal("007: 1", numbers) == "line 1, column 1: the key 7 is not a text: put it in quotes"
+def test_a_key_is_a_text() -> None:
+    assert read_tree("[&k x, {*k : 1}]", NUMBERS) == ["x", {"x": 1}]
+    assert refusal("007: 1", NUMBERS) == "line 1, column 1: the key 7 is not a text: put it in quotes"
     assert (
-        refusal("[&k 7, {*k : 1}]", MERGING) == "line 1, column 9: the key 7 is not a text: put it in quotes"
+        refusal("[&k 7, {*k : 1}]", NUMBERS) == "line 1, column 9: the key 7 is not a text: put it in quotes"
     )
-    assert read_tree("'007': 1", numbers) == {"007": 1}
+    assert read_tree("'007': 1", NUMBERS) == {"007": 1}
 
 
-def test_merged_keys_come_first_and_own_ones_win() -> None:
-    text = "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {z: 3, <<: [*a, *b]}"
-    tree = read_tree(text, MERGING)
-    assert tree["c"] == {"x": 1, "y": 1, "z": 3}
-    assert [*read_tree("a: {z: 1, <<: {y: 2}, z2: 3}", MERGING)["a"]] == ["y", "z", "z2"]
-    assert read_tree("{z: 1, <<: {z: 2}}", MERGING) == {"z": 1}
-
-
-def test_a_merge_key_in_quotes_or_without_merging_is_a_key_like_others() -> None:
-    assert read_tree("'<<': 1", MERGING) == {"<<": 1}
+def test_a_merge_key_is_a_key_like_others() -> None:
     assert read_tree("<<: 1", TEXTS) == {"<<": "1"}
 
 
 def test_tags_are_those_of_the_rules() -> None:
-    assert read_tree("[!!int '7', ! 7, !!seq [], !!map {}, ! []]", MERGING) == [7, "7", [], {}, []]
+    assert read_tree("[!!int '7', ! 7, !!seq [], !!map {}, ! []]", NUMBERS) == [7, "7", [], {}, []]
     for text, tag in {"!!seq []": "!!seq", "!!map {}": "!!map", "! a": "!", "!x a": "!x"}.items():
         assert refusal(text, TEXTS) == f"line 1, column 1: the tag '{tag}' is not allowed here; leave it out"
-    assert "the tag '!!seq' is not allowed here" in refusal("!!seq {}", MERGING)
-    assert "the tag '!!map' is not allowed here" in refusal("!!map []", MERGING)
+    assert "the tag '!!seq' is not allowed here" in refusal("!!seq {}", NUMBERS)
+    assert "the tag '!!map' is not allowed here" in refusal("!!map []", NUMBERS)
 
 
 @pytest.mark.parametrize(
@@ -111,15 +97,13 @@ def test_tags_are_those_of_the_rules() -> None:
         ("a: &x 1", TEXTS, "line 1, column 4: anchors and aliases are not allowed; write the value out"),
         ("a: &x []", TEXTS, "line 1, column 4: anchors and aliases are not allowed; write the value out"),
         ("a: *x", TEXTS, "line 1, column 4: anchors and aliases are not allowed; write the value out"),
-        ("a: *x", MERGING, "line 1, column 4: the alias *x has no anchor before it"),
-        ("a: &x [*x]", MERGING, "line 1, column 8: the alias *x stands inside what it stands for"),
-        ("[&x [1], &x [*x]]", MERGING, "line 1, column 14: the alias *x stands inside what it stands for"),
-        ("? [a]\n: b", MERGING, "line 1, column 5: a list or a mapping cannot be a key"),
-        ("<<: 1", MERGING, "line 1, column 5: '<<' takes a mapping, or a list of mappings"),
-        ("<<: [{}, []]", MERGING, "line 1, column 12: '<<' takes a mapping, or a list of mappings"),
+        ("a: *x", NUMBERS, "line 1, column 4: the alias *x has no anchor before it"),
+        ("a: &x [*x]", NUMBERS, "line 1, column 8: the alias *x stands inside what it stands for"),
+        ("[&x [1], &x [*x]]", NUMBERS, "line 1, column 14: the alias *x stands inside what it stands for"),
+        ("? [a]\n: b", NUMBERS, "line 1, column 5: a list or a mapping cannot be a key"),
         ("[[[[[", TEXTS, "line 1, column 5: nested deeper than 4 levels"),
         ("a\n---\nb", TEXTS, "line 2, column 1: a second document begins here; expected one"),
-        ("!!int b", MERGING, "line 1, column 1: the value 'b' does not fit its type; put texts in quotes"),
+        ("!!int b", NUMBERS, "line 1, column 1: the value 'b' does not fit its type; put texts in quotes"),
         (
             "a\n\nb\x07",
             TEXTS,
@@ -150,21 +134,18 @@ def test_the_size_is_that_of_the_unfolded_tree_and_exact() -> None:
     assert read_tree(text, sized) == ["xxxx", "xxxx", ["xxxx"]]
     smaller = Rules(plain=str, tags={}, max_depth=4, max_size=16)
     assert refusal(text, smaller) == "line 1, column 18: more than 16 characters with its aliases unfolded"
-    values = Rules(plain=str, tags={}, max_depth=4, max_size=4, unit="values")
-    assert refusal(text, values) == "line 1, column 18: more than 4 values with its aliases unfolded"
 
 
-def test_a_bomb_of_merge_keys_is_refused() -> None:
-    lines = ["x0: &x0 {a: 1}", *(f"x{n}: &x{n} {{<<: [*x{n - 1}, *x{n - 1}]}}" for n in range(1, 60))]
-    assert "more than 30 values" in refusal("\n".join(lines), MERGING)
+def test_a_bomb_of_aliases_is_refused() -> None:
+    lines = ["x0: &x0 [a]", *(f"x{n}: &x{n} [*x{n - 1}, *x{n - 1}]" for n in range(1, 60))]
+    assert "more than 100 characters" in refusal("\n".join(lines), NUMBERS)
 
 
 @pytest.mark.parametrize(
     ("module", "extra"),
     [
-        ("tools.openapi._document.document", "openapi"),
-        ("tools.skills._manifest", "skills"),
-        ("cassette._format.yaml", "record"),
+        ("tools.skills._folders", "skills"),
+        ("cassette._yaml", "record"),
     ],
 )
 def test_without_pyyaml_the_import_names_the_extra(

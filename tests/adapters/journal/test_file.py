@@ -24,8 +24,7 @@ from toolreel._journal.seal import sealed
 from toolreel._replay.replay import replay
 from toolreel._replay.resume import aresume, resume
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.host import PythonTools, Toolbox
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import PythonTools, Tool, Toolbox
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Completed
 

@@ -15,7 +15,7 @@ from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.file import FileJournal
 from toolreel._journal.format import MemoryJournal, parse_journal, read_journal
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._loop.reducer import start, step

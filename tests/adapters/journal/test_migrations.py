@@ -14,8 +14,8 @@ from toolreel._internal.errors import CassetteError, JournalError
 from toolreel._journal.format import VERSIONS, Lines, parse_journal
 from toolreel._journal.migrations import Versions
 from toolreel._replay.replay import companion, replay
-from toolreel.cassette._format import serializer as cassette_format
-from toolreel.cassette._format.serializer import deserialize
+from toolreel.cassette import _serializer as cassette_format
+from toolreel.cassette._serializer import deserialize
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.digest import digest
 

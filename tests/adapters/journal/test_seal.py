@@ -20,7 +20,7 @@ from toolreel._journal.part_file import ROOM
 from toolreel._journal.seal import sealed
 from toolreel._replay.replay import replay
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._jsontext.digest import digest
 
 CASSETTES: Final = Path(__file__).parents[3] / "cassettes"

@@ -27,8 +27,7 @@ from toolreel._journal.withheld_results import Reason, is_withheld, withheld
 from toolreel._replay.replay import replay
 from toolreel._replay.resume import resume
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ToolReturned

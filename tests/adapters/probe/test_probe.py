@@ -18,7 +18,7 @@ from toolreel._internal.errors import CassetteError
 from toolreel.http import HttpEndpoint
 from toolreel.presets import shipped
 from toolreel.probe import Probed, probe, replay_probe
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._probe.probing import Probing
 from toolreel_core._text_calls.dialects import MARKED
 

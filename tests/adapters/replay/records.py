@@ -13,8 +13,7 @@ from toolreel._driver.sync import run
 from toolreel._driver.user.approvers import Later
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool, ToolLike
+from toolreel.tools._python.tools import PythonTools, Tool, ToolLike
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 

@@ -21,8 +21,7 @@ from toolreel._replay.fork_changes import Changes
 from toolreel._replay.journal_performer import Rehearsal
 from toolreel._replay.run_underway import Underway
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, canonical

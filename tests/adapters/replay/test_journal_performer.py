@@ -18,9 +18,9 @@ from toolreel._driver.sync import run
 from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel.cassette._format.serializer import deserialize, serialize
+from toolreel.cassette._serializer import deserialize, serialize
 from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._plan.plan import Plan

@@ -20,12 +20,10 @@ from tests.servers.chat_server import (
 from toolreel._driver.ports import Endpoint
 from toolreel._internal.errors import CassetteError
 from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette import _response_body_streams as cassette_replayed
+from toolreel.cassette import _transports as cassette_replayed
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._recorded_failures import KINDS, Break
-from toolreel.cassette._response_body_streams import broken_off
-from toolreel.cassette._stored_exchange import StoredResponse
-from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording
+from toolreel.cassette._stored_exchange import KINDS, Break, StoredResponse
+from toolreel.cassette._transports import RecordTransport, ReplayTransport, broken_off, recording
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http._response_events import failure_event
 from toolreel_core._errors import ReplayMismatch

@@ -25,7 +25,7 @@ from toolreel._replay.replay import replay
 from toolreel._secrets.known_values import spellings
 from toolreel.cassette._transports import RecordTransport, recording
 from toolreel.testing._scripted import calling, saying
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import Tool
 from toolreel_core import Plan
 from toolreel_core._jsontext.canonical import Json
 

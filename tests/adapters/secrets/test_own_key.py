@@ -24,9 +24,8 @@ from toolreel._replay.journal_performer import Rehearsal
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http._request import Address
 from toolreel.testing._scripted import calling, saying
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
-from toolreel.tools._python.tool import Tool
-from toolreel.tools._router import Router
+from toolreel.tools._hosts import Router
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool
 from toolreel_core import Plan
 
 KEY = "plainkey"

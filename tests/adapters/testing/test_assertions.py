@@ -5,7 +5,7 @@ import pytest
 from toolreel import Ports, PythonTools, Run, ToolError, run
 from toolreel.testing import ScriptedEndpoint, assert_reel, call
 from toolreel.testing._scripted import Line, calling, saying
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
 from toolreel_core._settings.loop_config import LoopConfig

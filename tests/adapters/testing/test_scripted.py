@@ -10,7 +10,7 @@ from tests.servers.chat_server import asking
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._conversation.message import AssistantMessage, SentCall
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, canonical

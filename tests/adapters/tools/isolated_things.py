@@ -14,7 +14,7 @@ from pathlib import Path
 
 from toolreel import Image
 from toolreel.tools._call_context import RunContext, ToolError, current_call, spend
-from toolreel.tools._python.tool import tool
+from toolreel.tools._python.tools import tool
 from toolreel_core._protocol.spent import Spent
 
 

@@ -14,9 +14,8 @@ from tests.samples import complaint
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
-from toolreel.tools._python.tool import Tool
-from toolreel.tools._router import AsyncRouter, Router
+from toolreel.tools._hosts import AsyncRouter, Router
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._plan.plan import Plan

@@ -11,7 +11,7 @@ from tests.adapters.secrets.planted import KINDS
 from tests.cli.commands import assert_mistake, said_by_each
 from tests.replay.sessions import FOLDER
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._recorded_failures import Break
+from toolreel.cassette._stored_exchange import Break
 
 KEY = KINDS["an OpenAI key"].secret
 NAME = "local--qwen2.5-coder-1.5b"

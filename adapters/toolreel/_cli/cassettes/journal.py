@@ -25,7 +25,7 @@ from toolreel._replay.from_cassette.recorded_requests import COMPARISONS, Compar
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scan import leaks
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.tools._python.tool import load_tools
+from toolreel.tools._python.tools import load_tools
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._plan.plan import Plan
@@ -80,7 +80,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._replay.from_cassette.journals import recover_runs
     from toolreel.cassette._open_cassette import Recording
-    from toolreel.tools._python.host import PythonTools
+    from toolreel.tools._python.tools import PythonTools
 
     chosen = parse_settings(settings)
     target = cassette_path(name)

@@ -14,8 +14,8 @@ from toolreel._cli.output.console import withhold
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Approver, ToolHost, secrets_of
 from toolreel._driver.user.approvers import Always, Later, Never
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._router import Router
+from toolreel.tools._hosts import Router
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.surface import ToolSurface

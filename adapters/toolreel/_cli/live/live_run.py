@@ -33,10 +33,8 @@ from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks
 from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._replay.replay import Driver, check_surface, run_on
 from toolreel._replay.run_underway import Answered
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
-from toolreel.tools._python.tool import ToolLike
-from toolreel.tools._router import AsyncRouter, Router
-from toolreel.tools._threads_async import ThreadedTools
+from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Toolbox, ToolLike
 from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested

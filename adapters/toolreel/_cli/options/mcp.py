@@ -41,6 +41,8 @@ class McpToolset:
     definitions: tuple[ToolDefinition, ...] = ()
     hosts: Mapping[str, ToolHost] = field(default_factory=dict)
     """Tool hosts by the prefix of the tool names that they run."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Credentials of the servers by name, to keep out of recordings."""
 
 
 @contextmanager
@@ -56,9 +58,8 @@ def mcp_tools(
         yield McpToolset()
         return
     servers = read_mcp_servers(file)
-    from toolreel.tools.mcp._definitions import MCP_PREFIX
+    from toolreel.tools.mcp._definitions import MCP_PREFIX, pins_beside, read_pins
     from toolreel.tools.mcp._host import McpTools
-    from toolreel.tools.mcp._pins import pins_beside, read_pins
 
     # The SDK logs problems through the root logger, which would print them to stderr. Those that matter
     # reach the user as an error or as an event.
@@ -70,7 +71,7 @@ def mcp_tools(
                 each.remedy
             )
             err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
-        yield McpToolset(tools.surface.definitions, {f"{MCP_PREFIX}_": tools})
+        yield McpToolset(tools.surface.definitions, {f"{MCP_PREFIX}_": tools}, tools.secrets)
 
 
 def save_pins(file: Path | None, toolset: McpToolset, *, accept: bool) -> None:
@@ -82,7 +83,7 @@ def save_pins(file: Path | None, toolset: McpToolset, *, accept: bool) -> None:
         return
     if file is None:
         raise click.UsageError("--accept needs --mcp FILE: it accepts the definitions of MCP tools")
-    from toolreel.tools.mcp._pins import pins_beside, pins_of, write_pins
+    from toolreel.tools.mcp._definitions import pins_beside, pins_of, write_pins
 
     pins = pins_beside(file)
     write_pins(pins, pins_of(ToolSurface(toolset.definitions)))

@@ -8,7 +8,7 @@ import click
 
 from toolreel._cli.options.option_bundle import bundle
 from toolreel._cli.output.console import err, printable
-from toolreel.tools._python.tool import ToolLike
+from toolreel.tools._python.tools import ToolLike
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def export_command(
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     stem = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
     if form == "vcrpy":
-        from toolreel.cassette.vcr._convert import export_cassette
+        from toolreel.cassette._stock_vcrpy import export_cassette
 
         cassette, journal = recording_files(Path(file))
         if cassette is None:

@@ -14,7 +14,7 @@ from toolreel._cli.output.console import counted, labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.whole_run import show_run
 from toolreel._replay.replay import Driver, replay
-from toolreel.tools._python.tool import load_tools
+from toolreel.tools._python.tools import load_tools
 from toolreel_core._jsontext.canonical import Json
 
 

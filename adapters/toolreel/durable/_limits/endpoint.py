@@ -22,7 +22,7 @@ from toolreel.durable._limits.ledger import Ledger, Turn
 from toolreel.durable._limits.limits import Limits
 from toolreel.durable._limits.queue import Attempt, Pause, turn_of
 from toolreel.durable._limits.settlement import Piece, settling
-from toolreel.tools._threads_async import awaited, in_thread
+from toolreel.tools._hosts import awaited, in_thread
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

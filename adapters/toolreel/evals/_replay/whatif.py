@@ -18,8 +18,8 @@ import httpx
 
 from toolreel._internal.errors import ResultsError
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._response_body_streams import replayed
 from toolreel.cassette._stored_exchange import Exchange
+from toolreel.cassette._transports import replayed
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from toolreel._internal.errors import CassetteError
-from toolreel.cassette._format.file import replace_file
+from toolreel.cassette._file import replace_file
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._session import Session
 from toolreel.evals._store.packs import PER_PACK, PackWriter, has_packs, recording_bytes

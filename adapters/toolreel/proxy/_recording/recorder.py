@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
-from toolreel.cassette._response_body_streams import replayed
-from toolreel.cassette._transports import AsyncRecordTransport
+from toolreel.cassette._transports import AsyncRecordTransport, replayed
 from toolreel.proxy._recording.conversations import Conversation, Conversations
 from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
 from toolreel.proxy._recording.journals import JournalJob

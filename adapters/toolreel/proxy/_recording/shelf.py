@@ -13,10 +13,9 @@ from typing import Final, TypeAlias
 
 from toolreel.cassette._lookup import RERECORD, canonical_body, endpoint
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._request_diff import difference, drift
-from toolreel.cassette._stored_exchange import Exchange, StoredResponse
-from toolreel.cassette._varying.rule import Vary, put_through
+from toolreel.cassette._stored_exchange import Break, Exchange, StoredResponse
+from toolreel.cassette._vary import Vary, put_through
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import read
 from toolreel_core._jsontext.tree_access import as_tree

@@ -21,8 +21,8 @@ from toolreel._secrets.project_rules import SecretRules, rules_in
 from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.scan import leaks
 from toolreel._secrets.scanned_texts import interaction_texts, leaks_at, line_texts
-from toolreel.cassette._format import serializer as cassette_format
-from toolreel.cassette._format.file import CassetteFile, interaction_dicts
+from toolreel.cassette import _serializer as cassette_format
+from toolreel.cassette._file import CassetteFile, interaction_dicts
 from toolreel.cassette._open_cassette import Recording
 from toolreel.testing._recordings.found_recordings import Group, found_in
 from toolreel.testing._recordings.names_in_tests import Names, names_in, reel_tests
@@ -159,7 +159,7 @@ class _Checker:
         text = _raw(path)
         interactions = None
         try:
-            interactions = interaction_dicts(*CassetteFile().load_cassette(str(path), cassette_format))
+            interactions = interaction_dicts(*CassetteFile().load_cassette(str(path)))
         except ToolreelError as error:
             kind, text = _unreadable(path, text, str(error))
             self._note(path, kind, text)

@@ -14,7 +14,7 @@ from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, ImmediateClock, Ports
 from toolreel._driver.ports import Observer
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import Tool
 from toolreel_core._conversation.message_input import Messages
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import SendRequest

@@ -24,14 +24,13 @@ from toolreel._replay.replay import Driver, run_on
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._session import Session
 from toolreel.cassette._stored_exchange import StoredResponse
-from toolreel.cassette._varying.rule import Vary, distinct
+from toolreel.cassette._vary import Vary, distinct
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.live_side import LiveSide
 from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel.testing._reels.runs import Talk, arun_in, aspeak_in, run_in, speak_in
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import ToolLike
+from toolreel.tools._python.tools import PythonTools, ToolLike
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan
 

@@ -17,8 +17,7 @@ from toolreel._internal.errors import MissingExtra
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
-from toolreel.tools._python.tool import ToolLike
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, ToolLike
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool

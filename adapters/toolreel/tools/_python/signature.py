@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 
 from toolreel.tools._call_context import RunContext, ToolError
-from toolreel.tools._python.docstrings import parse_docstring
-from toolreel.tools._python.types.constraints import is_field
-from toolreel.tools._python.types.schema_of import Types, default_of, hints_of
-from toolreel.tools._python.types.value_readers import InvalidValue, JsonType
+from toolreel.tools._python.constraints import is_field
+from toolreel.tools._python.schema_of import Types, default_of, hints_of, parse_docstring
+from toolreel.tools._python.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.tool_definition import ToolDefinition

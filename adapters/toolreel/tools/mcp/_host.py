@@ -9,10 +9,9 @@ from typing import Self
 
 from toolreel._driver.ports import tell
 from toolreel._internal.errors import McpServerError, MissingExtra
-from toolreel.tools._python.host import DEADLINE
+from toolreel.tools._python.tools import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, credentials
-from toolreel.tools.mcp._definitions import McpTool, SkippedTool
-from toolreel.tools.mcp._pins import unaccepted
+from toolreel.tools.mcp._definitions import McpTool, SkippedTool, unaccepted
 from toolreel.tools.mcp._server import Server
 from toolreel.tools.mcp._server_events import McpListener, McpNews
 from toolreel_core._errors import ConfigError
@@ -93,7 +92,11 @@ class AsyncMcpTools(_McpHost):
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._tools: dict[str, tuple[Server, McpTool]] = {}
-        self._servers = [Server(config, self._group, self._notify) for config in self._configs]
+
+        def notify(news: McpNews) -> None:
+            tell(self._listen, [news])
+
+        self._servers = [Server(config, self._group, notify) for config in self._configs]
         try:
             await self._open()
         except BaseException as error:
@@ -152,9 +155,6 @@ class AsyncMcpTools(_McpHost):
             sources.append(ToolSource(f"mcp {server.config.name}", definitions))
         self.sources, self.left_out = tuple(sources), tuple(left_out)
         self.surface = compose(*sources)
-
-    def _notify(self, news: McpNews) -> None:
-        tell(self._listen, [news])
 
 
 class McpTools(_McpHost):

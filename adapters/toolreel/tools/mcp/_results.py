@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.tools._result_events import failed_event, returned_event
+from toolreel.tools._results import failed_event, returned_event
 from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
 from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Media
 from toolreel_core._jsontext.canonical import Json, finite, read
@@ -127,7 +127,7 @@ def _bytes(kind: str, about: dict[str, Json], base64: str, mime: str, uri: str =
 
     A server chooses what it sends, and one part that the provider refuses would end the run.
     """
-    size = _decoded_size(base64)
+    size = len(base64.rstrip("=")) * 3 // 4
     why = f"{kind} of {size} bytes ({mime or 'unknown type'}) left out"
     left_out = _Other(_present(**about, bytes=size), warning=f"{why}: models take {_TAKEN_SHOWN}")
     try:
@@ -135,10 +135,9 @@ def _bytes(kind: str, about: dict[str, Json], base64: str, mime: str, uri: str =
     except ValueError:
         return replace(left_out, warning=f"{why}: it is not Base64")
     found = media_type_in(data) or usual_media_type(mime)
-    return _labelled(Blob.of(data, found), uri.rpartition("/")[2]) if found in _TAKEN else left_out
-
-
-def _labelled(blob: Blob, name: str) -> _Other:
+    if found not in _TAKEN:
+        return left_out
+    blob = Blob.of(data, found)
     media: Media
     match blob.media_type.partition("/")[0]:
         case "image":
@@ -146,12 +145,8 @@ def _labelled(blob: Blob, name: str) -> _Other:
         case "audio":
             media = Audio(blob)
         case _:
-            media = File(blob, name)
+            media = File(blob, uri.rpartition("/")[2])
     return _Other(media.label, media)
-
-
-def _decoded_size(base64: str) -> int:
-    return len(base64.rstrip("=")) * 3 // 4
 
 
 def _present(**parts: Json) -> Json:

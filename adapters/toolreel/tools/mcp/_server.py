@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
 
 from toolreel._internal.errors import AdapterError, McpServerError, MissingExtra
-from toolreel.tools._result_events import timed_out, timeout_event
+from toolreel.tools._results import timeout_event
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._results import (
@@ -131,9 +131,10 @@ class Server:
         with anyio.move_on_after(math.inf if deadline is None else deadline):
             return await self._run(effect, tool, asking)
         if asked:
-            return timed_out(effect, deadline or 0)
-        late = f"was not called: its server was not ready for it within {deadline or 0:g} s"
-        return timeout_event(effect, late, safe_to_repeat=True)
+            how = f"did not return within {deadline or 0:g} s; it may still have effects"
+        else:
+            how = f"was not called: its server was not ready for it within {deadline or 0:g} s"
+        return timeout_event(effect, how, safe_to_repeat=not asked)
 
     async def _run(self, effect: RunTool, tool: McpTool, asking: Callable[[], None]) -> ToolReturned:
         server = f"the MCP server {self.config.name!r}"

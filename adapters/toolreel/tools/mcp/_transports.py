@@ -13,14 +13,13 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from subprocess import PIPE
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.tools.mcp._config_file import HttpServer, StdioServer
-from toolreel.tools.mcp._descendants import KnownProcess, kill, known_process, with_descendants
 from toolreel.tools.mcp._session import ConnectionEnd, ServerUnreachable, too_large_error
 
 try:
@@ -35,6 +34,74 @@ try:
     from mcp.shared.message import SessionMessage
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
+
+
+_PARENT, _STARTED = 1, 19
+"""Fields of /proc/PID/stat, counted from the one after the name of the command."""
+_GONE: Final = (FileNotFoundError, ProcessLookupError)
+
+
+class KnownProcess(NamedTuple):
+    """A process by what no other one shares: a pid alone is used again after its process has ended."""
+
+    pid: int
+    started: int
+    """In clock ticks since the system started."""
+
+
+def known_process(pid: int) -> KnownProcess | None:
+    """The process that has a pid now."""
+    found = _look_up(pid)
+    return found[0] if found else None
+
+
+def with_descendants(known: frozenset[KnownProcess]) -> frozenset[KnownProcess]:
+    """Those processes that still run, and all that these started.
+
+    A process whose parent has ended is no longer found through it: look while the parent runs, and pass on
+    what was found.
+    """
+    children = _children()
+    found: set[KnownProcess] = set()
+    left = [each for each in known if known_process(each.pid) == each]
+    while left:
+        process = left.pop()
+        if process not in found:
+            found.add(process)
+            left += children.get(process.pid, ())
+    return frozenset(found)
+
+
+def kill(known: frozenset[KnownProcess]) -> None:
+    """Kill those processes that still run."""
+    for process in known:
+        if known_process(process.pid) == process:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, signal.SIGKILL)
+
+
+def _children() -> Mapping[int, list[KnownProcess]]:
+    """All processes, by the pid of their parent."""
+    children: dict[int, list[KnownProcess]] = {}
+    if sys.platform == "linux":
+        for name in os.listdir("/proc"):
+            if name.isdecimal() and (found := _look_up(int(name))):
+                process, parent = found
+                children.setdefault(parent, []).append(process)
+    return children
+
+
+def _look_up(pid: int) -> tuple[KnownProcess, int] | None:
+    """A process, and the pid of its parent."""
+    if sys.platform != "linux":
+        return None
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The name of the command is in brackets, and may itself hold brackets and spaces.
+            fields = file.read().rpartition(b")")[2].split()
+    except _GONE:
+        return None
+    return KnownProcess(pid, int(fields[_STARTED])), int(fields[_PARENT])
 
 
 _STDERR_TAIL: Final = 4096

@@ -10,7 +10,7 @@ from toolreel._driver.sync import run
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools._call_context import ToolError
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tools import PythonTools
 from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._plan.plan import Plan

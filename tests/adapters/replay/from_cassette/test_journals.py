@@ -27,8 +27,7 @@ from toolreel.cassette._session import use_cassette
 from toolreel.demo._workspace import workspace
 from toolreel.testing._scripted import calling, saying
 from toolreel.tools._call_context import ToolError
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan

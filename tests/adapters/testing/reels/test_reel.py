@@ -14,14 +14,13 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.user.approvers import Always
 from toolreel._internal.errors import CassetteError, EndpointConfigError
 from toolreel._journal.format import MemoryJournal
-from toolreel.cassette._varying.rule import Vary
+from toolreel.cassette._vary import Vary
 from toolreel.testing._assertions import assert_reel
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.live_side import LiveSide
 from toolreel.testing._reels.reel import Reel
 from toolreel.testing._scripted import calling, saying
-from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import PythonTools, Tool
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._settings.loop_config import LoopConfig

@@ -40,8 +40,8 @@ from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.journal_performer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
 from toolreel.tools.mcp._config_file import StdioServer
+from toolreel.tools.mcp._definitions import pins_of
 from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
-from toolreel.tools.mcp._pins import pins_of
 from toolreel.tools.mcp._server_events import CallProgressed, DefinitionsChanged, ServerEnded, ServerStarted
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan

@@ -10,8 +10,14 @@ from mcp.types import Tool
 from tests.samples import complaint
 from toolreel._internal.errors import McpConfigError
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._definitions import ServerTools, server_tools
-from toolreel.tools.mcp._pins import pins_of, read_pins, unaccepted, write_pins
+from toolreel.tools.mcp._definitions import (
+    ServerTools,
+    pins_of,
+    read_pins,
+    server_tools,
+    unaccepted,
+    write_pins,
+)
 from toolreel_core._tools.surface import ToolSurface
 
 

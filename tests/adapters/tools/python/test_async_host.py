@@ -29,8 +29,7 @@ from tests.patience import HANG, eventually_async
 from tests.samples import complaint
 from toolreel._internal.errors import MissingExtra
 from toolreel.tools._call_context import Progress, RunContext
-from toolreel.tools._python.host import DEADLINE, AsyncPythonTools
-from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.tools import DEADLINE, AsyncPythonTools, Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.tool_definition import ToolDefinition
@@ -186,7 +185,7 @@ HANGING = """
 import sys, time, anyio
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._jsontext.canonical import canonical
-from toolreel.tools._python.host import AsyncPythonTools
+from toolreel.tools._python.tools import AsyncPythonTools
 
 def hang() -> None:
     time.sleep(900)

@@ -18,10 +18,9 @@ import pytest
 from tests.patience import HANG
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall, Progress, RunContext, ToolError, current_call
-from toolreel.tools._ok_key import OkKey
-from toolreel.tools._python.host import DEADLINE, AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tool import Tool, ToolLike, tool
+from toolreel.tools._python.tools import DEADLINE, AsyncPythonTools, PythonTools, Tool, ToolLike, tool
+from toolreel.tools._results import OkKey
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool

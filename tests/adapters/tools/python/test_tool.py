@@ -13,9 +13,8 @@ from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint
 from toolreel._internal.errors import ToolModuleError
 from toolreel.tools._isolation import Isolation
-from toolreel.tools._python.host import PythonTools, Toolbox
 from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tool import Tool, load_tools, tool
+from toolreel.tools._python.tools import PythonTools, Tool, Toolbox, load_tools, tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.tool_definition import ToolDefinition
@@ -130,7 +129,7 @@ def test_a_setting_that_there_is_not_is_refused() -> None:
 
 SHED = '''
 from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel.tools._python.host import Tool
+from toolreel.tools._python.tools import Tool
 
 def saw(wood: str) -> str:
     """Saw."""

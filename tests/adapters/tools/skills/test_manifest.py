@@ -12,8 +12,7 @@ import skills_ref
 from tests.adapters.tools.skills.skills_here import front, write_skill
 from tests.samples import complaint
 from toolreel._internal.errors import SkillError
-from toolreel.tools.skills._folders import read_skill
-from toolreel.tools.skills._manifest import manifest_of
+from toolreel.tools.skills._folders import manifest_of, read_skill
 
 VALID: Final[Mapping[str, str]] = {
     "the least": front(),

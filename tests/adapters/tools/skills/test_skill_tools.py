@@ -19,8 +19,8 @@ from toolreel._internal.errors import SkillError
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.journal_performer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools
-from toolreel.tools._router import Router
+from toolreel.tools._hosts import Router
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools
 from toolreel.tools.skills._folders import Skills, read_skills
 from toolreel.tools.skills._skill_tools import skill_tools, skills_message
 from toolreel_core._conversation.message import SystemMessage, UserMessage

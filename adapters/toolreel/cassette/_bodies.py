@@ -1,0 +1,399 @@
+"""Bodies in a cassette file: trees where nothing is lost, and each message and blob only once.
+
+===================== ==================================================================
+``json: <tree>``      canonical JSON as YAML structure; dumped again, it is the body
+``text: <text>``      any other UTF-8 text
+``binary: <base64>``  everything else
+===================== ==================================================================
+
+An empty body is omitted. Images, audio and files stand under ``blobs``. A body mentions them by a tag, which
+tells the mention from a text, with the text before the Base64 and the digest of the bytes::
+
+    interactions:
+    - request:
+        body:
+          json:
+            messages:
+            - role: user
+              content:
+              - type: image_url
+                image_url:
+                  url: !blob data:image/png;base64,sha256:1f2e…
+    blobs:
+      sha256:1f2e…: !!binary |
+        iVBORw0KGgo…
+
+Each request of a conversation repeats the history. A prefix tree finds the shared beginnings; a list that
+continues one is written as ``[beginning, new, new]``, where the nested list stands for its elements. YAML
+writes later mentions as aliases, so a file grows linearly with the conversation::
+
+    messages: &messages-3fa2c1      messages:                     (next request)
+    - {role: user, …}               - *messages-3fa2c1
+                                    - {role: assistant, …}
+                                    - {role: tool, …}
+
+Where two lists diverge in the middle (a fork, or a reminder that is always last), their shared beginning is
+nested in the first of them too.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final, TypeAlias, TypeVar
+
+from toolreel._internal.errors import CassetteError
+from toolreel._secrets.repeated_history import SharedBeginnings
+from toolreel_core._conversation.message_rope import Rope
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read
+from toolreel_core._jsontext.digest import chain, digest
+
+_SHORTEST: Final = 256
+"""Minimum characters of Base64 that is not written where it stands."""
+_DATA_URL: Final = re.compile(r"data:[^,\s]{0,200};base64,")
+"""A data URL, up to its Base64."""
+_MENTION: Final = re.compile(r"(?s)(.*)(sha256:[0-9a-f]{64})")
+"""The digest that replaces a blob, after the text before it."""
+
+
+class Mention(str):
+    """What is in a body instead of Base64."""
+
+    __slots__ = ()
+
+
+class BlobWriter:
+    """Takes the blobs out of the messages of one file."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, bytes] = {}
+        """The bytes by digest, in the order of their first mention."""
+
+    def without(self, value: Json) -> Json:
+        """A message with a mention for each blob; the same object if it has none."""
+        match value:
+            case str():
+                start = _DATA_URL.match(value)
+                return value if start is None else self._mention(value, start.end())
+            case dict():
+                is_audio = "format" in value
+                return {
+                    key: self._mention(item, 0)
+                    if is_audio and key == "data" and isinstance(item, str)
+                    else self.without(item)
+                    for key, item in value.items()
+                }
+            case list():
+                return [self.without(item) for item in value]
+            case _:
+                return value
+
+    def _mention(self, text: str, start: int) -> str:
+        base64 = text[start:]
+        if len(base64) < _SHORTEST:
+            return text
+        try:
+            data = b64decode(base64, validate=True)
+        except ValueError:
+            return text
+        if b64encode(data).decode() != base64:  # other bits at its end: it would not come back
+            return text
+        digest = f"sha256:{sha256(data).hexdigest()}"
+        self.found[digest] = data
+        return Mention(text[:start] + digest)
+
+
+def resolved(interactions: object, blobs: object) -> None:
+    """Put the blobs of a file where they are mentioned.
+
+    :raises CassetteError: if one is missing or damaged
+    """
+    if not isinstance(blobs, dict):
+        raise CassetteError("blobs: expected a mapping of digests to !!binary")
+    texts = {digest: _checked(digest, data) for digest, data in blobs.items()}
+    seen: set[int] = set()
+    pending: list[Any] = [interactions]
+    while pending:
+        tree = pending.pop()
+        if not isinstance(tree, (dict, list)) or id(tree) in seen:  # an alias is the same object
+            continue
+        seen.add(id(tree))
+        items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        for key, item in [*items]:
+            if isinstance(item, Mention):
+                tree[key] = _text(item, texts)
+            else:
+                pending.append(item)
+
+
+def _checked(digest: str, data: object) -> str:
+    if not isinstance(data, bytes) or f"sha256:{sha256(data).hexdigest()}" != digest:
+        raise CassetteError(f"blobs: the bytes of {digest} are not those that were recorded: record again")
+    return b64encode(data).decode()
+
+
+def _text(mention: str, texts: Mapping[str, str]) -> str:
+    found = _MENTION.fullmatch(mention)
+    if found is None or found[2] not in texts:
+        raise CassetteError(f"blobs: {mention[:100]!r} is mentioned and not there: record again")
+    return found[1] + texts[found[2]]
+
+
+@dataclass(slots=True, eq=False)
+class MessageNode:
+    """A list of messages in the tree: its last message, and the list without it."""
+
+    parent: MessageNode | None
+    message: Json
+    digest: str
+    """Identifies the whole list, by chaining the digests of its messages."""
+    length: int
+    """The number of messages in the list."""
+    children: dict[str, MessageNode] = field(default_factory=dict)
+    ends: bool = False
+    """Whether the list of a request ends here."""
+    folded: list[Json] | None = None
+    """The list as it is written; ``None`` until then."""
+
+    def first(self, count: int) -> MessageNode:
+        """The list of its first ``count`` messages."""
+        node = self
+        while node.length > count and node.parent is not None:
+            node = node.parent
+        return node
+
+
+class MessageTree:
+    """The lists of one file; add all of them before you fold one."""
+
+    __slots__ = ("_root", "shared")
+
+    def __init__(self) -> None:
+        self._root: Final = MessageNode(None, None, "", 0)
+        self.shared: Final[list[tuple[list[Json], str]]] = []
+        """Each folded list that may be repeated, with its digest."""
+
+    def add(self, messages: Sequence[Json], before: MessageNode | None = None, kept: int = 0) -> MessageNode:
+        """Add messages, at least one, which follow the first ``kept`` messages of the list ``before``."""
+        node = self._root if before is None else before.first(kept)
+        for message in messages:
+            text = canonical(message)
+            child = node.children.get(text)
+            if child is None:
+                child = node.children[text] = MessageNode(
+                    node, message, chain(node.digest, text), node.length + 1
+                )
+            node = child
+        node.ends = True
+        return node
+
+    def fold(self, end: MessageNode) -> list[Json]:
+        """The list that ends at a node, as it is written: the same object for the same list."""
+        trail: list[MessageNode] = []
+        node = end
+        while node.folded is None and node.parent is not None:
+            trail.append(node)
+            node = node.parent
+        folded: list[Json] = [] if node.folded is None else node.folded
+        current: list[Json] = [] if node.folded is None else [folded]
+        for node in reversed(trail):
+            current.append(node.message)
+            if node.ends or len(node.children) > 1:
+                node.folded = folded = current
+                self.shared.append((folded, node.digest))
+                current = [folded]
+        return folded
+
+
+def message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
+    """The canonical text of each message in a folded list; lists share the blocks of shared messages.
+
+    >>> [*message_rope([[{"role": "system"}], {"role": "user"}], {})]
+    ['{"role":"system"}', '{"role":"user"}']
+
+    :param known: a cache for one file, by ``id`` of a folded list, so that no message is encoded twice
+    """
+    trail: list[Sequence[Json]] = [folded]
+    while id(trail[-1]) not in known and trail[-1] and isinstance(trail[-1][0], list):
+        trail.append(trail[-1][0])
+    rope = Rope()
+    for own in reversed(trail):
+        if id(own) not in known:
+            for message in own[bool(own) and isinstance(own[0], list) :]:
+                rope = rope.append(canonical(message).encode())
+            known[id(own)] = rope
+        rope = known[id(own)]
+    return rope
+
+
+Body: TypeAlias = "str | bytes | tuple[bytes, ...]"
+"""A body in memory: bytes if it is not UTF-8, a :class:`JsonText` if it was a tree. The body of a
+conversation is canonical text in pieces, most of which it shares with earlier requests."""
+
+_Read = TypeVar("_Read")
+_MAX_DEPTH: Final = 64
+"""Maximum levels of a tree; YAML adds its own, and nobody reads a body that nests deeper."""
+
+_WORTH_AN_ALIAS: Final = 60
+"""Minimum characters of a repeated value that is written as an alias."""
+
+
+class BodyWriter:
+    """Converts the bodies of one file for writing; announce all requests first."""
+
+    def __init__(self) -> None:
+        self._tree = MessageTree()
+        self._blobs = BlobWriter()
+        self._beginnings = SharedBeginnings()
+        self._last: MessageNode | None = None
+        self._ends: dict[int, MessageNode] = {}
+        self._requests: list[dict[str, Any]] = []
+        self._values: dict[str, tuple[str, Json]] = {}
+
+    def announce(self, body: bytes) -> None:
+        """Add the next request body."""
+        rest, same = self._beginnings.without(body)
+        form = _form(rest)
+        if same and "json" not in form:
+            form, same = _form(body), 0
+        tree = form.get("json")
+        messages = tree.get("messages") if isinstance(tree, dict) else None
+        if isinstance(messages, list) and (messages or same):
+            if not same and isinstance(messages[0], list):
+                form = {"text": body.decode()}  # else it would be read as a list that continues another
+            else:
+                self._beginnings.learn(body, same, form["json"], messages)
+                short = [self._blobs.without(message) for message in messages]
+                self._last = self._tree.add(short, self._last if same else None, same)
+                self._ends[len(self._requests)] = self._last
+                form["json"]["messages"] = (
+                    None  # the tree keeps each message once; this copy would be one of many
+                )
+        self._requests.append(form)
+
+    def request(self, index: int) -> dict[str, Any]:
+        """The value of ``body`` for the request with this index."""
+        form = self._requests[index]
+        tree = form.get("json")
+        if not isinstance(tree, dict):
+            return form
+        written = {key: self._once(key, value) for key, value in tree.items()}
+        if index in self._ends:
+            written["messages"] = self._tree.fold(self._ends[index])
+        return {"json": written}
+
+    @staticmethod
+    def response(body: bytes) -> dict[str, Any]:
+        """The value of ``body`` for a response."""
+        return _form(body)
+
+    @property
+    def blobs(self) -> dict[str, bytes]:
+        """The images, audio and files of all requests, by digest."""
+        return self._blobs.found
+
+    def anchors(self) -> dict[int, str]:
+        """The anchor of each value that may be repeated: its key and a digest of its content."""
+        names: dict[int, str] = {}
+        used: set[str] = set()
+        shared: list[tuple[str, Json, str]] = [("messages", value, of) for value, of in self._tree.shared]
+        shared += [(key, value, digest(text)) for text, (key, value) in self._values.items()]
+        for key, value, content in shared:
+            stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
+            names[id(value)] = next(
+                name for length in range(6, 65) if (name := f"{stem}-{content[:length]}") not in used
+            )
+            used.add(names[id(value)])
+        return names
+
+    def _once(self, key: str, value: Json) -> Json:
+        """The first value with the same key and content, so that the second becomes an alias."""
+        if not isinstance(value, (list, dict)):
+            return value
+        text = canonical(value)
+        if len(text) < _WORTH_AN_ALIAS:
+            return value
+        return self._values.setdefault(f"{key}:{text}", (key, value))[1]
+
+
+class BodyReader:
+    """Converts the values in one file back to bodies."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Rope] = {}
+        self._texts: dict[int, JsonText] = {}
+        """Texts by ``id`` of a list or mapping in the file; aliases are the same object."""
+
+    def request(self, stored: Mapping[str, Any], place: str) -> Body:
+        """The request body in a ``body`` mapping of one key.
+
+        :raises CassetteError: if it has another shape
+        """
+        match [*stored.items()]:
+            case [("json", {"messages": [_, *_]} as tree)]:
+                return _json(lambda: self._unfolded(tree), place)
+            case _:
+                return self.response(stored, place)
+
+    @staticmethod
+    def response(stored: Mapping[str, Any], place: str) -> str | bytes:
+        """The response body in a ``body`` mapping of one key.
+
+        :raises CassetteError: if it has another shape
+        """
+        match [*stored.items()]:
+            case [("json", tree)]:
+                return _json(lambda: canonical(tree), place)
+            case [("text", str() as text)]:
+                return text
+            case [("binary", bytes() as data)]:
+                return data
+            case pairs:
+                found = ", ".join(f"{key}: {type(value).__name__}" for key, value in pairs)
+                raise CassetteError(
+                    f"{place}: expected one of 'json: <tree>', 'text: <quoted text>' or "
+                    f"'binary: !!binary <base64>', found {found or 'nothing'}"
+                )
+
+    def _unfolded(self, tree: Mapping[str, Any]) -> tuple[bytes, ...]:
+        before: list[str] = []
+        after: list[str] = []
+        members = before
+        for key, value in tree.items():
+            if key == "messages":
+                members = after
+            else:
+                members.append(f"{quote(key)}:{self._text(value)}")
+        head = "{" + "".join(f"{member}," for member in before) + '"messages":['
+        foot = "]" + "".join(f",{member}" for member in after) + "}"
+        return head.encode(), *message_rope(tree["messages"], self._known).pieces(), foot.encode()
+
+    def _text(self, value: Json) -> JsonText:
+        if not isinstance(value, (list, dict)):
+            return canonical(value)
+        if id(value) not in self._texts:
+            self._texts[id(value)] = canonical(value)
+        return self._texts[id(value)]
+
+
+def _form(body: bytes) -> dict[str, Any]:
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return {"binary": body}
+    as_text: dict[str, Any] = {"text": text}
+    return (
+        read(text, max_depth=_MAX_DEPTH)
+        .map(lambda value: {"json": value} if canonical(value) == text else as_text)
+        .value_or(as_text)
+    )
+
+
+def _json(read_: Callable[[], _Read], place: str) -> _Read:
+    try:
+        return read_()
+    except (TypeError, ValueError) as error:
+        raise CassetteError(f"{place}.json: not JSON: {error}") from error

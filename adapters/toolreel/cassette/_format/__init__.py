@@ -1,1 +1,0 @@
-"""The cassette file: YAML with readable bodies, safe to read, atomic to write."""

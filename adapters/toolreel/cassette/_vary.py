@@ -1,0 +1,354 @@
+"""``Vary``: one rule that says which place of a request may differ from the recorded one.
+
+======================  ===================================================================================
+``at``                  the value there is left out of the comparison, and may be missing
+``at``, ``becomes``     the value there is replaced: it may be anything, but has to be there
+``pattern``             each match, in any text of the body, is replaced by ``becomes``
+``at``, ``pattern``     the same, in the texts at this place and below it
+======================  ===================================================================================
+
+A rule must leave something to compare. Whether it does is tried, not guessed from its form: a rule under
+which two requests that ask for different things become the same is an error (``PAIRS``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+from typing import Final, NamedTuple
+
+from toolreel._internal.errors import VaryError
+from toolreel_core._jsontext.canonical import Json, canonical, read
+
+PLACEHOLDER: Final = "<varies>"
+"""What a match of a pattern becomes, unless the rule says otherwise."""
+
+_ANY: Final = "*"
+_ESCAPE: Final = re.compile(r"~(.?)", re.DOTALL)
+"""An escape in a JSON pointer (RFC 6901, 3)."""
+_INDEX: Final = re.compile(r"0|[1-9][0-9]*")
+"""The index of an array in a JSON pointer, which has no leading zero."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vary:
+    r"""A place in requests that may differ between a recording and its replay.
+
+    Before a recorded and a new request are compared, both are put through the rules; what is recorded and
+    what is sent stay as they are.
+
+    >>> Vary(at="/metadata/trace_id")
+    Vary(at='/metadata/trace_id')
+    >>> Vary(pattern=r"Now: \d{4}-\d\d-\d\d \d\d:\d\d", becomes="Now: <time>").text
+    "pattern 'Now: \\\\d{4}-\\\\d\\\\d-\\\\d\\\\d \\\\d\\\\d:\\\\d\\\\d' becomes 'Now: <time>'"
+
+    :raises VaryError: if the rule cannot be used, or would make different requests equal; says which part
+    """
+
+    at: str | None = None
+    """A JSON Pointer (RFC 6901) into the body, such as ``/messages/0/content``; ``*`` is any key or index."""
+    pattern: str | None = None
+    """A regular expression of :mod:`re`, searched in texts; it fits no empty text."""
+    becomes: str | None = None
+    """The placeholder, taken literally; without one, see the table of this module."""
+
+    def __post_init__(self) -> None:
+        for name in _FIELDS:
+            if not isinstance(value := getattr(self, name), str | None):
+                raise VaryError(f"{name}: expected a text, found {type(value).__name__}")
+        if self.at is None and self.pattern is None:
+            raise VaryError("a rule needs at (a JSON Pointer), pattern (a regular expression), or both")
+        if self.at is not None:
+            steps(self.at)
+        if self.pattern is not None:
+            _check_pattern(self.pattern)
+        check_rest([self])
+
+    def __repr__(self) -> str:
+        given = ((name, getattr(self, name)) for name in _FIELDS)
+        return f"Vary({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+
+    @property
+    def text(self) -> str:
+        """The rule in one line, for reports."""
+        parts = [f"at {self.at}"] if self.at is not None else []
+        parts += [f"pattern {self.pattern!r}"] if self.pattern is not None else []
+        if self.becomes is not None or self.pattern is not None:
+            return f"{', '.join(parts)} becomes {self.placeholder!r}"
+        return f"{parts[0]} is ignored"
+
+    @property
+    def placeholder(self) -> str:
+        """What a place becomes."""
+        return PLACEHOLDER if self.becomes is None else self.becomes
+
+
+_FIELDS: Final = ("at", "pattern", "becomes")
+
+
+def rule_of(entry: object, place: str = "") -> Vary:
+    """The rule in a table of TOML or a mapping of YAML.
+
+    :param place: of the entry, for messages
+    :raises VaryError: if it is none
+    """
+    if not isinstance(entry, Mapping):
+        raise VaryError(f"{place}: expected a table with {_LISTED}, found {type(entry).__name__}")
+    for key in entry:
+        if key not in _FIELDS:
+            raise VaryError(f"{place}: {key!r} is no part of a rule; there are {_LISTED}")
+    try:
+        return Vary(**entry)
+    except VaryError as error:
+        raise VaryError(f"{place}: {error}") from None
+
+
+_LISTED: Final = ", ".join(_FIELDS)
+
+
+def stored(rule: Vary) -> dict[str, str]:
+    """The rule as a mapping, for a file."""
+    given = ((name, getattr(rule, name)) for name in _FIELDS)
+    return {name: value for name, value in given if value is not None}
+
+
+def distinct(*rules: Iterable[Vary]) -> tuple[Vary, ...]:
+    """All rules in order, each once."""
+    return tuple(dict.fromkeys(rule for some in rules for rule in some))
+
+
+class Compared(NamedTuple):
+    """A body as it is compared."""
+
+    body: bytes
+    """Canonical text if it is JSON."""
+    used: tuple[Vary, ...]
+    """The rules that fit it."""
+
+
+def put_through(body: bytes, rules: Sequence[Vary]) -> Compared:
+    r"""A body after the rules.
+
+    >>> put_through(b'{"user": "u-17", "n": 1}', [Vary(at="/user")]).body
+    b'{"n":1}'
+    >>> put_through(b'{"q": "id 17"}', [Vary(pattern=r"\d+")])
+    Compared(body=b'{"q":"id <varies>"}', used=(Vary(pattern='\\d+'),))
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return Compared(body, ())
+    tree = read(text).value_or(_NO_JSON)
+    if tree is _NO_JSON:  # a form or plain text: one text, which has no places
+        changed, used = varied(text, [rule for rule in rules if rule.at is None])
+        return Compared(str(changed).encode(), used)
+    changed, used = varied(tree, rules)
+    if used:
+        _check_messages(tree, changed, used)
+    return Compared(canonical(changed).encode(), used)
+
+
+def varied(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ...]]:
+    """A JSON value after the rules, and the rules that fit it."""
+    used: list[Vary] = []
+    for rule in rules:
+        applied = _Applied(rule)
+        tree = applied.to(tree, steps(rule.at or ""))
+        used += [rule] if applied.fits else []
+    return tree, tuple(used)
+
+
+def _check_messages(before: Json, after: Json, rules: Sequence[Vary]) -> None:
+    """Check that something is left of a conversation, since ``/messages/0/content`` may be all of it."""
+    nothing = (None, "", *(rule.placeholder for rule in rules))
+    for key in ("messages", "input"):
+        if _says(before, key, (None, "")) and not _says(after, key, nothing):
+            which = "; ".join(rule.text for rule in rules)
+            raise VaryError(f"{which}: leaves nothing of the {key} of this request to compare")
+
+
+def _says(body: Json, key: str, nothing: Sequence[str | None]) -> bool:
+    """Whether a message of a body says anything."""
+    messages = body.get(key) if isinstance(body, Mapping) else None
+    if not isinstance(messages, list):
+        return messages not in nothing
+    return any(
+        isinstance(one, Mapping) and ("tool_calls" in one or one.get("content") not in nothing)
+        for one in messages
+    )
+
+
+_NO_JSON: Final[Json] = "\0not JSON"
+_LEFT_OUT: Final[Json] = "\0left out"
+"""Compared by identity."""
+
+
+class _Applied:
+    """One rule, applied to one value."""
+
+    def __init__(self, rule: Vary) -> None:
+        self.fits = False
+        self._placeholder = rule.placeholder
+        self._regex = None if rule.pattern is None else re.compile(rule.pattern)
+        self._ignores = rule.pattern is None and rule.becomes is None
+
+    def to(self, value: Json, path: Sequence[str]) -> Json:
+        """The value with what is at the path replaced."""
+        if not path:
+            return self._below(value)
+        step, rest = path[0], path[1:]
+        if isinstance(value, Mapping):
+            inner = {key: self.to(one, rest) if step in {_ANY, key} else one for key, one in value.items()}
+            return {key: one for key, one in inner.items() if one is not _LEFT_OUT}
+        if isinstance(value, list):
+            # An item that is left out keeps its place: the places behind it stay what they are.
+            items = [self.to(one, rest) if step in {_ANY, str(at)} else one for at, one in enumerate(value)]
+            return [None if one is _LEFT_OUT else one for one in items]
+        return value
+
+    def _below(self, value: Json) -> Json:
+        if self._regex is None:
+            self.fits = True
+            return _LEFT_OUT if self._ignores else self._placeholder
+        if isinstance(value, str):
+            changed, count = self._regex.subn(lambda _: self._placeholder, value)
+            self.fits = self.fits or count > 0
+            return changed
+        if isinstance(value, Mapping):
+            return {key: self._below(one) for key, one in value.items()}
+        return [self._below(one) for one in value] if isinstance(value, list) else value
+
+
+@lru_cache(maxsize=256)
+def steps(pointer: str) -> tuple[str, ...]:
+    """The keys and indices of a JSON Pointer.
+
+    >>> steps("/messages/*/a~1b")
+    ('messages', '*', 'a/b')
+
+    :raises VaryError: if it is none
+    """
+    if not pointer:
+        return ()
+    if not pointer.startswith("/"):
+        raise VaryError(f"at: {pointer!r} is no JSON Pointer: it begins with '/', as in /messages/0/content")
+    for found in _ESCAPE.finditer(pointer):
+        if found[1] not in {"0", "1"}:
+            raise VaryError(
+                f"at: {pointer!r} is no JSON Pointer: write '~' as '~0', and '/' in a key as '~1'"
+            )
+    parts = pointer[1:].split("/")
+    for part in parts:
+        if part == "-" or (part.startswith("-") and _INDEX.fullmatch(part[1:])):
+            raise VaryError(f"at: {pointer!r}: {part!r} names no item; indices count from 0, and * is any")
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in parts)
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise VaryError(f"pattern: {pattern!r} is no regular expression: {error}") from None
+    if compiled.search(""):
+        raise VaryError(f"pattern: {pattern!r} fits an empty text; write one that needs at least a character")
+
+
+def check_rest(rules: Sequence[Vary]) -> None:
+    """Check that different requests stay different under some rules.
+
+    :raises VaryError: names the rules
+    """
+    for one, other in PAIRS:
+        if varied(one, rules)[0] == varied(other, rules)[0]:
+            which = "; ".join(rule.text for rule in rules)
+            raise VaryError(
+                f"{which}: would make every request the same, so that nothing is compared; name the part "
+                "that varies, as in pattern='Now: [0-9: -]+'"
+            )
+
+
+_ASKED: Final = (
+    ("Be brief.", "How many pins are left?", "Let me see.", '{"part":"pin"}', "And nails?"),
+    ("Be quick.", "Has your barn any door?", "Let us try.", '{"name":"bob"}', "All ropes?"),
+)
+"""Two conversations that have nothing in common but the shape: words as long, capitals, and marks."""
+
+
+def _chat(texts: Sequence[str], *, parts: bool) -> Json:
+    roles = ("system", "user", "assistant", "user", "user")
+    contents: list[Json] = [[{"type": "text", "text": text}] if parts else text for text in texts]
+    return {
+        "model": "m",
+        "messages": [
+            {"role": role, "content": content} for role, content in zip(roles, contents, strict=True)
+        ],
+    }
+
+
+def _bodies(texts: Sequence[str]) -> tuple[Json, ...]:
+    """Bodies with these texts: chat completions, responses, completions and embeddings, and a plain text."""
+    asked: list[Json] = [{"role": "user", "content": text} for text in texts]
+    return (
+        _chat(texts, parts=False),
+        _chat(texts, parts=True),
+        {"model": "m", "input": texts[1]},
+        {"model": "m", "input": asked},
+        {"model": "m", "prompt": texts[1]},
+        {"model": "m", "instructions": texts[0], "input": list(texts)},
+    )
+
+
+PAIRS: Final = tuple(zip(*map(_bodies, _ASKED), strict=True))
+"""Pairs of requests that ask for different things."""
+
+
+class RulesInUse:
+    """Rules that apply together. Thread-safe.
+
+    :param own: those of the session and its recording, which have to fit a request of it
+    :param shared: those that other recordings use too
+    :raises VaryError: if they would make every request the same together
+    """
+
+    def __init__(self, own: Sequence[Vary] = (), shared: Sequence[Vary] = ()) -> None:
+        self.all: Final = distinct(own, shared)
+        self._own: Final = frozenset(own)
+        self._lock: Final = Lock()
+        self._fits: Final = Counter[Vary]()
+        check_rest(self.all)
+
+    def compared(self, body: bytes) -> Compared:
+        """A body in the form in which it is compared."""
+        return put_through(body, self.all)
+
+    def count(self, compared: Compared) -> None:
+        """Count a request of the session."""
+        with self._lock:
+            self._fits.update(compared.used)
+
+    @property
+    def fits(self) -> Mapping[Vary, int]:
+        """For each rule, the number of requests of the session that it fits."""
+        with self._lock:
+            return {rule: self._fits[rule] for rule in self.all}
+
+    def fits_in(self, bodies: Iterable[bytes]) -> Mapping[Vary, int]:
+        """For each rule, the number of these bodies that it fits."""
+        found = Counter(rule for body in bodies for rule in self.compared(body).used)
+        return {rule: found[rule] for rule in self.all}
+
+    def check(self, place: object) -> None:
+        """Check that the session's own rules were used.
+
+        :param place: the recording, for messages
+        :raises VaryError: names the rule
+        """
+        for rule, count in self.fits.items():
+            if not count and rule in self._own:
+                raise VaryError(
+                    f"{place}: the rule ({rule.text}) fits no request of this session: correct or remove it"
+                )

@@ -1,0 +1,157 @@
+"""Tool hosts made of others: routed by the prefix of a name, or with a thread for each call.
+
+We do not use anyio's worker threads, because on asyncio a hanging one keeps the process from exiting.
+Synchronous programs import this module too, so async libraries are imported inside functions.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from toolreel._driver.ports import AsyncToolHost, ToolHost, secrets_of
+from toolreel._internal.errors import MissingExtra
+from toolreel_core._errors import ConfigError
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._tools.faults import tool_not_implemented
+from toolreel_core._tools.result_envelope import failed
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+_Result = TypeVar("_Result")
+
+
+def in_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
+    """Start a call in a daemon thread, which does not keep the process from exiting.
+
+    The call sees the context variables of the caller; its exception is raised by the future.
+    """
+    from concurrent.futures import Future
+
+    returned: Future[_Result] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            returned.set_result(context.run(call))
+        except BaseException as error:  # noqa: BLE001 - a SystemExit is for the caller, not for this thread
+            returned.set_exception(error)
+
+    threading.Thread(target=work, name=name, daemon=True).start()
+    return returned
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadedTools:
+    """Async wrapper of a blocking tool host: each call has a thread, which a cancellation abandons."""
+
+    tools: ToolHost
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the host sends, by name."""
+        return secrets_of(self.tools)
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool in a thread."""
+        return await awaited(in_thread(effect.name, partial(self.tools.run, effect)))
+
+
+async def awaited(returned: Future[_Result]) -> _Result:
+    """Await the result of a call that runs in a thread.
+
+    :raises MissingExtra: if anyio is not installed
+    """
+    try:
+        import anyio
+    except ImportError:
+        raise MissingExtra.of("http", "anyio") from None
+    done = anyio.Event()
+    returned.add_done_callback(_waker(done.set))
+    await done.wait()
+    return returned.result()
+
+
+def _waker(wake: Callable[[], object]) -> Callable[[object], None]:
+    """A callback that runs ``wake`` in the current event loop from another thread."""
+    import asyncio
+
+    later: Callable[[Callable[[], object]], object]
+    try:
+        later = asyncio.get_running_loop().call_soon_threadsafe
+    except RuntimeError:
+        import trio
+
+        later = trio.lowlevel.current_trio_token().run_sync_soon
+
+    def from_thread(_: object) -> None:
+        with suppress(RuntimeError):  # the loop may be closed by then
+            later(wake)
+
+    return from_thread
+
+
+_Host = TypeVar("_Host")
+
+
+@dataclass(frozen=True, slots=True)
+class _Routes(Generic[_Host]):
+    """Hosts by name prefix."""
+
+    hosts: Mapping[str, _Host]
+    """Hosts by prefix of the inner tool names, such as ``files.``; they receive the whole name."""
+    default: _Host | None = None
+    """Host for tools without a matching prefix; without it, their calls fail as not implemented."""
+
+    def __post_init__(self) -> None:
+        for prefix in self.hosts:
+            if "*" in prefix:
+                without = prefix.rstrip("*")
+                raise ConfigError(f"router: {prefix!r} is a pattern, expected a prefix; write {without!r}")
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the hosts send, by name."""
+        return secrets_of(*self.hosts.values(), self.default)
+
+    def _host(self, name: str) -> _Host | None:
+        matching = [prefix for prefix in self.hosts if name.startswith(prefix)]
+        return self.hosts[max(matching, key=len)] if matching else self.default
+
+
+@dataclass(frozen=True, slots=True)
+class Router(_Routes[ToolHost]):
+    """A tool host that passes each call to the host with the longest matching prefix.
+
+    ``Router({"files.": disk, "files.remote.": cloud}, default=others)``; combine the surfaces of
+    the hosts with :func:`toolreel_core._tools.sources.compose`.
+
+    :raises ConfigError: if a prefix contains ``*``
+    """
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool on its host."""
+        host = self._host(effect.name)
+        return _not_implemented(effect) if host is None else host.run(effect)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncRouter(_Routes[AsyncToolHost]):
+    """The async version of :class:`Router`."""
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool on its host."""
+        host = self._host(effect.name)
+        return _not_implemented(effect) if host is None else await host.run(effect)
+
+
+def _not_implemented(effect: RunTool) -> ToolReturned:
+    return ToolReturned(effect.ref, failed(effect.name, tool_not_implemented(effect.name)).text())

@@ -1,0 +1,513 @@
+"""Python functions as tools: the decorator :func:`tool`, :class:`Tool`, and the sync and async tool hosts."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
+
+from toolreel._internal.errors import MissingExtra, ToolModuleError
+from toolreel.tools._call_context import (
+    CurrentCall,
+    ProgressListener,
+    RunContext,
+    ToolError,
+    ignore_progress,
+    running,
+)
+from toolreel.tools._hosts import awaited, in_thread
+from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
+from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
+from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.config_checks import check_choice
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.codec import load_event
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._protocol.spent import Spent
+from toolreel_core._tools.masking import masked
+from toolreel_core._tools.parameter_schemas import SchemaLike
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
+
+_MARK: Final = "__toolreel_tool__"
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class ToolSettings(ToolFlags, total=False):
+    """Keyword arguments of :func:`tool` and :meth:`Tool.of`."""
+
+    name: str | None
+    description: str | None
+    parameters: SchemaLike | None
+    isolated: bool | Isolation
+    ok_key: OkKey
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function with an explicit definition.
+
+    :raises ConfigError: if it is isolated, and another process could not import it
+    """
+
+    definition: ToolDefinition
+    function: Callable[..., object]
+    isolation: Isolation | None = None
+    """Isolation of its calls; ``None`` runs them in this process."""
+    ok_key: OkKey = "envelope"
+    """What ``ok`` in a returned object means."""
+    arguments: Arguments = field(init=False, repr=False, compare=False)
+    """Conversion of a call's arguments."""
+
+    def __post_init__(self) -> None:
+        check_choice("ok_key", self.ok_key, get_args(OkKey))
+        object.__setattr__(self, "arguments", _arguments(self.definition, self.function))
+        if self.isolation is not None:
+            place = f"tool {self.definition.name!r}"
+            target_of(self.function, place)
+            if self.arguments.context is not None:
+                raise ConfigError(
+                    f"{place}: an isolated tool cannot have a RunContext; call current_call() for the key, "
+                    "or do not isolate it"
+                )
+
+    @classmethod
+    def of(cls, function: Callable[..., object], **settings: Unpack[ToolSettings]) -> Self:
+        """A tool from a function, with settings that override its signature.
+
+        >>> def read(path: str) -> str:
+        ...     '''Read a file.'''
+        >>> Tool.of(read, name="files.read", read_only=True, deadline_ms=500).definition.description
+        'Read a file.'
+
+        Settings of the decorator :func:`tool` apply too, unless overridden here.
+
+        :param parameters: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; by default
+            it is generated from the signature. Arguments are passed by name: converted to the annotated
+            types if the schema is generated, as plain JSON otherwise
+        :param ok_key: whether ``"ok": false`` in a returned object is a failure: ``envelope`` if the object
+            has only the keys of an envelope, ``failure`` always, ``data`` never
+        :param isolated: whether each call runs in a separate process, which is killed at the deadline
+        """
+        merged: ToolSettings = {**cast("ToolSettings", getattr(function, _MARK, {})), **settings}
+        name, description = merged.pop("name", None), merged.pop("description", None)
+        schema, isolated = merged.pop("parameters", None), merged.pop("isolated", False)
+        ok_key = merged.pop("ok_key", "envelope")
+        flags = cast("ToolFlags", merged)
+        if schema is None:
+            definition = replace(signature_of(function, name).definition, **flags)
+            definition = definition if description is None else replace(definition, description=description)
+        else:
+            inner = str(getattr(function, "__name__", "")) if name is None else name
+            text = summary_of(function) if description is None else description
+            definition = ToolDefinition.of(inner, text, schema, **flags)
+        return cls(definition, function, Isolation() if isolated is True else isolated or None, ok_key)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether calls must be awaited; an async ``__call__`` counts, an isolated tool does not."""
+        is_async = inspect.iscoroutinefunction
+        return self.isolation is None and (is_async(self.function) or is_async(type(self.function).__call__))
+
+    def from_source(self, source: str) -> Self:
+        """The same tool with another source in its definition."""
+        return replace(self, definition=replace(self.definition, source=source))
+
+
+ToolLike: TypeAlias = Callable[..., object] | Tool
+"""A typed function, or a :class:`Tool`."""
+
+
+@overload
+def tool(function: _Function, /) -> _Function: ...
+
+
+@overload
+def tool(**settings: Unpack[ToolSettings]) -> Callable[[_Function], _Function]: ...
+
+
+def tool(
+    function: _Function | None = None, /, **settings: Unpack[ToolSettings]
+) -> _Function | Callable[[_Function], _Function]:
+    """Decorator: set the name, flags or isolation of a function as a tool.
+
+    It returns the function itself, so that you can call and test it as usual.
+
+    >>> @tool(read_only=True, deadline_ms=500)
+    ... def count(part: str) -> int:
+    ...     '''How many of a part are in stock.'''
+    ...     return 4
+    >>> count("pin"), Tool.of(count).definition.read_only
+    (4, True)
+
+    :param settings: as for :meth:`Tool.of`
+    """
+
+    def mark(marked: _Function) -> _Function:
+        try:
+            setattr(marked, _MARK, settings)
+        except AttributeError:
+            raise ConfigError(
+                f"{marked!r} does not accept attributes; use Tool.of instead of @tool"
+            ) from None
+        return marked
+
+    return mark if function is None else mark(function)
+
+
+def _arguments(definition: ToolDefinition, function: Callable[..., object]) -> Arguments:
+    """Typed conversion of arguments, if the definition's schema is that of the signature; else plain JSON."""
+    try:
+        signature = signature_of(function, definition.name)
+    except ConfigError:
+        return untyped_arguments(function)
+    if signature.definition.parameters == definition.parameters:
+        return signature.arguments
+    return untyped_arguments(function)
+
+
+def load_tools(names: Iterable[str]) -> list[ToolLike]:
+    """Import tools by name; an attribute can be a function, a :class:`Tool`, a list of them, or a host.
+
+    A name is ``module:attribute`` or ``file.py:attribute``; the file's folder is then searched for imports.
+    A host (``PythonTools``) gives its tools; it cannot be used if it has settings that calls need.
+
+    Each is returned as a :class:`Tool` whose source is the name. The working directory is searched too, as
+    ``python -m`` does.
+
+    :raises ToolModuleError: if a module cannot be imported, or the attribute is not a tool
+    :raises ConfigError: if a signature cannot be converted to a schema
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    return [tool for name in names for tool in _load(name)]
+
+
+def _load(name: str) -> list[ToolLike]:
+    place, colon, attribute = name.rpartition(":")
+    if not colon or not place or not attribute:
+        raise ToolModuleError(f"--tools {name}: expected module:attribute, for example my_tools:TOOLS")
+    module_name = _module_of_file(Path(place), name) if place.endswith(".py") else place
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise ToolModuleError(f"--tools {name}: cannot import {module_name}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise ToolModuleError(
+            f"--tools {name}: importing {module_name} failed with {type(error).__name__}: {error}{_at(error)}"
+        ) from error
+    if not hasattr(module, attribute):
+        close = get_close_matches(attribute, dir(module), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ToolModuleError(f"--tools {name}: {module_name} has no {attribute!r}{hint}")
+    return _tools(getattr(module, attribute), name)
+
+
+def _module_of_file(file: Path, name: str) -> str:
+    """The name under which a file can be imported, with its folder searched first, as for a script."""
+    if not file.is_file():
+        raise ToolModuleError(f"--tools {name}: there is no file {file}")
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    found = importlib.util.find_spec(file.stem)
+    if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
+        raise ToolModuleError(
+            f"--tools {name}: another module is named {file.stem}; rename the file to import it"
+        )
+    return file.stem
+
+
+def _at(error: BaseException) -> str:
+    """The line and file of an error, for the message."""
+    if isinstance(error, SyntaxError):
+        return ""  # its message has the place
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f" (line {trace.tb_lineno} of {trace.tb_frame.f_code.co_filename})" if trace else ""
+
+
+def _tools(value: object, name: str) -> list[ToolLike]:
+
+    if isinstance(value, Toolbox):
+        if value.has_settings:
+            raise ToolModuleError(
+                f"--tools {name}: a {type(value).__name__} with deps, a deadline or callbacks cannot be used "
+                "here, since its calls need them; name a list of tools"
+            )
+        value = value.tools
+    candidates: list[object] = list(value) if isinstance(value, (list, tuple)) else [value]
+    tools: list[ToolLike] = []
+    for candidate in candidates:
+        if not isinstance(candidate, Tool) and not callable(candidate):
+            raise ToolModuleError(
+                f"--tools {name}: expected a function, a Tool, a list of them or a PythonTools, "
+                f"got {type(candidate).__name__}"
+            )
+        tool = candidate if isinstance(candidate, Tool) else Tool.of(candidate)
+        tools.append(tool.from_source(name))
+    return tools
+
+
+DEADLINE: Final = 60.0
+"""Default deadline of a tool call, in seconds."""
+
+ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
+"""Callback for exceptions of tools that the model does not see; they have their traceback."""
+
+
+def _log_error(call: CurrentCall, error: Exception) -> None:
+    from toolreel._internal.logs import log_error  # imported here, because few runs log anything
+
+    message = f"tool {call.name} failed, call {call.call_id} of turn {call.turn}"
+    log_error("tools", message, {"tool": call.name, "call_id": call.call_id, "turn": call.turn}, error)
+
+
+class Toolbox:
+    """Tools by inner name, with their surface; :class:`~toolreel.tools._python.tools.PythonTools` runs them.
+
+    :raises ConfigError: if a signature has no schema, two tools share a name, or a mask matches no tool
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[ToolLike] = (),
+        *,
+        deadline: float | None = DEADLINE,
+        allow: Iterable[str] | None = None,
+        deny: Iterable[str] = (),
+        deps: object = None,
+        on_error: ErrorListener | None = None,
+        on_progress: ProgressListener | None = None,
+    ) -> None:
+        all_tools = [
+            tool if isinstance(tool, Tool) else Tool.of(tool) for tool in _listed(tools, type(self).__name__)
+        ]
+        surface = ToolSurface(tuple(tool.definition for tool in all_tools))
+        self.surface = masked(surface, allow=allow, deny=deny)
+        removed = set(self.surface.masked)
+        self._tools = {
+            tool.definition.name: tool for tool in all_tools if tool.definition.name not in removed
+        }
+        self.has_settings = (deadline, deps, on_error, on_progress) != (DEADLINE, None, None, None)
+        """Whether it is more than a list of tools."""
+        self._deadline = deadline
+        self._deps = deps
+        self._on_error = on_error or _log_error
+        self._on_progress = on_progress or ignore_progress
+        self._check()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools, without the masked ones."""
+        return (*self._tools.values(),)
+
+    def _check(self) -> None:
+        """Check that this kind of host can run the tools."""
+
+    def _call(self, effect: RunTool) -> Call:
+        """A call that has not started yet.
+
+        :raises ConfigError: if no run may call such a tool: the plan was built with other tools, or it is not
+            exposed
+        """
+        name = effect.name
+        if name not in self._tools:
+            raise ConfigError(f"this host has no tool {name!r}; build the plan with the surface of this host")
+        if not self._tools[name].definition.exposed:  # the reducer asks for none; a forged effect may
+            raise ConfigError(f"tool {name!r} is not exposed, so that no run may call it")
+        own = self._tools[name].definition.deadline_ms
+        seconds = self._deadline if own is None else own / 1000
+        deadline = None if seconds is None else time.monotonic() + seconds
+        current = CurrentCall(name, effect.call_id, effect.key, effect.turn)
+        context = RunContext(self._deps, current, deadline, self._on_progress)
+        return Call(self._tools[name], effect, context, seconds, self._on_error)
+
+
+def _listed(tools: object, host: str) -> Iterable[ToolLike]:
+    if not isinstance(tools, Iterable):
+        raise ConfigError(
+            f"tools: expected a list, got {type(tools).__name__}; write {host}([function, ...])"
+        )
+    return tools
+
+
+class Call:
+    """One call of a tool: :meth:`run` or :meth:`arun` it once, and always :meth:`end` it."""
+
+    def __init__(
+        self,
+        tool: Tool,
+        effect: RunTool,
+        context: RunContext[Any],
+        seconds: float | None,
+        on_error: ErrorListener,
+    ) -> None:
+        self.seconds = seconds
+        """Deadline in seconds; ``None`` for no limit."""
+        self._tool = tool
+        self._effect = effect
+        self._context = context
+        self._on_error = on_error
+        self._isolated = None if tool.isolation is None else IsolatedCall(tool.isolation)
+        if self._isolated is not None:
+            context.on_end(self._isolated.kill)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it must be awaited with :meth:`arun`."""
+        return self._tool.is_async
+
+    def run(self) -> ToolReturned:
+        """Call a sync tool in this thread."""
+        try:
+            with running(self._context):
+                if self._isolated is not None:
+                    event = self._answered(self._isolated.run(self._request()))
+                else:
+                    value = self._tool.function(**self._keywords())
+                    event = succeeded(self._effect, value, self._tool.ok_key)
+        except Exception as error:  # noqa: BLE001 - exceptions become results for the model
+            event = self._failed(error)
+        return self._billed(event)
+
+    async def arun(self) -> ToolReturned:
+        """Await an async tool."""
+        function = cast("Callable[..., Awaitable[object]]", self._tool.function)
+        try:
+            with running(self._context):
+                event = succeeded(self._effect, await function(**self._keywords()), self._tool.ok_key)
+        except Exception as error:  # noqa: BLE001 - exceptions become results for the model
+            event = self._failed(error)
+        return self._billed(event)
+
+    def end(self) -> None:
+        """Mark the call as over: its context says so, and its process is killed."""
+        self._context.end()
+
+    def timed_out(self) -> ToolReturned:
+        """The event for a call that was still running at its deadline."""
+        definition, how = self._tool.definition, f"did not return within {self.seconds:g} s"
+        repeatable = definition.idempotent or definition.read_only
+        if self._isolated is not None:
+            how = f"{how} and was stopped"
+        if not repeatable:
+            how = f"{how}; it may {'still have' if self._isolated is None else 'have had'} effects"
+        return self._billed(timeout_event(self._effect, how, safe_to_repeat=repeatable))
+
+    def _billed(self, event: ToolReturned) -> ToolReturned:
+        """The event with what the tool has said that it took of models."""
+        spent = self._context.spending.total
+        return event if spent is None else replace(event, spent=spent)
+
+    def _keywords(self) -> dict[str, object]:
+        return self._tool.arguments.read(self._effect.name, keywords(self._effect), self._context)
+
+    def _request(self) -> Mapping[str, Json]:
+        effect = self._effect
+        return {
+            "target": target_of(self._tool.function, f"tool {effect.name!r}"),
+            "typed": bool(self._tool.arguments.kinds),
+            "ok_key": self._tool.ok_key,
+            "name": effect.name,
+            "arguments": effect.arguments,
+            "call_id": effect.call_id,
+            "key": effect.key,
+            "turn": effect.turn,
+        }
+
+    def _answered(self, response: Mapping[str, Json]) -> ToolReturned:
+        if trace := response.get("trace"):
+            self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
+        spent = cast("Mapping[str, Any] | None", response.get("spent"))
+        bill = None if spent is None else Spent(**spent)
+        if event := response.get("event"):  # with images, audio or files
+            return replace(cast("ToolReturned", load_event(str(event))), ref=self._effect.ref, spent=bill)
+        return ToolReturned(self._effect.ref, str(response["output"]), spent=bill)
+
+    def _failed(self, error: Exception) -> ToolReturned:
+        killed = isinstance(error, Crash) and self._context.cancelled
+        if not killed and not isinstance(error, ToolError):
+            self._on_error(self._context.call, error)
+        return failure(self._effect, error)
+
+
+class PythonTools(Toolbox):
+    """A tool host over typed Python functions.
+
+    If a tool raises :class:`ToolError`, the message is returned to the model. Any other exception becomes
+    ``INTERNAL_ERROR``: the model sees only its class, ``on_error`` gets the exception. A tool that exceeds
+    its deadline becomes ``TOOL_TIMEOUT``; its daemon thread is abandoned, or its process killed if it is
+    isolated.
+
+    :param tools: functions, or :class:`Tool` for a schema of your own
+    :param deadline: seconds, or ``None`` for no limit, which runs tools in the calling thread;
+        ``deadline_ms`` of a tool has priority
+    :param allow: names or patterns of the tools to offer; all by default
+    :param deny: names or patterns of tools to leave out
+    :param deps: dependencies of the tools: ``deps`` of their
+        :class:`~toolreel.tools._call_context.RunContext`
+    :param on_error: callback for exceptions of tools; by default they are logged (``toolreel.tools``)
+    :param on_progress: callback for progress that tools report
+    """
+
+    def _check(self) -> None:
+        for name, tool in self._tools.items():
+            if tool.is_async:
+                raise ConfigError(f"tool {name!r} is async; run it with arun and AsyncPythonTools")
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool; failures become results for the model."""
+        call = self._call(effect)
+        try:
+            if call.seconds is None:
+                return call.run()
+            return in_thread(effect.name, call.run).result(call.seconds)
+        except TimeoutError:
+            return call.timed_out()
+        finally:
+            call.end()
+
+
+class AsyncPythonTools(Toolbox):
+    """A tool host over typed Python functions, async or not.
+
+    Async functions are awaited, and cancelled at their deadline. Other functions run in a daemon thread,
+    which is abandoned at the deadline; isolated tools are killed. The parameters are those of
+    :class:`PythonTools`.
+    """
+
+    def _check(self) -> None:
+        # Not at the top: ``toolreel`` has this class among its names and loads them without any extra.
+        try:
+            from anyio import move_on_after
+        except ImportError:
+            raise MissingExtra.of("http", "anyio") from None
+        self._move_on_after = move_on_after
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool; failures become results for the model."""
+        call = self._call(effect)
+        try:
+            if call.seconds is None:
+                return await _result_of(call, effect.name)
+            with self._move_on_after(call.seconds):
+                return await _result_of(call, effect.name)
+            return call.timed_out()
+        finally:
+            call.end()
+
+
+async def _result_of(call: Call, name: str) -> ToolReturned:
+    return await (call.arun() if call.is_async else awaited(in_thread(name, call.run)))

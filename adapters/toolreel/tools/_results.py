@@ -1,0 +1,114 @@
+"""Results of tool calls as the events that report them, and what ``ok`` in a returned object means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias, cast
+
+from toolreel.tools._call_context import ToolError
+from toolreel.tools._isolation import Crash
+from toolreel.tools._python.values import plain
+from toolreel_core._conversation.content.part import Media
+from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+
+OkKey: TypeAlias = Literal["envelope", "failure", "data"]
+"""``envelope``: it counts in an object that has no keys but those of an envelope; ``failure``: also next to
+any other keys, when it is false, and ``error`` says why; ``data``: it never counts."""
+
+_ENVELOPE: Final = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
+
+
+def counted(value: Json, ok_key: OkKey) -> Json:
+    """What a tool returned, in the form in which the loop reads it as it is meant.
+
+    >>> counted({"ok": False, "error": "No room.", "left": 3}, "failure")
+    {'ok': False, 'data': {'left': 3}, 'warnings': None, 'errors': ['No room.']}
+    >>> counted({"ok": False, "data": {}}, "data")
+    {'ok': True, 'data': {'ok': False, 'data': {}}}
+    """
+    if ok_key == "envelope" or not isinstance(value, Mapping) or not isinstance(value.get("ok"), bool):
+        return value
+    if ok_key == "data":
+        return {"ok": True, "data": value}
+    return value if value["ok"] or value.keys() <= _ENVELOPE else _failure(value)
+
+
+def _failure(value: Mapping[str, Json]) -> Json:
+    """The envelope of a failure: what has no place in it is data."""
+    named = _ENVELOPE | {"error"}
+    further = {key: item for key, item in value.items() if key not in named}
+    data = value.get("data", {})
+    if further:
+        data = {**further, **({"data": data} if "data" in value else {})}
+    errors = [each for key in ("error", "errors") for each in _listed(value.get(key))]
+    return {"ok": False, "data": data, "warnings": value.get("warnings"), "errors": errors}
+
+
+def _listed(errors: Json) -> list[Json]:
+    if errors is None:
+        return []
+    return [*errors] if isinstance(errors, (list, tuple)) else [errors]
+
+
+_REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."
+
+
+def keywords(effect: RunTool) -> Mapping[str, Json]:
+    """The arguments of a call as keyword arguments of JSON values."""
+    return cast("Mapping[str, Json]", parse(effect.arguments))
+
+
+def succeeded(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> ToolReturned:
+    """The event for a returned value, or for one that JSON cannot represent.
+
+    Images, audio and files anywhere in the value go with it, and their labels say where they were.
+    """
+    parts: list[Media] = []
+    try:
+        output = canonical(counted(plain(value, parts), ok_key))
+        return ToolReturned(effect.ref, output, parts=tuple(parts))
+    except (TypeError, ValueError, RecursionError) as error:
+        return failed_event(
+            effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but its output is not JSON: {error}."
+        )
+
+
+def failure(effect: RunTool, error: Exception) -> ToolReturned:
+    """The event for an exception: the message of a :class:`ToolError`, only the class of any other.
+
+    Messages of other exceptions are not shown to the model, because they may contain secrets.
+    """
+    match error:
+        case ToolError():
+            return failed_event(effect, error.code, str(error), error.data)
+        case Crash():
+            return failed_event(
+                effect, "INTERNAL_ERROR", f"{effect.name} did not return: {error.reason}. {_REMEDY}"
+            )
+        case _:
+            why = f"{effect.name} failed with an unexpected {type(error).__name__}"
+            return failed_event(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
+
+
+def timeout_event(effect: RunTool, how: str, *, safe_to_repeat: bool) -> ToolReturned:
+    """The event for a tool that took too long, with advice for the model."""
+    repeat = "Calling it again with the same arguments does no harm."
+    advice = repeat if safe_to_repeat else "Check before you call it again."
+    return failed_event(effect, "TOOL_TIMEOUT", f"{effect.name} {how}. {advice}")
+
+
+def failed_event(effect: RunTool, code: str, message: str, data: Json = None) -> ToolReturned:
+    """The event for a failure, with an error code and a message for the model."""
+    errors: list[Json] = [{"code": code, "message": message}]
+    tree = {"ok": False, "data": {} if data is None else plain(data), "errors": errors}
+    return ToolReturned(effect.ref, canonical(tree))
+
+
+def returned_event(
+    effect: RunTool, data: Json, *warnings: str, parts: tuple[Media, ...] = ()
+) -> ToolReturned:
+    """The event for a result, with warnings for the model."""
+    output = canonical({"ok": True, "data": data, "warnings": list(warnings)})
+    return ToolReturned(effect.ref, output, parts=parts)

@@ -1,1 +1,0 @@
-"""Reading an OpenAPI document: operations, schemas, servers."""

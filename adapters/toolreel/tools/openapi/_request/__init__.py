@@ -1,1 +1,0 @@
-"""From a tool call to an HTTP request: parameters, body, security."""

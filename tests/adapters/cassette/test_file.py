@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from vcr.request import Request
+
+from toolreel._internal.errors import CassetteError, SecretFound
+from toolreel.cassette import _file as cassette_file
+from toolreel.cassette import _serializer as cassette_format
+from toolreel.cassette._file import CassetteFile
+
+KEY = "sk-" + "abcdefghij0123456789"
+
+
+def pair(
+    body: bytes = b"{}",
+    answer: bytes = b"{}",
+    *,
+    uri: str = "https://a/v1/chat/completions",
+    sent: Mapping[str, str] = MappingProxyType({}),
+    reason: str = "OK",
+    got: Mapping[str, list[str]] = MappingProxyType({}),
+) -> dict[str, Any]:
+    request = Request("POST", uri, body, sent)
+    response = {"status": {"code": 200, "message": reason}, "headers": dict(got), "body": {"string": answer}}
+    return {"requests": [request], "responses": [response]}
+
+
+def save(path: Path, cassette: dict[str, Any], **known: str) -> None:
+    file = CassetteFile()
+    file.known_secrets = known
+    file.save_cassette(str(path), cassette, cassette_format)
+
+
+def test_what_is_saved_is_loaded_and_nothing_else_is_left_behind(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "a.yaml"
+    save(path, pair(b'{"a":1}', b"\xff", sent={"accept": "x"}, got={"retry-after": ["1", "2"]}))
+    file = CassetteFile()
+    (request,), (response,) = file.load_cassette(str(path))
+    assert (request.method, request.body, dict(request.headers)) == ("POST", b'{"a":1}', {"accept": "x"})
+    assert response["body"] == {"string": b"\xff"}
+    assert response["headers"] == {"retry-after": ["1", "2"]}
+    assert len(file.keys) == 1
+    assert os.listdir(path.parent) == ["a.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "the file is empty"),
+        (b"\xff\xfe", "not UTF-8 at byte 0"),
+        (b"\x00\x01\n...\n", "not a YAML that can be trusted"),
+        (b"a: 1\n...\n", "the key 'toolreel' is missing"),
+    ],
+)
+def test_a_file_that_is_no_cassette_is_named_and_never_taken_for_a_missing_one(
+    content: bytes, complaint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(content)
+    with pytest.raises(CassetteError) as caught:
+        CassetteFile().load_cassette(str(path))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert complaint in str(caught.value)
+
+
+def test_what_cannot_be_opened_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CassetteError, match=r"none\.yaml: there is no such cassette: record it first"):
+        CassetteFile().load_cassette(str(tmp_path / "none.yaml"))
+    with pytest.raises(CassetteError, match="cannot be read: Is a directory"):
+        CassetteFile().load_cassette(str(tmp_path))
+    monkeypatch.setattr(cassette_file, "TEXT_LIMIT", 1)
+    (tmp_path / "big.yaml").write_bytes(b"12345")
+    with pytest.raises(CassetteError, match="larger than 4 bytes"):
+        CassetteFile().load_cassette(str(tmp_path / "big.yaml"))
+
+
+def test_a_body_that_no_client_can_have_sent_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    save(path, pair(b"plain"))
+    path.write_text(path.read_text().replace("text: plain", 'text: "\\ud800"'))
+    with pytest.raises(CassetteError, match=r"a\.yaml: "):
+        CassetteFile().load_cassette(str(path))
+
+
+@pytest.mark.parametrize(
+    ("cassette", "place"),
+    [
+        (pair(uri=f"https://a/v1/{KEY}/x"), "request.uri, line 1"),
+        (pair(sent={"accept": KEY}), "request.headers.accept, line 1"),
+        (pair(got={"retry-after": ["1", KEY]}), "response.headers.retry-after, line 2"),
+        (pair(reason=KEY), "response.status.message, line 1"),
+        (pair(b'{"a":[{"b":"x\\n' + KEY.encode() + b'"}]}'), "request.body.a[0].b, line 2"),
+        (pair(b'{"a":{"' + KEY.encode() + b'":1}}'), "request.body.a (a key), line 1"),
+        (pair(answer=b"one\ntwo " + KEY.encode()), "response.body, line 2"),
+        (pair(answer=b'{"a":"' + KEY.encode() + b'","a":1}'), "response.body, line 1"),
+        (pair(answer=b"\xff" + KEY.encode()), "response.body, line 1"),
+        (pair(answer=b"[null, 1234567890]"), "response.body[1], line 1"),
+    ],
+)
+def test_a_secret_stops_the_writing_and_its_place_is_named(
+    cassette: dict[str, Any], place: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.yaml"
+    with pytest.raises(SecretFound) as caught:
+        save(path, cassette, PIN="1234567890")
+    assert str(caught.value).startswith(f"{path}: interaction 1: {place} holds a secret (")
+    assert KEY not in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_second_of_two_interactions_is_named_as_such(tmp_path: Path) -> None:
+    good, bad = pair(), pair(answer=KEY.encode())
+    both = {name: good[name] + bad[name] for name in good}
+    with pytest.raises(SecretFound, match=r"interaction 2: response\.body"):
+        save(tmp_path / "a.yaml", both)
+
+
+def test_an_old_file_is_untouched_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.yaml"
+    save(path, pair(b"old"))
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(CassetteError, match="cannot be written: No space left on device"):
+        save(path, pair(b"new"))
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["a.yaml"]
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save(path, pair(b"new"))
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["a.yaml"]
+
+
+def test_a_file_is_replaced_and_never_written_over(tmp_path: Path) -> None:
+    path, reader = tmp_path / "a.yaml", tmp_path / "somebody who has it open"
+    save(path, pair(b"old"))
+    before = path.read_bytes()
+    reader.hardlink_to(path)
+    save(path, pair(b"new"))
+    assert reader.read_bytes() == before != path.read_bytes()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CassetteError, match="cannot be written: "):
+        save(tmp_path / "file" / "a.yaml", pair())

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tests.samples import complaint
+from toolreel._internal.errors import CassetteError, SecretFound, VaryError
+from toolreel.cassette._header import FrozenValues, Header, header_of
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._stored_exchange import StoredResponse
+from toolreel.cassette._vary import Vary
+
+NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
+URL = "https://a.test/v1/chat/completions"
+REPLY = StoredResponse(200, "OK", (), b"{}")
+
+
+def saved(path: Path) -> Recording:
+    tape = Recording.blank(path)
+    tape.append("POST", URL, {}, b'{"a":1}', REPLY)
+    return tape
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        Header(),
+        Header(vary=(Vary(at="/user"), Vary(at="/a", pattern="1+", becomes="'#: ?\n"))),
+        Header(now=NOW, seed=0),
+        Header(now=NOW.astimezone(timezone(timedelta(hours=2))), seed=2**32),
+    ],
+)
+def test_a_header_is_stored_and_only_what_it_has(header: Header) -> None:
+    assert header_of(header.stored) == header
+    assert header.stored.keys() == {
+        key for key in ("vary", "now", "seed") if getattr(header, key) not in {(), None}
+    }
+
+
+@pytest.mark.parametrize(
+    ("stored", "said"),
+    [
+        ("vary: 3", "vary: expected a list of rules, each with at, pattern or becomes"),
+        ("vary: [{at: user}]", "vary[0]: at: 'user' is no JSON Pointer"),
+        ("vary: [{at: /a}, {pattern: '('}]", "vary[1]: pattern: '(' is no regular expression"),
+        ("now: '2026-11-22 14:03'", "now: '2026-11-22 14:03' is no time with a time zone"),
+        ("now: 7", "now: 7 is no time with a time zone"),
+        ("now: soon", "now: 'soon' is no time with a time zone"),
+        ("seed: -1", "seed: -1 is no whole number from 0 on"),
+        ("seed: true", "seed: True is no whole number from 0 on"),
+        ("rules: []", "the cassette: the key 'rules' is not known here"),
+    ],
+)
+def test_a_header_that_is_wrong_is_refused_with_its_place(stored: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    saved(path).save({})
+    path.write_text(path.read_text().replace("version: 1\n", f"version: 1\n{stored}\n"))
+    kind = VaryError if stored.startswith("vary") else CassetteError
+    assert complaint(kind, lambda: Recording.load(path)).startswith(f"{path}: {said}")
+    if kind is VaryError:
+        assert complaint(kind, lambda: Recording.blank(path)).startswith(f"{path}: {said}")
+
+
+def test_a_cassette_that_needs_no_header_has_none(tmp_path: Path) -> None:
+    saved(tmp_path / "a.yaml").save({})
+    assert (tmp_path / "a.yaml").read_text().startswith("toolreel: 1\nversion: 1\ninteractions:\n")
+
+
+def test_values_are_drawn_once_and_stored(tmp_path: Path) -> None:
+    tape = saved(path := tmp_path / "a.yaml")
+    now, ids = tape.frozen.now, [tape.frozen.new_id(name) for name in ("", "", "order")]
+    drawn = [tape.frozen.random.random(), tape.frozen.random.random()]
+    assert abs(datetime.now(UTC) - now) < timedelta(hours=1)
+    assert now.microsecond == 0
+    tape.save({})
+    again = Recording.load(path).frozen
+    # In another order: each name has ids of its own.
+    assert [again.new_id(name) for name in ("order", "", "")] == [ids[2], ids[0], ids[1]]
+    assert (again.now, [again.random.random(), again.random.random()]) == (now, drawn)
+    assert len({*ids}) == 3
+    assert {UUID(one).version for one in ids} == {4}
+
+
+def test_two_recordings_draw_different_ids() -> None:
+    one, other = (FrozenValues(Header(), draws=True, name="a") for _ in range(2))
+    assert one.new_id("") != other.new_id("")
+
+
+def test_a_replay_draws_nothing_that_was_not_recorded(tmp_path: Path) -> None:
+    saved(path := tmp_path / "a.yaml").save({})
+    frozen = Recording.load(path).frozen
+    for wanted, act in (
+        ("now", lambda: frozen.now),
+        ("new_id()", lambda: frozen.new_id("")),
+        ("random", lambda: frozen.random),
+    ):
+        assert complaint(CassetteError, act) == (
+            f"{path}: was recorded by a session that did not use {wanted}: record it again"
+        )
+
+
+def test_rules_in_a_file_stay_when_it_is_recorded_again(tmp_path: Path) -> None:
+    saved(path := tmp_path / "a.yaml").save({})
+    path.write_text(path.read_text().replace("version: 1\n", "version: 1\nvary: [{at: /a}]\nseed: 5\n"))
+    tape = saved(path)
+    assert tape.rules.fits == {Vary(at="/a"): 1}
+    tape.save({})
+    assert "vary:\n- at: /a\ninteractions" in path.read_text().replace("  - at", "- at")
+    path.write_text("damaged")
+    assert saved(path).rules.all == ()
+
+
+def test_a_rule_with_a_secret_is_not_written(tmp_path: Path) -> None:
+    saved(path := tmp_path / "a.yaml").save({})
+    path.write_text(
+        path.read_text().replace("version: 1\n", "version: 1\nvary: [{pattern: open-sesame-42}]\n")
+    )
+    assert "vary: a rule holds a secret" in complaint(
+        SecretFound, lambda: saved(path).save({"LOGIN": "open-sesame-42"})
+    )

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.samples import complaint
+from toolreel._internal.errors import VaryError
+from toolreel.cassette._vary import PAIRS, Vary, put_through, rule_of, stored, varied
+from toolreel_core._jsontext.canonical import Json
+
+TIME = r"Now: \d{4}-\d\d-\d\d \d\d:\d\d"
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab1 ", max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab*/~"), inner, max_size=3),
+    max_leaves=8,
+)
+PARTS = ["a", "b", "0", "1", "~0", "~1"]
+POINTER = st.tuples(st.sampled_from(PARTS), st.lists(st.sampled_from([*PARTS, "*"]), max_size=2)).map(
+    lambda parts: "".join(f"/{part}" for part in (parts[0], *parts[1]))
+)
+RULE = st.one_of(
+    st.builds(lambda at: Vary(at=at), POINTER),
+    st.builds(lambda at: Vary(at=at, becomes="<x>"), POINTER),
+    st.builds(lambda pattern: Vary(pattern=pattern, becomes="<x>"), st.sampled_from(["1", "a+", "ab"])),
+    st.builds(lambda at: Vary(at=at, pattern="[ab]1"), POINTER),
+)
+
+
+def body(tree: Json) -> bytes:
+    return json.dumps(tree).encode()
+
+
+@pytest.mark.parametrize(
+    ("rule", "before", "after"),
+    [
+        (Vary(at="/user"), {"user": "u-17", "n": 1}, {"n": 1}),
+        (Vary(at="/user"), {"n": 1}, {"n": 1}),
+        (Vary(at="/user", becomes="<user>"), {"user": {"id": 3}}, {"user": "<user>"}),
+        (Vary(at="/metadata/*"), {"metadata": {"a": 1, "b": 2}, "c": 3}, {"metadata": {}, "c": 3}),
+        (Vary(at="/tools/*/id"), {"tools": [{"id": 1}, {"id": 2, "n": 3}]}, {"tools": [{}, {"n": 3}]}),
+        (Vary(at="/tools/1"), {"tools": ["a", "b", "c"]}, {"tools": ["a", None, "c"]}),
+        (Vary(at="/a~1b/~0"), {"a/b": {"~": 1, "c": 2}}, {"a/b": {"c": 2}}),
+        (
+            Vary(pattern=TIME, becomes="Now: <time>"),
+            {"messages": [{"content": "Now: 2026-11-22 14:03. Hi"}, {"content": [{"text": "none"}]}]},
+            {"messages": [{"content": "Now: <time>. Hi"}, {"content": [{"text": "none"}]}]},
+        ),
+        (Vary(at="/b", pattern=r"\d+"), {"a": "7", "b": ["7", {"c": "x7", "d": 7}]}, None),
+        (Vary(pattern=r"(\d)+", becomes=r"\1"), {"a": "b7"}, {"a": "b\\1"}),
+    ],
+)
+def test_a_place_is_replaced_or_left_out_and_nothing_else(rule: Vary, before: Json, after: Json) -> None:
+    if after is None:
+        after = {"a": "7", "b": ["<varies>", {"c": "x<varies>", "d": 7}]}
+    compared = put_through(body(before), [rule])
+    assert json.loads(compared.body) == after
+    assert compared.used == ((rule,) if before != after else ())
+
+
+@given(tree=JSON, rules=st.lists(RULE, max_size=3))
+def test_rules_change_only_what_they_fit_and_are_done_at_once(tree: Json, rules: list[Vary]) -> None:
+    before = json.dumps(tree)
+    after, used = varied(tree, rules)
+    assert json.dumps(tree) == before, "the value itself stays"
+    assert {*used} <= {*rules}
+    if not used:
+        assert after == tree
+    if len(rules) == 1:
+        assert varied(after, rules)[0] == after
+
+
+@given(rule=RULE)
+def test_a_rule_that_is_taken_leaves_different_requests_different(rule: Vary) -> None:
+    for one, other in PAIRS:
+        assert varied(one, [rule])[0] != varied(other, [rule])[0]
+
+
+@given(rule=RULE)
+def test_a_rule_comes_back_from_a_file(rule: Vary) -> None:
+    assert rule_of(json.loads(json.dumps(stored(rule)))) == rule
+
+
+def test_what_is_no_json_is_one_text() -> None:
+    rules = [Vary(pattern=r"\d+", becomes="#"), Vary(at="/a")]
+    assert put_through(b"a=7&b=x", rules) == (b"a=#&b=x", (rules[0],))
+    assert put_through(b"\xff7", rules) == (b"\xff7", ())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "a rule needs at (a JSON Pointer), pattern (a regular expression), or both"),
+        ({"becomes": "x"}, "a rule needs at (a JSON Pointer), pattern (a regular expression), or both"),
+        ({"at": "user"}, "at: 'user' is no JSON Pointer: it begins with '/', as in /messages/0/content"),
+        ({"at": "/a~2"}, "at: '/a~2' is no JSON Pointer: write '~' as '~0', and '/' in a key as '~1'"),
+        ({"at": "/a~"}, "at: '/a~' is no JSON Pointer: write '~' as '~0', and '/' in a key as '~1'"),
+        ({"at": "/messages/-"}, "at: '/messages/-': '-' names no item; indices count from 0, and * is any"),
+        ({"at": "/a/-1/b"}, "at: '/a/-1/b': '-1' names no item; indices count from 0, and * is any"),
+        ({"at": 3}, "at: expected a text, found int"),
+        (
+            {"pattern": "("},
+            "pattern: '(' is no regular expression: missing ), unterminated subpattern at position 0",
+        ),
+        (
+            {"pattern": r"\d*"},
+            r"pattern: '\\d*' fits an empty text; write one that needs at least a character",
+        ),
+    ],
+)
+def test_a_rule_that_cannot_be_used_is_refused(given: dict[str, str], said: str) -> None:
+    assert complaint(VaryError, lambda: Vary(**given)) == said
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"at": ""},
+        {"at": "", "becomes": "x"},
+        {"at": "/*"},
+        {"at": "/messages"},
+        {"at": "/messages/*"},
+        {"at": "/messages/*/content", "becomes": "x"},
+        {"at": "/messages/*/content/*/text"},
+        {"at": "/messages/*/content", "pattern": ".+"},
+        {"at": "/input"},
+        {"at": "/prompt"},
+        {"pattern": r"[\s\S]+"},
+        {"pattern": r"(?s).+"},
+        {"pattern": r"\w+"},
+        {"pattern": r"\S"},
+        {"pattern": r"[a-z]+", "becomes": ""},
+    ],
+)
+def test_a_rule_that_would_make_everything_equal_is_refused(given: dict[str, str]) -> None:
+    said = complaint(VaryError, lambda: Vary(**given))
+    assert "would make every request the same, so that nothing is compared" in said
+
+
+def test_a_place_that_is_the_whole_conversation_is_refused_where_it_is_one() -> None:
+    rule = Vary(at="/messages/0/content")
+    longer = {"messages": [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]}
+    assert put_through(body(longer), [rule]).used == (rule,)
+    alone = {"messages": [{"role": "user", "content": "b"}]}
+    assert complaint(VaryError, lambda: put_through(body(alone), [rule])) == (
+        "at /messages/0/content is ignored: leaves nothing of the messages of this request to compare"
+    )
+
+
+def test_a_table_that_is_no_rule_is_named_with_its_place() -> None:
+    assert complaint(VaryError, lambda: rule_of({"path": "/a"}, "vary[2]")) == (
+        "vary[2]: 'path' is no part of a rule; there are at, pattern, becomes"
+    )
+    assert complaint(VaryError, lambda: rule_of("/a", "vary[0]")) == (
+        "vary[0]: expected a table with at, pattern, becomes, found str"
+    )
+    assert complaint(VaryError, lambda: rule_of({"at": "a"}, "vary[1]")).startswith("vary[1]: at: 'a' is no")

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.adapters.cassette.test_yaml import TEXT, TREE
+from toolreel._internal.errors import CassetteError
+from toolreel.cassette import _serializer as cassette_format
+from toolreel.cassette._serializer import deserialize, serialize
+from toolreel.cassette._yaml import dump_yaml
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+
+URL = "https://api.test/v1/chat/completions"
+
+
+def interaction(request: str | bytes | None, response: str | bytes = "") -> dict[str, Any]:
+    return {
+        "request": {"method": "POST", "uri": URL, "headers": {"accept": ["*/*"]}, "body": request},
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": response}},
+    }
+
+
+def cassette(*interactions: dict[str, Any]) -> dict[str, Any]:
+    return {"version": 1, "interactions": [*interactions]}
+
+
+def stored(text: str) -> list[tuple[bytes, bytes]]:
+    """The bodies in a file, as bytes."""
+
+    def plain(body: str | bytes | None) -> bytes:
+        return body.encode() if isinstance(body, str) else body or b""
+
+    entries = deserialize(text)["interactions"]
+    return [(plain(e["request"]["body"]), plain(e["response"]["body"]["string"])) for e in entries]
+
+
+def conversation(turns: int, *, reminder: bool = False) -> dict[str, Any]:
+    tools: list[Json] = [{"type": "function", "function": {"name": "look_up", "description": "d" * 200}}]
+    messages: list[Json] = [{"role": "system", "content": "Be brief."}]
+    entries = []
+    for turn in range(turns):
+        messages = [*messages, {"role": "user", "content": f"question {turn}?"}]
+        last: list[Json] = [{"role": "user", "content": f"{turns - turn} turns left"}] if reminder else []
+        body = canonical({"model": "m", "messages": [*messages, *last], "tools": tools})
+        entries.append(interaction(body, canonical({"id": turn, "usage": {"total_tokens": turn}})))
+        messages = [*messages, {"role": "assistant", "content": f"answer {turn}."}]
+    return cassette(*entries)
+
+
+def test_a_session_is_a_page_to_read() -> None:
+    assert (
+        serialize(conversation(2))
+        == f"""\
+toolreel: 1
+version: 1
+interactions:
+- request:
+    method: POST
+    uri: {URL}
+    headers:
+      accept:
+      - '*/*'
+    body:
+      json:
+        model: m
+        messages: &messages-c7e0b5
+        - role: system
+          content: Be brief.
+        - role: user
+          content: question 0?
+        tools: &tools-56bf23
+        - type: function
+          function:
+            name: look_up
+            description: {"d" * 200}
+  response:
+    status:
+      code: 200
+      message: OK
+    headers: {{}}
+    body:
+      json:
+        id: 0
+        usage:
+          total_tokens: 0
+- request:
+    method: POST
+    uri: {URL}
+    headers:
+      accept:
+      - '*/*'
+    body:
+      json:
+        model: m
+        messages:
+        - *messages-c7e0b5
+        - role: assistant
+          content: answer 0.
+        - role: user
+          content: question 1?
+        tools: *tools-56bf23
+  response:
+    status:
+      code: 200
+      message: OK
+    headers: {{}}
+    body:
+      json:
+        id: 1
+        usage:
+          total_tokens: 1
+...
+"""
+    )
+
+
+BODY = st.one_of(
+    TREE.map(canonical),
+    TREE.map(lambda tree: json.dumps(tree, indent=1)),
+    TEXT,
+    st.binary(max_size=20),
+    st.sampled_from(
+        [None, "null", '{"a":1,"a":2}', '{"a":"\\ud800"}', "1e999", '{"messages":[[1],2]}', "9" * 5_000]
+    ),
+)
+MESSAGES = st.lists(st.sampled_from([{"role": "user"}, "a", 1, 1.0, True, [[]]]), max_size=6)
+CHAT = st.builds(
+    lambda messages, tools: canonical({"messages": messages, "tools": tools}),
+    MESSAGES,
+    st.lists(TEXT, max_size=2),
+)
+
+
+@given(bodies=st.lists(st.tuples(BODY | CHAT, BODY), max_size=6))
+def test_every_cassette_comes_back_as_it_was(
+    bodies: list[tuple[str | bytes | None, str | bytes | None]],
+) -> None:
+    text = serialize(cassette(*(interaction(asked, answered or "") for asked, answered in bodies)))
+
+    def plain(body: str | bytes | None) -> bytes:
+        return body.encode() if isinstance(body, str) else body or b""
+
+    assert stored(text) == [(plain(asked), plain(answered)) for asked, answered in bodies]
+    assert serialize(deserialize(text)) == text
+
+
+def test_a_body_is_a_tree_or_a_text_or_bytes_and_left_out_when_it_is_empty() -> None:
+    text = serialize(
+        cassette(
+            interaction('{"a":[1,2.5,"x"]}', "null"),
+            interaction('{"a": 1}', '{\n  "a": 1\n}\n'),
+            interaction(b"\xff\x00", "data: 1\n\ndata: [DONE]\n"),
+            interaction(None, ""),
+        )
+    )
+    assert "body:\n      json:\n        a:\n        - 1\n        - 2.5\n        - x\n" in text
+    assert "body:\n      json: null\n" in text
+    assert "body:\n      text: '{\"a\": 1}'\n" in text
+    assert 'body:\n      text: |\n        {\n          "a": 1\n        }\n' in text
+    assert "body:\n      binary: !!binary |\n        /wA=\n" in text
+    assert "body:\n      text: |\n        data: 1\n\n        data: [DONE]\n" in text
+    assert text.count("body:") == 6
+    bodies = [entry["request"]["body"] for entry in deserialize(text)["interactions"]]
+    assert bodies == ['{"a":[1,2.5,"x"]}', '{"a": 1}', b"\xff\x00", None]
+    assert [isinstance(body, JsonText) for body in bodies] == [True, False, False, False]
+
+
+def test_a_body_whose_messages_begin_with_a_list_is_a_text_in_a_request_and_a_tree_in_a_response() -> None:
+    body = '{"messages":[["a"],"b"]}'
+    text = serialize(cassette(interaction(body, body)))
+    assert f"text: '{body}'" in text
+    assert "messages:\n        - - a\n        - b\n" in text
+    assert stored(text) == [(body.encode(), body.encode())]
+
+
+def test_a_file_grows_with_the_conversation_and_not_with_its_square() -> None:
+    def size(turns: int) -> int:
+        return len(serialize(conversation(turns)))
+
+    one, two = size(200) - size(100), size(300) - size(200)
+    assert abs(one - two) < one / 50
+    assert sum(len(asked) for asked, _ in stored(serialize(conversation(200)))) > 15 * size(200)
+
+
+def test_a_reminder_that_moves_along_at_the_end_does_not_make_it_grow_faster() -> None:
+    sizes = [len(serialize(conversation(turns, reminder=True))) for turns in (50, 100, 150)]
+    assert abs((sizes[2] - sizes[1]) - (sizes[1] - sizes[0])) < sizes[0] / 50
+
+
+def test_every_message_stands_exactly_once() -> None:
+    text = serialize(conversation(30, reminder=True))
+    assert {text.count(f"question {turn}?") for turn in range(30)} == {1}
+    assert {text.count(f"answer {turn}.") for turn in range(29)} == {1}
+    assert text.count("Be brief.") == text.count("name: look_up") == 1
+
+
+def test_small_or_different_values_are_no_aliases_and_anchors_tell_apart_what_differs() -> None:
+    big, other = ["x" * 80], ["y" * 80]
+    bodies = [
+        {"tools": big},
+        {"tools": big},
+        {"tools": other},
+        {"tools": other},
+        {"stop": ["x"]},
+        {"stop": ["x"]},
+    ]
+    text = serialize(cassette(*(interaction(canonical(body)) for body in bodies)))
+    anchors = {line.split("&")[1] for line in text.splitlines() if "&" in line}
+    assert len(anchors) == 2
+    assert {text.count(f"*{anchor}") for anchor in anchors} == {1}
+    assert text.count("x" * 80) == text.count("y" * 80) == 1
+
+
+def test_a_key_that_cannot_be_an_anchor_gives_a_plain_one() -> None:
+    text = serialize(cassette(*[interaction(canonical({"ä ö": ["x" * 80]}))] * 2))
+    assert "&value-" in text
+
+
+def test_headers_may_be_single_texts() -> None:
+    entry = interaction("a")
+    entry["request"]["headers"] = {"accept": "text/plain"}
+    (back,) = deserialize(serialize(cassette(entry)))["interactions"]
+    assert back["request"]["headers"] == {"accept": ["text/plain"]}
+
+
+@pytest.mark.parametrize(
+    ("given_cassette", "complaint"),
+    [
+        ({"interactions": []}, "the cassette: the key 'version' is missing"),
+        (cassette() | {"metadata": {}}, "the cassette: the key 'metadata' is not known here"),
+        (cassette({"request": {}}), "interaction 1: the key 'response' is missing"),
+        (
+            cassette(interaction("a"), interaction("\ud800")),
+            "interaction 2: request.body: surrogates not allowed",
+        ),
+        (cassette({"request": 1, "response": {}}), "interaction 1: request: expected a mapping, found int"),
+    ],
+)
+def test_what_has_another_shape_is_not_written(given_cassette: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(CassetteError) as caught:
+        serialize(given_cassette)
+    assert complaint in str(caught.value)
+
+
+def test_what_would_not_come_back_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = dump_yaml
+    monkeypatch.setattr(cassette_format, "dump_yaml", lambda *of: dump(*of).replace("lossless", "lossy"))
+    with pytest.raises(CassetteError, match="interaction 2: does not come back from YAML as it was"):
+        serialize(cassette(interaction("a"), interaction("lossless")))
+
+
+GOOD = serialize(cassette(interaction('{"a":1}', "plain")))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (GOOD, "- 1\n...\n", "the top of the file: expected a mapping, found list"),
+        ("toolreel: 1\n", "", "the key 'toolreel' is missing, so this is no cassette of toolreel"),
+        (
+            "toolreel: 1",
+            "toolreel: 2",
+            "toolreel: a cassette of version 2, which a newer toolreel wrote",
+        ),
+        ("version: 1", "version: 3", "version: version 3 is not known, only 1"),
+        (
+            "version: 1\n",
+            "version: 1\nextra: 1\n",
+            "the cassette: the key 'extra' is not known here: remove it",
+        ),
+        ("interactions:\n-", "interactions:\n ", "interactions: expected a list, found dict"),
+        ("- request:", "- asked:", "interaction 1: the key 'request' is missing"),
+        (
+            "method: POST",
+            "method: 1",
+            "interaction 1: request.method: expected a text (in quotes), found int",
+        ),
+        (
+            f"uri: {URL}",
+            "uri: null",
+            "interaction 1: request.uri: expected a text (in quotes), found NoneType",
+        ),
+        ("- '*/*'", "- 1", "interaction 1: request.headers.accept: expected a text (in quotes), found int"),
+        ("\n      - '*/*'", " x", "interaction 1: request.headers.accept: expected a list, found str"),
+        (
+            "code: 200",
+            "code: true",
+            "interaction 1: response.status.code: expected a whole number, found bool",
+        ),
+        ("code: 200", "code: OK", "interaction 1: response.status.code: expected a whole number, found str"),
+        ("headers: {}", "headers: []", "interaction 1: response.headers: expected a mapping, found list"),
+        ("      text: plain", "      text: 1", "interaction 1: response.body: expected one of"),
+        ("      text: plain", "      {}", "interaction 1: response.body: expected one of"),
+        ("      json:", "      text: x\n      json:", "interaction 1: request.body: expected one of"),
+        ("a: 1", "a: .nan", "interaction 1: request.body.json: not JSON: Out of range float"),
+        (
+            "a: 1",
+            "messages: [[!!binary eA==]]",
+            "interaction 1: request.body.json: not JSON: Object of type bytes",
+        ),
+    ],
+)
+def test_a_file_of_another_shape_is_refused_with_its_place(old: str, new: str, complaint: str) -> None:
+    assert old in GOOD
+    with pytest.raises(CassetteError) as caught:
+        deserialize(GOOD.replace(old, new))
+    assert complaint in str(caught.value)
+
+
+def test_a_file_that_was_cut_off_is_refused_wherever_that_was() -> None:
+    for length in range(len(GOOD.rstrip())):
+        with pytest.raises(CassetteError):
+            deserialize(GOOD[:length])
+
+
+def test_a_few_bytes_do_not_unfold_into_many_bodies() -> None:
+    bodies = "\n".join(f"        m{n}: &m{n} [{', '.join([f'*m{n - 1}'] * 9)}]" for n in range(1, 12))
+    with pytest.raises(CassetteError, match="more than 536870912 characters with its aliases unfolded"):
+        deserialize(GOOD.replace("        a: 1", "        m0: &m0 lol\n" + bodies))

@@ -1,0 +1,459 @@
+"""Cassettes that stock vcrpy has really recorded, from a real server, made into ours."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import importlib.util
+import json
+import ssl
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import httpx2
+import pytest
+import requests
+import vcr
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+from openai import OpenAI
+from vcr.record_mode import RecordMode
+
+from tests.adapters.cassette.test_yaml import TEXT
+from tests.adapters.secrets.planted import KINDS
+from tests.patience import HANG
+from tests.replay.sessions import FOLDER
+from tests.samples import complaint
+from tests.servers.cassette_server import Answer, Asked, Server, serving
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
+from toolreel._secrets.project_rules import SecretRules
+from toolreel.cassette import _serializer as cassette_format
+from toolreel.cassette._file import CassetteFile
+from toolreel.cassette._httpx2 import Httpx2Transport
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._stock_vcrpy import Exported, export_cassette, import_cassette
+from toolreel.cassette._stored_exchange import Break, StoredResponse
+from toolreel.cassette._transports import ReplayTransport, replaying
+from toolreel.testing._scripted import saying
+
+KEY = "not-so-secret-key-1"
+LEAKED = KINDS["an OpenAI key"].secret
+
+
+def provider(asked: Asked) -> Answer:
+    """What a provider might say, with headers that are nobody's business."""
+    noise = {"Content-Type": "application/json", "Set-Cookie": "id=1234567", "X-Request-Id": "r-1"}
+    if asked.method == "GET":
+        return Answer(b'{"object":"list","data":[]}', headers=noise)
+    body = json.loads(asked.body)
+    said = json.dumps(saying(f"You said: {body['messages'][-1]['content']}")).encode()
+    match body["messages"][-1]["content"]:
+        case "bytes":
+            return Answer(b"\x00\xff\xfe", headers={"Content-Type": "application/octet-stream"})
+        case "stream":
+            return Answer(b"data: {}\n\ndata: [DONE]\n\n", headers={"Content-Type": "text/event-stream"})
+        case "error":
+            return Answer(b"no \xc3\xa9", 500, {"Content-Type": "text/plain"})
+        case _:
+            return Answer(gzip.compress(said), headers={**noise, "Content-Encoding": "gzip"})
+
+
+@pytest.fixture(scope="module")
+def server() -> Generator[Server]:
+    with serving(provider) as server:
+        yield server
+
+
+def talk(client: httpx.Client, url: str, said: tuple[str, ...]) -> list[tuple[int, str, bytes]]:
+    """What a client of somebody who has never heard of toolreel gets."""
+    client.get(f"{url}/v1/models", params={"api_key": KEY})
+    got: list[httpx.Response] = []
+    for text in said:
+        body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        headers = {"authorization": f"Bearer {KEY}"}
+        got.append(client.post(f"{url}/v1/chat/completions", json=body, headers=headers))
+    return [(answer.status_code, answer.headers["content-type"], answer.content) for answer in got]
+
+
+def stock(
+    path: Path, server: Server, *said: str, serializer: str = "yaml", decoded: bool = False
+) -> list[tuple[int, str, bytes]]:
+    """Record a session with stock vcrpy."""
+    recorder = vcr.VCR(record_mode=RecordMode.ALL, serializer=serializer, decode_compressed_response=decoded)
+    with recorder.use_cassette(str(path)), httpx.Client() as client:
+        return talk(client, server.url, said)
+
+
+def replayed(path: Path, server: Server, *said: str) -> list[tuple[int, str, bytes]]:
+    with replaying(path) as tape, httpx.Client(transport=ReplayTransport(tape)) as client:
+        return talk(client, server.url, said)
+
+
+SAID = ("hi", "hi", "größer 🙂\n  x", "bytes", "stream", "error")
+
+
+@pytest.mark.parametrize(("name", "decoded"), [("a.yaml", False), ("a.yml", True)])
+def test_a_session_of_stock_vcrpy_replays_for_the_same_client(
+    name: str, decoded: bool, server: Server, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old" / name, tmp_path / "new" / "a.yaml"
+    live = stock(old, server, *SAID, decoded=decoded)
+    done = import_cassette(old, new, known={"OWN": KEY})
+    assert replayed(new, server, *SAID) == live
+    assert (done.interactions, done.scrubbed, done.redacted) == (7, 1, {})
+    assert done.others == ("GET /models?api_key=REDACTED",)
+    assert {"request header authorization", "response header set-cookie"} <= {*done.left_out}
+    text = new.read_text("utf-8")
+    assert KEY not in text
+    assert "1234567" not in text
+    assert KEY in old.read_text("utf-8")
+
+
+def test_a_session_in_json_is_read_too(server: Server, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.yaml"
+    live = stock(old, server, "hi", "error", serializer="json", decoded=True)
+    import_cassette(old, new)
+    assert replayed(new, server, "hi", "error") == live
+
+
+def test_nothing_that_was_asked_or_answered_is_lost(server: Server, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    stock(old, server, *SAID)
+    import_cassette(old, new)
+    requests, responses = CassetteFile().load_cassette(str(new))
+    was = yaml.safe_load(old.read_text("utf-8"))["interactions"]
+    assert [(request.method, (request.body or b"").decode()) for request in requests] == [
+        (entry["request"]["method"], entry["request"]["body"] or "") for entry in was
+    ]
+    assert [response["status"] for response in responses] == [entry["response"]["status"] for entry in was]
+
+
+def test_stock_vcrpy_reads_what_was_imported(server: Server, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    live = stock(old, server, "hi", "stream")
+    import_cassette(old, new)
+    asked = len(server.asked)
+    reader = vcr.VCR(
+        record_mode=RecordMode.NONE,
+        serializer="toolreel",
+        match_on=["method", "scheme", "host", "port", "path"],
+    )
+    reader.register_serializer("toolreel", cassette_format)
+    with reader.use_cassette(str(new)), httpx.Client() as client:
+        assert talk(client, server.url, ("hi", "stream")) == live
+    assert len(server.asked) == asked
+
+
+def test_a_session_of_the_openai_sdk_replays_for_it(server: Server, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+
+    def ask(http_client: httpx2.Client | None = None) -> str | None:
+        base = f"{server.url}/v1"
+        client = OpenAI(base_url=base, api_key=KEY, max_retries=0, http_client=http_client)
+        done = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+        return done.choices[0].message.content
+
+    with vcr.VCR(record_mode=RecordMode.ALL).use_cassette(str(old)):
+        live = ask()
+    assert live == "You said: hi"
+    done = import_cassette(old, new)
+    with replaying(new) as tape:
+        assert ask(http_client=httpx2.Client(transport=Httpx2Transport(ReplayTransport(tape)))) == live
+    assert (done.interactions, done.others) == (1, ())
+    assert KEY not in new.read_text("utf-8")
+
+
+def test_a_secret_in_a_body_is_refused_with_its_place_or_replaced_everywhere(
+    server: Server, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    stock(old, server, "hi", f"my key is {LEAKED}!")
+    told = complaint(SecretFound, lambda: import_cassette(old, new))
+    assert f"{new}: interaction 3: request.body.messages[0].content, line 1 holds a secret (API key)" in told
+    assert told.endswith("or have it replaced (--redact)")
+    assert LEAKED not in told
+    assert not new.exists()
+
+    done = import_cassette(old, new, redact=True)
+    assert done.redacted == {"API key": 1}
+    (*_, (_, _, body)) = replayed(new, server, "hi", "my key is REDACTED-API-key-1!")
+    assert json.loads(body)["choices"][0]["message"]["content"] == "You said: my key is REDACTED-API-key-1!"
+    assert LEAKED not in new.read_text("utf-8")
+
+
+def test_rules_say_what_is_no_secret(server: Server, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    stock(old, server, f"my key is {LEAKED}!")
+    done = import_cassette(old, new, redact=True, rules=SecretRules(allowed=("sk-*",)))
+    assert done.redacted == {}
+    assert LEAKED in new.read_text("utf-8")
+
+
+def test_a_key_that_a_server_tells_back_is_replaced_too(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    coded = base64.b64encode(KEY.encode()).decode()
+    request = {"method": "GET", "uri": "http://a/v1/x", "body": None, "headers": {"X-Api-Key": [KEY]}}
+    response = {
+        "status": {"code": 401, "message": None},
+        "headers": {},
+        "body": {"string": f"no {KEY} {coded}"},
+    }
+    old.write_text(yaml.dump({"version": 1, "interactions": [{"request": request, "response": response}]}))
+    assert "value of the header x-api-key" in complaint(
+        SecretFound, lambda: import_cassette(old, new, known={})
+    )
+    done = import_cassette(old, new, known={}, redact=True)
+    assert done.redacted == {"value of the header x-api-key": 2}
+    assert "no REDACTED-value-of-the-header-x-api-key-1" in new.read_text("utf-8")
+
+
+def test_a_target_is_replaced_only_when_asked(server: Server, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    stock(old, server, "hi")
+    new.write_text("mine")
+    assert "exists already" in complaint(CassetteError, lambda: import_cassette(old, new))
+    assert new.read_text() == "mine"
+    import_cassette(old, new, overwrite=True)
+    assert replayed(new, server, "hi")
+
+
+OLD_HTTPX = """
+interactions:
+- request: {method: GET, uri: "http://a/v1/x", body: "", headers: {}}
+  response:
+    status_code: 200
+    http_version: HTTP/1.1
+    content: hello
+    headers: {content-type: text/plain, x-request-id: [r-1]}
+version: 1
+"""
+PACKED = """
+interactions:
+- request: {method: GET, uri: "http://a/v1/x", body: null, headers: {}, recorded_at: "2020"}
+  response:
+    status: {code: 200, message: OK}
+    body: {base64_string: aGVsbG8=}
+    headers: {content-type: [text/plain], Content-Encoding: [gzip]}
+version: 1
+metadata: {made: by me}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        (OLD_HTTPX, ("response.http_version",)),
+        (PACKED, ("metadata", "request.recorded_at")),
+    ],
+)
+def test_forms_of_older_releases_are_read(text: str, left_out: tuple[str, ...], tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(text)
+    assert import_cassette(old, new).left_out == left_out
+    with replaying(new) as tape, httpx.Client(transport=ReplayTransport(tape)) as client:
+        assert client.get("http://b/v1/x").text == "hello"
+
+
+def cassette(entry: str) -> str:
+    return f"version: 1\ninteractions:\n- {entry}\n"
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "empty": ("", "the file is empty"),
+    "no mapping": ("[]", "run `python -m vcr.migration`"),
+    "no cassette": ("a: 1", "there is no list 'interactions'"),
+    "ours": ("toolreel: 1\nversion: 1\ninteractions: []\n...\n", "a cassette of toolreel already"),
+    "version": ("version: 2\ninteractions: []", "of version 2; expected 1"),
+    "code": (
+        cassette("request: !!python/object/apply:os.system ['true']"),
+        "has a tag '!!python/...', which stands for code",
+    ),
+    "a bytes object": (
+        cassette("request: {body: !!python/object/new:_io.BytesIO {state: !!python/tuple ['x']}}"),
+        "has a tag '!!python/...', which stands for code",
+    ),
+    "a merge key": ("a: &a {b: 1}\nc: {<<: *a}\nversion: 1\ninteractions: []", "merge key"),
+    "no request": (cassette("response: {}"), "interaction 1: request: expected a mapping"),
+    "a number for a body": (
+        cassette("{request: {method: GET, uri: a, body: 1}, response: {}}"),
+        "interaction 1: request.body: expected a text, !!binary or nothing, found int",
+    ),
+    "no status": (
+        cassette("{request: {method: GET, uri: a}, response: {headers: {}}}"),
+        "interaction 1: response.status: expected a mapping",
+    ),
+    "a word for a status": (
+        cassette("{request: {method: GET, uri: a}, response: {status: {code: ok}}}"),
+        "interaction 1: response.status.code: expected a number",
+    ),
+    "bad base64": (
+        cassette("{request: {method: GET, uri: a}, response: {status: {code: 1}, body: {base64_string: a}}}"),
+        "interaction 1: response.body: ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=[*WRONG])
+def test_what_is_no_cassette_of_vcrpy_or_cannot_be_trusted_is_refused(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(text)
+    told = complaint(CassetteError, lambda: import_cassette(old, new))
+    assert told.startswith(f"{old}: ")
+    assert said in told
+    assert not new.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("none.yaml", lambda _: None, "cannot be read"),
+        ("a.yaml", lambda path: path.write_bytes(b"\xff"), "not UTF-8 at byte 0"),
+        ("a.json", lambda path: path.write_text("{"), "not JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_named(
+    name: str, make: Callable[[Path], object], said: str, tmp_path: Path
+) -> None:
+    make(tmp_path / name)
+    told = complaint(CassetteError, lambda: import_cassette(tmp_path / name, tmp_path / "new.yaml"))
+    assert told.startswith(f"{tmp_path / name}: {said}")
+
+
+RECORDED: Final = sorted(FOLDER.rglob("*.yaml"))
+STOCK: Final[Any] = vcr.VCR
+CONTEXT: Final = ssl.create_default_context()
+URL: Final = "http://a.invalid/v1/chat/completions"
+JSON: Final = {"content-type": "application/json"}
+NO_RULES: Final = SecretRules()
+
+
+def exported(source: Path, target: Path, **rest: Any) -> Exported:  # noqa: ANN401 - whatever it takes
+    return export_cassette(source, target, **{"known": {}, "rules": NO_RULES, **rest})
+
+
+def recorded(path: Path, *bodies: bytes, answer: bytes = b"{}", kind: str = "application/json") -> Path:
+    tape = Recording.blank(path)
+    for body in bodies:
+        tape.append("POST", URL, JSON, body, StoredResponse(200, "OK", (("content-type", kind),), answer))
+    tape.save({}, NO_RULES)
+    return path
+
+
+@pytest.mark.parametrize("by", ["httpx", "requests"])
+@pytest.mark.parametrize("match_on", [["method", "uri"], ["method", "uri", "body"]], ids=" ".join)
+@pytest.mark.parametrize("folder", ["workspace", "streamed", "openai-sdk"])
+def test_stock_vcrpy_plays_what_was_exported(
+    folder: str, match_on: list[str], by: str, tmp_path: Path
+) -> None:
+    source = next(path for path in RECORDED if path.is_relative_to(FOLDER / folder))
+    exported(source, tmp_path / "a.yaml")
+    with STOCK(record_mode="none", match_on=match_on).use_cassette(tmp_path / "a.yaml") as tape:
+        for one in Recording.load(source).exchanges:
+            assert isinstance(one.answer, StoredResponse)
+            answer: httpx.Response | requests.Response
+            if by == "httpx":
+                answer = httpx.post(one.url, content=one.body, headers=JSON, verify=CONTEXT)
+            else:
+                answer = requests.post(one.url, data=one.body, headers=JSON, timeout=HANG)
+            assert (answer.status_code, answer.content) == (one.answer.status, one.answer.body)
+        assert tape.all_played
+
+
+def held(path: Path) -> list[tuple[object, ...]]:
+    """All that a cassette holds; of headers, the order has no meaning, and vcrpy sorts them."""
+    requests_, responses = CassetteFile().load_cassette(str(path))
+    asked = [(one.method, one.uri, one.body, sorted(one.headers.items())) for one in requests_]
+    answered = [{**one, "headers": sorted(one["headers"].items())} for one in responses]
+    return [*zip(asked, answered, strict=True)]
+
+
+def test_importing_gives_an_equal_recording_again(tmp_path: Path) -> None:
+    for number, source in enumerate(RECORDED[::10]):
+        there, back = tmp_path / f"{number}.vcr.yaml", tmp_path / f"{number}.yaml"
+        done = exported(source, there)
+        assert done.interactions == import_cassette(there, back, known={}, rules=NO_RULES).interactions
+        assert held(back) == held(source), source
+
+
+@given(body=st.binary(max_size=20) | TEXT.map(str.encode))
+@example(body="größer 🙂\x85\u2028\r\n \tx".encode())
+@example(body=b"\xef\xbb\xbfx")
+@example(body=b"no: yes")
+def test_every_body_comes_back(body: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    source = recorded(folder / "a.yaml", body, b'{"a":1}', answer=body, kind="text/plain")
+    exported(source, folder / "b.yaml")
+    import_cassette(folder / "b.yaml", folder / "c.yaml", known={}, rules=NO_RULES)
+    assert held(folder / "c.yaml") == held(source)
+
+
+def test_an_exchange_that_broke_off_is_refused_or_left_out(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.yaml", tmp_path / "b.yaml"
+    tape = Recording.blank(source)
+    kind = (("content-type", "text/event-stream"),)
+    tape.append_break("POST", URL, JSON, b"{}", Break("ReadTimeout", "too late"))
+    tape.append(
+        "POST", URL, JSON, b"{}", StoredResponse(200, "OK", kind, b"data", Break("ReadError", "gone"))
+    )
+    tape.append("POST", URL, JSON, b"{}", StoredResponse(200, "OK", kind, b"data: [DONE]\n\n"))
+    tape.save({}, NO_RULES)
+    said = complaint(CassetteError, lambda: exported(source, target))
+    assert said == (
+        f"{source}: interaction 1 (ReadTimeout), interaction 2 (ReadError) broke off, "
+        "which vcrpy cannot play: leave such exchanges out (--skip-broken)"
+    )
+    assert not target.exists()
+    left = ("interaction 1 (ReadTimeout)", "interaction 2 (ReadError)")
+    assert exported(source, target, skip_broken=True) == Exported(source, target, 1, left, (1,))
+
+
+def test_several_values_of_a_header_are_kept(tmp_path: Path) -> None:
+    tape = Recording.blank(tmp_path / "a.yaml")
+    twice = (("content-type", "a"), ("content-type", "b"))
+    tape.append("POST", URL, JSON, b"{}", StoredResponse(200, "OK", twice, b"{}"))
+    tape.save({}, NO_RULES)
+    exported(tmp_path / "a.yaml", tmp_path / "b.yaml")
+    import_cassette(tmp_path / "b.yaml", tmp_path / "c.yaml", known={}, rules=NO_RULES)
+    assert (tmp_path / "c.yaml").read_bytes() == (tmp_path / "a.yaml").read_bytes()
+
+
+def test_a_file_that_is_there_or_missing_is_named(tmp_path: Path) -> None:
+    source = recorded(tmp_path / "a.yaml", b"{}")
+    said = complaint(CassetteError, lambda: exported(source, source))
+    assert said == f"{source}: exists already: export under another name, or overwrite it (--overwrite)"
+    none, other = tmp_path / "none.yaml", tmp_path / "b.yaml"
+    assert complaint(CassetteError, lambda: exported(none, other)).startswith(f"{none}: there is no")
+    exported(source, target := tmp_path / "b.yaml")
+    target.write_text("old")
+    exported(source, target, overwrite=True)
+    assert "interactions" in target.read_text()
+
+
+def test_a_secret_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaked = KINDS["an OpenAI key"].secret
+    source = recorded(tmp_path / "a.yaml", b'{"a":"harmless"}', b'{"a":"the-password"}')
+    source.write_text(source.read_text().replace("harmless", leaked))
+    target = tmp_path / "b.yaml"
+    assert f"{target}: interaction 1: request.body" in complaint(
+        SecretFound, lambda: exported(source, target)
+    )
+    source.write_text(source.read_text().replace(leaked, "harmless"))
+    monkeypatch.setenv("OWN_PASSWORD", "the-password")
+    said = complaint(SecretFound, lambda: export_cassette(source, target))
+    assert "interaction 2: request.body" in said
+    assert not target.exists()
+
+
+def test_without_vcrpy_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec("toolreel.cassette._stock_vcrpy")
+    assert found is not None
+    assert found.loader is not None
+    monkeypatch.setitem(sys.modules, "vcr.serializers", None)
+    with pytest.raises(MissingExtra, match="vcrpy is not installed: it comes with the extra 'record'"):
+        found.loader.exec_module(importlib.util.module_from_spec(found))

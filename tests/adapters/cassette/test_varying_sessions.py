@@ -1,0 +1,250 @@
+"""Sessions whose requests differ from the recorded ones, for clients of any kind, against a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, cast
+
+import anyio
+import httpx
+import httpx2
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.samples import complaint
+from tests.servers.chat_server import replying, serving
+from toolreel._internal.errors import VaryError
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._session import Session, use_cassette
+from toolreel.cassette._stored_exchange import StoredResponse
+from toolreel.cassette._vary import Vary, put_through
+from toolreel.testing._scripted import saying
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import canonical
+
+NOW: Final = Vary(pattern=r"Now: [0-9-]{10} [0-9:]{5}", becomes="Now: <time>")
+TRACE: Final = Vary(at="/metadata/trace")
+
+Send = Callable[[Session, str, list[object]], list[str]]
+
+
+def asked(time: str, question: str = "Hi", **further: object) -> dict[str, object]:
+    messages = [{"role": "system", "content": f"Now: {time}"}, {"role": "user", "content": question}]
+    return {"model": "m", "messages": messages, **further}
+
+
+def word(tree: dict[str, list[dict[str, dict[str, str]]]]) -> str:
+    return tree["choices"][0]["message"]["content"]
+
+
+def by_httpx(session: Session, url: str, bodies: list[object]) -> list[str]:
+    with httpx.Client(transport=session.transport(), base_url=url) as client:
+        return [word(client.post("/v1/chat/completions", json=body).json()) for body in bodies]
+
+
+def by_httpx2(session: Session, url: str, bodies: list[object]) -> list[str]:
+    with httpx2.Client(transport=session.httpx2_transport(), base_url=url) as client:
+        return [word(client.post("/v1/chat/completions", json=body).json()) for body in bodies]
+
+
+async def by_async(session: Session, url: str, bodies: list[object]) -> list[str]:
+    async with httpx.AsyncClient(transport=session.async_transport(), base_url=url) as client:
+        return [word((await client.post("/v1/chat/completions", json=body)).json()) for body in bodies]
+
+
+async def by_async2(session: Session, url: str, bodies: list[object]) -> list[str]:
+    async with httpx2.AsyncClient(transport=session.async_httpx2_transport(), base_url=url) as client:
+        return [word((await client.post("/v1/chat/completions", json=body)).json()) for body in bodies]
+
+
+def waiting(send: Callable[..., Awaitable[list[str]]], backend: str) -> Send:
+    return cast("Send", lambda *given: anyio.run(partial(send, *given), backend=backend))
+
+
+each_client: Final = pytest.mark.parametrize(
+    "send",
+    [
+        by_httpx,
+        by_httpx2,
+        waiting(by_async, "asyncio"),
+        waiting(by_async, "trio"),
+        waiting(by_async2, "asyncio"),
+    ],
+    ids=["httpx", "httpx2", "asyncio", "trio", "httpx2-asyncio"],
+)
+NOWHERE: Final = "http://nowhere.invalid"
+
+
+def recorded(path: Path, send: Send, *bodies: object, vary: tuple[Vary, ...] = ()) -> bytes:
+    words = [f"reply {n}" for n in range(len(bodies))]
+    with (
+        serving(*[replying(saying(word)) for word in words]) as server,
+        use_cassette(path, "record", vary=vary) as session,
+    ):
+        assert send(session, server.url, [*bodies]) == words
+    return path.read_bytes()
+
+
+@each_client
+def test_what_may_vary_is_no_difference_and_the_file_stays(tmp_path: Path, send: Send) -> None:
+    path = tmp_path / "a.yaml"
+    before = recorded(path, send, asked("2026-11-22 14:03"), asked("2026-11-22 14:04", "Bye"), vary=(NOW,))
+    assert b"Now: 2026-11-22 14:03" in before
+    with use_cassette(path, vary=[NOW]) as session:
+        assert send(session, NOWHERE, [asked("2027-01-01 00:00"), asked("2027-01-01 00:01", "Bye")]) == [
+            "reply 0",
+            "reply 1",
+        ]
+        assert session.fits == {NOW: 2}
+    assert path.read_bytes() == before
+
+
+@each_client
+def test_anything_else_is_a_difference_and_the_place_that_may_vary_is_not_shown(
+    tmp_path: Path, send: Send
+) -> None:
+    recorded(path := tmp_path / "a.yaml", send, asked("2026-11-22 14:03"))
+
+    def replayed() -> None:
+        with use_cassette(path, vary=[NOW]) as session:
+            send(session, NOWHERE, [asked("2027-01-01 00:00", "Ho")])
+
+    said = complaint(ReplayMismatch, replayed)
+    assert "first change: messages[1].content" in said
+    assert "2027" not in said
+
+
+def test_without_rules_it_is_a_difference(tmp_path: Path) -> None:
+    recorded(path := tmp_path / "a.yaml", by_httpx, asked("2026-11-22 14:03"))
+
+    def replayed() -> None:
+        with use_cassette(path) as session:
+            by_httpx(session, NOWHERE, [asked("2027-01-01 00:00")])
+
+    assert "first change: messages[0].content" in complaint(ReplayMismatch, replayed)
+
+
+def test_requests_that_are_alike_by_the_rules_are_played_in_order_and_once(tmp_path: Path) -> None:
+    first, second = asked("2026-11-22 14:03"), asked("2026-11-22 14:04")
+    recorded(path := tmp_path / "a.yaml", by_httpx, first, second)
+
+    def replayed() -> None:
+        with use_cassette(path, vary=[NOW]) as session:
+            assert by_httpx(session, NOWHERE, [second, second]) == ["reply 0", "reply 1"]
+            by_httpx(session, NOWHERE, [second])
+
+    assert "was recorded, but is asked for more often than that" in complaint(ReplayMismatch, replayed)
+
+
+def test_a_recording_carries_its_own_rules(tmp_path: Path) -> None:
+    recorded(path := tmp_path / "a.yaml", by_httpx, asked("2026-11-22 14:03", metadata={"trace": "a1"}))
+    rules = (
+        "vary:\n- {pattern: 'Now: [0-9-]{10} [0-9:]{5}', becomes: 'Now: <time>'}\n- {at: /metadata/trace}\n"
+    )
+    path.write_text(path.read_text().replace("version: 1\n", f"version: 1\n{rules}"))
+    with use_cassette(path) as session:
+        assert by_httpx(session, NOWHERE, [asked("2027-01-01 00:00", metadata={})]) == ["reply 0"]
+        assert session.fits == {NOW: 1, TRACE: 0}
+        session.recording.rules.count(session.recording.rules.compared(b'{"metadata": {"trace": 1}}'))
+
+
+@pytest.mark.parametrize("mode", ["record", "replay"])
+def test_a_rule_that_fits_nothing_is_an_error(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.yaml"
+    if mode == "replay":
+        recorded(path, by_httpx, asked("2026-11-22 14:03"))
+
+    def act() -> None:
+        if mode == "record":
+            recorded(path, by_httpx, asked("2026-11-22 14:03"), vary=(NOW, TRACE))
+        else:
+            with use_cassette(path, vary=[NOW, TRACE]) as session:
+                by_httpx(session, NOWHERE, [asked("2027-01-01 00:00")])
+
+    assert complaint(VaryError, act) == (
+        f"{path}: the rule (at /metadata/trace is ignored) fits no request of this session: "
+        "correct or remove it"
+    )
+    assert path.exists() == (mode == "replay")
+
+
+def test_rules_that_leave_nothing_together_are_refused(tmp_path: Path) -> None:
+    recorded(path := tmp_path / "a.yaml", by_httpx, asked("2026-11-22 14:03"))
+    rules = [Vary(at="/messages/0/content"), Vary(at="/messages/1/content")]
+
+    def replayed() -> None:
+        with use_cassette(path, vary=rules):
+            pass
+
+    assert complaint(VaryError, replayed) == (
+        f"{path}: at /messages/0/content is ignored; at /messages/1/content is ignored: leaves nothing of "
+        "the messages of this request to compare"
+    )
+
+
+WORDS: Final = st.lists(st.sampled_from(["Now: 1", "Now: 22", "Hi", "id-7"]), min_size=1, max_size=3)
+RULES: Final = st.lists(
+    st.sampled_from(
+        [
+            Vary(pattern=r"Now: \d+", becomes="Now: <time>"),
+            Vary(at="/messages/0/content", pattern=r"\d+"),
+            Vary(at="/messages/1", becomes="<any>"),
+            Vary(at="/messages/2"),
+        ]
+    ),
+    max_size=3,
+    unique=True,
+)
+
+
+@given(was=WORDS, now=WORDS, rules=RULES)
+def test_a_request_is_played_if_both_are_the_same_after_the_rules_and_only_then(
+    was: list[str], now: list[str], rules: list[Vary]
+) -> None:
+    def body(words: list[str]) -> bytes:
+        messages = [{"role": "user", "content": word} for word in [*words, "end"]]
+        return canonical({"messages": messages}).encode()
+
+    def leave_something(words: list[str]) -> bool:
+        try:
+            put_through(body(words), rules)
+        except VaryError:
+            return False
+        return True
+
+    assume(leave_something(was) and leave_something(now))
+    url = f"{NOWHERE}/v1/chat/completions"
+    with TemporaryDirectory() as folder:
+        tape = Recording.blank(path := Path(folder) / "a.yaml")
+        tape.append("POST", url, {}, body(was), StoredResponse(200, "OK", (), b"{}"))
+        tape.save({})
+        tape = Recording.load(path, shared=rules)
+        if put_through(body(was), rules).body == put_through(body(now), rules).body:
+            tape.play("POST", url, body(now))
+            tape.finish()
+            assert {rule for rule, count in tape.rules.fits.items() if count} == {
+                *put_through(body(now), rules).used
+            }
+        else:
+            assert "is not in the recording" in complaint(
+                ReplayMismatch, lambda: tape.play("POST", url, body(now))
+            )
+
+
+@each_client
+def test_a_session_with_a_frozen_clock_and_ids_needs_no_rule(tmp_path: Path, send: Send) -> None:
+    path = tmp_path / "a.yaml"
+
+    def bodies(session: Session) -> list[object]:
+        question = f"order {session.new_id('order')}, {session.random.randrange(1000)}"
+        return [asked(f"{session.now:%Y-%m-%d %H:%M}", question)]
+
+    with serving(replying(saying("reply"))) as server, use_cassette(path, "auto") as session:
+        send(session, server.url, sent := bodies(session))
+    with use_cassette(path, "auto") as session:
+        assert bodies(session) == sent
+        assert send(session, NOWHERE, sent) == ["reply"]

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+from yaml.emitter import ScalarAnalysis
+
+from toolreel._internal import safe_yaml as yaml_reading
+from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel.cassette import _yaml as cassette_yaml
+from toolreel.cassette._yaml import dump_yaml, load_yaml
+from toolreel_core._jsontext.canonical import Json
+
+ODD = (
+    "\t\r\n \x00\x07\x1b\x7f\x85\xa0\u2028\u2029\ufeff\ufffe\uffff\U0001f600"
+    "\U0010ffff'\"\\#:-?&*!|>%@`{}[],~=<yn0189._eé漢"
+)
+TEXT = st.text(st.sampled_from(ODD) | st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
+    [
+        "yes",
+        "no",
+        "null",
+        "~",
+        "1e5",
+        "0x1F",
+        "1_000",
+        "1:30",
+        "2024-01-01",
+        "=",
+        "<<",
+        "...",
+        "---",
+        "- a",
+        ".nan",
+        "",
+    ]
+)
+TREE = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(-(10**60), 10**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(tree=TREE)
+def test_every_json_value_comes_back_from_yaml(tree: Json) -> None:
+    assert json.dumps(load_yaml(dump_yaml({"body": tree}, {}))) == json.dumps({"body": tree})
+
+
+class ByPyYaml(yaml.SafeDumper):
+    """PyYAML's own dumper, told to use literal blocks, and where single quotes lose something."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - as PyYAML wants it
+        return True
+
+    def analyze_scalar(self, scalar: str) -> ScalarAnalysis:
+        analysis: ScalarAnalysis = super().analyze_scalar(scalar)
+        if not {"\n", "\x85", "\u2028", "\u2029"}.isdisjoint(scalar):
+            without_breaks = scalar.replace("\n", "").replace("\t", "")
+            analysis.allow_single_quoted = False
+            analysis.allow_block = scalar[0] != "\t" and without_breaks.isprintable()
+        return analysis
+
+
+def by_pyyaml(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+ByPyYaml.add_representer(str, by_pyyaml)
+
+
+@given(tree=TREE | st.dictionaries(TEXT, TEXT | st.binary(max_size=90), max_size=3))
+@example(tree={"k" * 122: {"k" * 123: [{"": []}, [[{"a\nb": ["c\nd", {}]}]]]}})
+@example(
+    tree=[
+        "-",
+        "?",
+        ":",
+        "- ",
+        "a:",
+        "a: b",
+        "a #b",
+        "#",
+        "--- ",
+        "....",
+        "é",
+        "\U0001f600'",
+        "'\U0001f600\x07",
+    ]
+)
+def test_what_is_written_is_what_pyyaml_would_write(tree: object) -> None:
+    theirs = yaml.dump(
+        tree, Dumper=ByPyYaml, allow_unicode=True, sort_keys=False, width=2**31, explicit_end=True
+    )
+    assert dump_yaml(tree, {}) == theirs
+
+
+def test_texts_of_several_lines_are_literal_blocks_even_with_tabs_and_trailing_spaces() -> None:
+    assert dump_yaml({"code": "def f():\n\treturn 1  \n", "plain": "one line: quoted"}, {}) == (
+        "code: |\n  def f():\n  \treturn 1  \nplain: 'one line: quoted'\n...\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["\x85", "a\u2028b", "a\x85\nb", "a\x07\nb", " a\nb", "\ta\nb", "\n", "a\r\nb", "a \n"]
+)
+def test_texts_that_a_block_would_change_are_quoted(text: str) -> None:
+    assert load_yaml(dump_yaml([text], {})) == [text]
+
+
+def test_an_anchor_is_written_only_where_a_value_stands_twice() -> None:
+    shared, alone = ["s"], ["s"]
+    text = dump_yaml([shared, shared, alone, alone], {id(shared): "shared-1"})
+    assert text == "- &shared-1\n  - s\n- *shared-1\n- - s\n- - s\n...\n"
+    loaded = load_yaml(text)
+    assert isinstance(loaded, list)
+    assert loaded[0] is loaded[1]
+
+
+def test_what_is_no_plain_value_is_not_written() -> None:
+    with pytest.raises(CassetteError, match="cannot be written as YAML"):
+        dump_yaml([object()], {})
+
+
+DEEP = 100_000
+HOSTILE = {
+    "": "the file is empty: delete it and record again",
+    " \n": "the file is empty",
+    "a: 1\n": "closing line '...' is missing, so the file was cut off",
+    "a: !!python/object/apply:os.system [x]\n...\n": "the tag '!!python/object/apply:os.system' is not",
+    "a: !!python/name:os.system\n...\n": "the tag '!!python/name:os.system' is not allowed",
+    "a: !!set {b}\n...\n": "the tag '!!set' is not allowed",
+    "a: !!pairs [b: c]\n...\n": "the tag '!!pairs' is not allowed",
+    "a: 2024-01-01\n...\n": "line 1, column 4: the value '2024-01-01' is a date in YAML",
+    "a: !!int b\n...\n": "line 1, column 4: the value 'b' does not fit its type; put texts in quotes",
+    "a: !!bool b\n...\n": "the value 'b' does not fit its type",
+    "a: !!binary 'ä'\n...\n": "not a YAML that can be trusted",
+    "a: &a [*a]\n...\n": "the alias *a stands inside what it stands for",
+    "a: &a {b: {c: *a}}\n...\n": "the alias *a stands inside what it stands for",
+    "a: &a {b: 1}\nc: {<<: *a}\n...\n": "a merge key",
+    "a: 1\na: 2\n...\n": "line 2, column 1: the key 'a' stands twice",
+    "a: =\n...\n": "the value '=' is a default value in YAML, which no cassette holds",
+    f"a: 1{':59' * 99}\n...\n": "is too long a number; put texts in quotes",
+    "1: a\n...\n": "line 1, column 1: the key 1 is not a text: put it in quotes",
+    "[a]: b\n...\n": "a list or a mapping cannot be a key",
+    "a: \x00\n...\n": "not a YAML that can be trusted",
+    "a: [\n...\n": "not a YAML that can be trusted",
+    "a\n---\nb\n...\n": "line 2, column 1: a second document begins here",
+    "*a\n...\n": "the alias *a has no anchor before it",
+    "[" * DEEP + "\n...\n": "nested deeper than 160 levels",
+    "- " * DEEP + "\n...\n": "nested deeper than 160 levels",
+    "{a: " * 161 + "}" * 161 + "\n...\n": "nested deeper than 160 levels",
+}
+
+
+@pytest.mark.parametrize("loader", [getattr(yaml, "CSafeLoader", None), yaml.SafeLoader], ids=["c", "python"])
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_or_broken_text_is_refused(
+    text: str, loader: type | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if loader is None:
+        pytest.skip("PyYAML was built without libyaml")
+    monkeypatch.setattr(yaml_reading, "_Loader", loader)
+    with pytest.raises(CassetteError) as caught:
+        load_yaml(text)
+    assert HOSTILE[text] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("open_and_close", ["[]", "{}"])
+def test_an_alias_bomb_is_refused_without_unfolding_it(open_and_close: str) -> None:
+    before, after = open_and_close[0], open_and_close[1]
+    keys = ["", "", ""] if before == "[" else ["a: ", "b: ", "c: "]
+    lines = ["x0: &x0 " + "lol" * 100]
+    for level in range(1, 60):
+        inside = ", ".join(f"{key}*x{level - 1}" for key in keys)
+        lines.append(f"x{level}: &x{level} {before}{inside}{after}")
+    with pytest.raises(CassetteError, match="more than 536870912 characters with its aliases unfolded"):
+        load_yaml("\n".join(lines) + "\n...\n")
+
+
+def test_bytes_count_and_the_limit_is_exact() -> None:
+    text = "[&a 'xxxx', *a, !!binary 'eHh4eA==', 1]\n...\n"
+    assert load_yaml(text, expanded_limit=17) == ["xxxx", "xxxx", b"xxxx", 1]
+    with pytest.raises(CassetteError, match="more than 16"):
+        load_yaml(text, expanded_limit=16)
+
+
+def test_a_text_above_the_limit_is_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cassette_yaml, "TEXT_LIMIT", 10)
+    with pytest.raises(CassetteError, match="larger than 10 characters"):
+        load_yaml("!" * 11)
+
+
+def test_a_checkout_with_other_line_ends_or_without_the_last_one_is_read() -> None:
+    assert load_yaml("a: |-\r\n  b\r\n  c\r\n...\r\n") == {"a": "b\nc"}
+    assert load_yaml("a: 1\n...") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("module", "absent", "package"),
+    [
+        ("cassette._yaml", "yaml", "PyYAML"),
+        ("cassette._file", "vcr.request", "vcrpy"),
+        ("cassette._open_cassette", "vcr.cassette", "vcrpy"),
+        ("cassette._transports", "httpx", "httpx"),
+    ],
+)
+def test_without_the_extra_the_import_names_it(
+    module: str, absent: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec(f"toolreel.{module}")
+    assert found is not None
+    assert found.loader is not None
+    monkeypatch.setitem(sys.modules, absent, None)
+    with pytest.raises(MissingExtra) as caught:
+        found.loader.exec_module(importlib.util.module_from_spec(found))
+    assert str(caught.value) == (
+        f"{package} is not installed: it comes with the extra 'record', pip install 'toolreel[record]'"
+    )

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum, IntEnum
+from functools import partial
+from pathlib import PurePosixPath
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel, RootModel
+
+from tests.samples import complaint, printed_under
+from toolreel.tools._python.values import plain
+from toolreel_core._conversation.content.part import File, Image, Media, Text
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._tools.result_envelope import Envelope, ToolFailure
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+@dataclass
+class Point:
+    x: int
+    on: date
+
+
+class Span(NamedTuple):
+    start: date
+    days: int
+
+
+class Room(BaseModel):
+    name: str
+    free: date
+
+
+class Struct:
+    """As msgspec makes them."""
+
+    __struct_fields__ = ("x",)
+    x = 1
+
+
+class Attrs:
+    """As attrs makes them."""
+
+    __attrs_attrs__ = (SimpleNamespace(name="x"),)
+    x = 1
+
+
+DAY = date(2026, 11, 22)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, None),
+        (Colour.RED, "red"),
+        (Level.LOW, 1),
+        (Point(1, DAY), {"x": 1, "on": "2026-11-22"}),
+        (Span(DAY, 2), {"start": "2026-11-22", "days": 2}),
+        (Room(name="a", free=DAY), {"name": "a", "free": "2026-11-22"}),
+        (RootModel[list[int]]([1]), [1]),
+        (Struct(), {"x": 1}),
+        (Attrs(), {"x": 1}),
+        (datetime(2026, 11, 22, 9, 30, tzinfo=UTC), "2026-11-22T09:30:00+00:00"),
+        (time(9, 30), "09:30:00"),
+        (timedelta(days=1, minutes=90), "P1DT1H30M"),
+        (timedelta(milliseconds=-1500), "-PT1.5S"),
+        (Decimal("1.50"), "1.50"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (PurePosixPath("a/b"), "a/b"),
+        ((1, [DAY]), [1, ["2026-11-22"]]),
+        (deque([1, 2]), [1, 2]),
+        ({3, 1, 2}, [1, 2, 3]),
+        pytest.param(frozenset({"b", "a"}), ["a", "b"], id="a frozenset"),
+        (range(3), [0, 1, 2]),
+        (OrderedDict(b=1, a=2), {"b": 1, "a": 2}),
+        ({1: "a", None: "b", False: "c", 1.5: "d"}, {"1": "a", "null": "b", "false": "c", "1.5": "d"}),
+        ({Colour.RED: 1, DAY: 2, UUID(int=1): 3}, {"red": 1, "2026-11-22": 2, str(UUID(int=1)): 3}),
+        (
+            Envelope(False, "t", canonical({}), ("slow",), (ToolFailure("NO", "No."),)),
+            {
+                "ok": False,
+                "tool_name": "t",
+                "data": {},
+                "warnings": ["slow"],
+                "errors": [{"code": "NO", "message": "No."}],
+            },
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_value_is_written_as_json(value: object, written: Json) -> None:
+    assert plain(value) == written
+
+
+async def unawaited() -> None:
+    """Never awaited."""
+
+
+def test_what_is_no_json_is_told_with_a_remedy() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for value, remedy in (
+            (
+                b"x",
+                "bytes is not JSON serializable; "
+                "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
+            ),
+            (iter([1]), "list_iterator is not JSON serializable; return what JSON can carry"),
+            ((n for n in [1]), "generator is not JSON serializable; return a list of what it yields"),
+            (unawaited(), "coroutine is not JSON serializable; await it inside, or make the tool async"),
+            (asyncio, "module is not JSON serializable; return what JSON can carry"),
+        ):
+            told = complaint(TypeError, partial(plain, value))
+            assert told == f"Object of type {remedy}"
+    assert complaint(TypeError, lambda: plain({b"x": 1})).startswith("keys must be str")
+
+
+def test_what_holds_itself_is_told() -> None:
+    point: dict[str, Any] = {}
+    point["self"] = [point]
+    assert complaint(ValueError, lambda: plain(point)) == "Circular reference detected"
+
+
+def test_sets_have_one_order_in_every_process() -> None:
+    program = "from toolreel.tools._python.values import plain; print(plain(set('abcdefg')))"
+    assert {printed_under(seed, program) for seed in range(2)} == {str(list("abcdefg"))}
+
+
+def test_labels_stand_for_images_audio_and_files_wherever_they_are() -> None:
+    image, file = Image.from_bytes(b"\x89PNG\r\n\x1a\n"), File.from_url("http://a/b")
+    parts: list[Media] = []
+    value = {"a": [image, {"b": file}], "c": Text("hi"), "d": image}
+    label = "[image/png, 8 bytes, sha256:4c4b6a3b]"
+    assert plain(value, parts) == {"a": [label, {"b": "[file, http://a/b]"}], "c": "hi", "d": label}
+    assert parts == [image, file, image]
+    assert plain(image) == label

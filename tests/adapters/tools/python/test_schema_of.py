@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
+from uuid import UUID
+
+import annotated_types as at
+import pytest
+import typing_extensions
+from pydantic import AfterValidator, BaseModel, EmailStr, Field, PositiveInt, TypeAdapter
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from tests.samples import complaint
+from toolreel.tools._python.schema_of import Types
+from toolreel.tools._python.values import InvalidValue, JsonType
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._schema.validation import violations
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Place(TypedDict):
+    day: date
+    colour: NotRequired[Colour]
+
+
+class OtherPlace(typing_extensions.TypedDict):
+    day: date
+
+
+@dataclass
+class Point:
+    """A point.
+
+    Attributes:
+        x: To the right.
+    """
+
+    x: int
+    y: int = 0
+    tags: list[str] = field(default_factory=list)
+    seen: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        if self.x < 0:
+            raise ValueError("x is to the right of 0")
+
+
+@dataclass
+class Folder:
+    name: str
+    inside: list[Folder] = field(default_factory=list)
+
+
+class Span(NamedTuple):
+    start: date
+    days: int = 1
+
+
+class Room(BaseModel):
+    title: str = Field(description="What it is called.")
+    free_on: date
+    next_to: list[Room] = []
+
+
+class Shelf(BaseModel):
+    label: str
+
+
+@pydantic_dataclass
+class Box:
+    size: int
+
+
+UserId = NewType("UserId", int)
+Alias = typing_extensions.TypeAliasType("Alias", list[date])
+DAY = date(2026, 11, 22)
+
+
+def kind_of(hint: object) -> JsonType:
+    return Types().of(hint, "it")
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "read"),
+    [
+        (int, 3.0, 3),
+        (float, 3, 3.0),
+        (datetime, "2026-11-22T09:30:00Z", datetime(2026, 11, 22, 9, 30, tzinfo=UTC)),
+        (date, "2026-11-22", DAY),
+        (time, "09:30:00", time(9, 30)),
+        (timedelta, "P1DT2H", timedelta(days=1, hours=2)),
+        (UUID, "c7f9d3a25b1e4c6d8e2f0a1b2c3d4e5f", UUID("c7f9d3a25b1e4c6d8e2f0a1b2c3d4e5f")),
+        (Decimal, "12.50", Decimal("12.50")),
+        (Decimal, 0.1, Decimal("0.1")),
+        (Path, "notes/a.txt", Path("notes/a.txt")),
+        (Colour, "red", Colour.RED),
+        (Literal[Colour.RED, 1, "one"], 1.0, 1),
+        (UserId, 7, 7),
+        (Alias, ["2026-11-22"], [DAY]),
+        (list[Colour], ["red", "blue"], [Colour.RED, Colour.BLUE]),
+        (Iterable[int], [1], [1]),
+        (tuple[int, date], [1, "2026-11-22"], (1, DAY)),
+        (tuple[date, ...], ["2026-11-22"], (DAY,)),
+        (set[str], ["a", "a"], {"a"}),
+        (frozenset[int], [1], frozenset({1})),
+        (dict[str, date], {"a": "2026-11-22"}, {"a": DAY}),
+        (dict[int, str], {"7": "a"}, {7: "a"}),
+        (dict[Colour, int], {"red": 1}, {Colour.RED: 1}),
+        (Mapping[str, Any], {"a": [1]}, {"a": [1]}),
+        (dict, {"a": 1}, {"a": 1}),
+        (int | str, "7", "7"),
+        (float | int, 7, 7),
+        (date | str, "2026-11-22", "2026-11-22"),
+        (date | None, None, None),
+        (date | None, "2026-11-22", DAY),
+        (Point | Span, {"start": "2026-11-22"}, Span(DAY)),
+        (Place, {"day": "2026-11-22", "colour": "red"}, {"day": DAY, "colour": Colour.RED}),
+        (OtherPlace, {"day": "2026-11-22"}, {"day": DAY}),
+        (Point, {"x": 1, "tags": ["a"]}, Point(1, 0, ["a"])),
+        (Span, {"start": "2026-11-22"}, Span(DAY, 1)),
+        (Folder, {"name": "a", "inside": [{"name": "b"}]}, Folder("a", [Folder("b")])),
+        (Box, {"size": 3}, Box(3)),
+        (Shelf, {"label": "a"}, Shelf(label="a")),
+        (list[Shelf | None], [{"label": "a"}, None], [Shelf(label="a"), None]),
+        (PositiveInt, 3, 3),
+        (Annotated[str, AfterValidator(str.upper)], "a", "A"),
+        (Annotated[list[int] | None, at.Len(1, 2)], None, None),
+    ],
+)
+def test_a_value_is_read_as_its_type(hint: object, value: Json, read: object) -> None:
+    found = kind_of(hint).read(value)
+    assert found == read
+    assert type(found) is type(read)
+
+
+def test_models_may_hold_themselves() -> None:
+    types = Types()
+    room = types.of(Room, "it").read(
+        {"title": "a", "free_on": "2026-11-22", "next_to": [{"title": "b"} | FREE]}
+    )
+    assert room == Room(title="a", free_on=DAY, next_to=[Room(title="b", free_on=DAY)])
+    assert types.shared["Room"] == {
+        "properties": {
+            "title": {"description": "What it is called.", "type": "string"},
+            "free_on": {"format": "date", "type": "string"},
+            "next_to": {"default": [], "items": {"$ref": "#/$defs/Room"}, "type": "array"},
+        },
+        "required": ["title", "free_on"],
+        "type": "object",
+    }
+
+
+FREE: dict[str, Json] = {"free_on": "2026-11-22"}
+
+
+def test_a_dataclass_that_holds_itself_is_referred_to() -> None:
+    types = Types()
+    assert types.of(list[Folder], "it").schema == {"type": "array", "items": {"$ref": "#/$defs/Folder"}}
+    assert types.of(Folder, "it").schema == {"$ref": "#/$defs/Folder"}
+    assert types.shared["Folder"] == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "inside": {"type": "array", "items": {"$ref": "#/$defs/Folder"}},
+        },
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+
+
+def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
+    assert kind_of(Point).schema == {
+        "type": "object",
+        "properties": {
+            "x": {"description": "To the right.", "type": "integer"},
+            "y": {"type": "integer", "default": 0},
+            "tags": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["x"],
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "told"),
+    [
+        (int, "3", 'expected an integer, got "3"'),
+        (int, True, "expected an integer, got true"),
+        (float, "3", 'expected a number, got "3"'),
+        (float, 10**400, "expected a number of ordinary size, got 1000000000000000000000"),
+        (bool, 1, "expected true or false, got 1"),
+        (str, None, "expected a text, got null"),
+        (None, 0, "expected null, got 0"),
+        (date, "tomorrow", 'expected a date such as "2026-11-22", got "tomorrow"'),
+        (date, 3, 'expected a date such as "2026-11-22", got 3'),
+        (timedelta, "P1Y", 'expected a duration such as "PT1H30M", got "P1Y"'),
+        (Decimal, "NaN", 'expected a decimal number such as "12.50", got "NaN"'),
+        (Decimal, "x", 'expected a decimal number such as "12.50", got "x"'),
+        (Decimal, [], 'expected a decimal number such as "12.50", got []'),
+        (Colour, "green", 'expected one of "red", "blue", got "green"'),
+        (Literal[1], True, "expected one of 1, got true"),
+        (list[int], "ab", 'expected an array, got "ab"'),
+        (list[int], [1, "b"], '/1: expected an integer, got "b"'),
+        (tuple[int, int], [1], "expected an array of 2, got [1]"),
+        (dict[str, int], [], "expected an object, got []"),
+        (dict[str, list[int]], {"a": [None]}, "/a/0: expected an integer, got null"),
+        (dict[int, int], {"a": 1}, '/a: expected a whole number as the key, such as "7", got "a"'),
+        (Point, [], "expected an object, got []"),
+        (Point, {}, "expected an object with 'x', got {}"),
+        (Point, {"x": 1, "z": 1}, 'expected an object without \'z\', got {"x":1,"z":1}'),
+        (Point, {"x": "a"}, '/x: expected an integer, got "a"'),
+        (Point, {"x": -1}, "x is to the right of 0"),
+        (date | None, "x", 'expected a date such as "2026-11-22", got "x"'),
+        (Point | None, {"x": "a"}, '/x: expected an integer, got "a"'),
+        (Box, {"size": "a"}, "/size: Input should be a valid integer, unable to parse string as an integer"),
+        (Annotated[int, at.Gt(3)], 3, "expected more than 3, got 3"),
+        (Annotated[date, at.Le(DAY)], "2026-11-23", 'expected at most 2026-11-22, got "2026-11-23"'),
+        (Annotated[list[int], at.MinLen(2)], [1], "expected at least 2 of them, got [1]"),
+        (Annotated[str, Field(pattern="^a")], "b", 'expected a match of ^a, got "b"'),
+        (Annotated[Decimal, at.MultipleOf(5)], "7", 'expected a multiple of 5, got "7"'),
+        (Annotated[str, at.Predicate(str.isupper)], "a", f'expected what {str.isupper!r} accepts, got "a"'),
+    ],
+)
+def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, told: str) -> None:
+    assert complaint(InvalidValue, lambda: kind_of(hint).read(value)).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (datetime, {"type": "string", "format": "date-time"}),
+        (Path, {"type": "string", "format": "path"}),
+        (Decimal, {"type": ["number", "string"]}),
+        (PositiveInt, {"type": "integer", "exclusiveMinimum": 0}),
+        (Annotated[int, at.Interval(ge=1, lt=9)], {"type": "integer", "minimum": 1, "exclusiveMaximum": 9}),
+        (Annotated[float, at.MultipleOf(0.5)], {"type": "number", "multipleOf": 0.5}),
+        (Annotated[str, at.Len(1, 9)], {"type": "string", "minLength": 1, "maxLength": 9}),
+        (
+            Annotated[list[int], Field(max_length=2)],
+            {"type": "array", "items": {"type": "integer"}, "maxItems": 2},
+        ),
+        (
+            Annotated[dict[str, Any], at.MinLen(1)],
+            {"type": "object", "additionalProperties": {}, "minProperties": 1},
+        ),
+        (Annotated[int | None, at.Ge(1)], {"type": ["integer", "null"], "minimum": 1}),
+        (Annotated[date, at.Ge(DAY)], {"type": "string", "format": "date"}),
+        (
+            Annotated[str, Field(pattern="^a", description="Begins with a.")],
+            {"type": "string", "pattern": "^a", "description": "Begins with a."},
+        ),
+        (Annotated[str, typing_extensions.Doc("Words.")], {"type": "string", "description": "Words."}),
+        (object, {}),
+    ],
+)
+def test_constraints_and_formats_are_told(hint: object, schema: Json) -> None:
+    assert kind_of(hint).schema == schema
+
+
+def test_what_cannot_be_told_is_refused() -> None:
+    class Unknown(BaseModel):
+        maker: Callable[[], int]
+
+    assert complaint(ConfigError, lambda: kind_of(Annotated[str, Field(pattern="(")])).startswith(
+        "it: the pattern '(' cannot be used: "
+    )
+    assert complaint(ConfigError, lambda: kind_of(Unknown)).startswith("it: pydantic makes no schema of ")
+
+
+def test_two_types_of_one_name_are_told_apart() -> None:
+    types = Types()
+    types.of(Folder, "it")
+
+    @dataclass
+    class Other:
+        inside: list[Folder]
+
+    Other.__name__ = "Folder"
+    Other.__annotations__ = {"inside": list[Other]}
+    assert complaint(ConfigError, lambda: types.of(Other, "it")) == (
+        "it: there are two types 'Folder'; rename one of the two"
+    )
+
+
+BOTH_WAYS: Sequence[tuple[object, Sequence[Json]]] = [
+    (int, [1, 1.0, 1.5, "x", None]),
+    (str, ["", "a", 1, None]),
+    (bool, [True, False, "x"]),
+    (list[int], [[], [1], ["x"], {}]),
+    (set[str], [[], ["a"], [1]]),
+    (tuple[int, str], [[1, "a"], [1], [1, "a", 2]]),
+    (dict[str, int], [{}, {"a": 1}, {"a": "x"}, []]),
+    (int | None, [1, None, "x"]),
+    (date, ["2026-11-22", "x", None]),
+    (datetime, ["2026-11-22T09:30:00Z", "x"]),
+    (time, ["09:30:00", "x"]),
+    (timedelta, ["P1DT2H", "PT0.5S", "x"]),
+    (UUID, ["c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f", "x"]),
+    (Decimal, ["1.5", 2, "x"]),
+    (Colour, ["red", "green"]),
+    (Literal["a", 1], ["a", 1, "b"]),
+    (Point, [{"x": 1}, {"x": 1, "y": 2}, {"x": -1}, {}]),
+    (Annotated[int, at.Gt(3)], [3, 4]),
+    (Annotated[str, Field(pattern="^a", max_length=2)], ["ab", "b", "abc"]),
+]
+
+
+@pytest.mark.parametrize(("hint", "values"), BOTH_WAYS, ids=lambda value: str(value)[:40])
+def test_values_read_as_they_do_with_pydantic(hint: Any, values: Sequence[Json]) -> None:  # noqa: ANN401
+    ours, adapter = kind_of(hint), TypeAdapter[Any](hint)
+    theirs = JsonType({}, lambda value: adapter.validate_json(canonical(value)))
+    for value in values:
+        assert taken(ours, value) == taken(theirs, value)
+
+
+def taken(kind: JsonType, value: Json) -> object:
+    """What a value is read as, or the word for that it is not, by the schema or by the reader."""
+    if violations(canonical(kind.schema), canonical(value)):
+        return "refused"
+    try:
+        return kind.read(value)
+    except (InvalidValue, ValueError):
+        return "refused"
+
+
+def test_an_address_needs_what_pydantic_needs_for_it() -> None:
+    try:
+        kind = kind_of(EmailStr)
+    except ConfigError as error:
+        assert "email-validator" in str(error)  # noqa: PT017 - it may be installed
+    else:
+        assert kind.schema == {"type": "string", "format": "email"}
