@@ -87,14 +87,7 @@ from toolreel_core.evals._scenarios.truth import (
     truthful,
 )
 from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
-from toolreel_core.evals._statistics.declared_stopping_rules import (
-    Looks,
-    NarrowEnough,
-    PairsDecided,
-    rule_sentence,
-)
 from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._statistics.early_stops import EarlyStop
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,
@@ -109,7 +102,6 @@ from toolreel_core.evals._statistics.gates import (
 )
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
-from toolreel_core.evals._statistics.tied_candidates import Ties, tied
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
@@ -138,7 +130,6 @@ __all__ = [
     "Desk",
     "Difference",
     "Draws",
-    "EarlyStop",
     "Endpoint",
     "Estimate",
     "EvalPlan",
@@ -148,11 +139,9 @@ __all__ = [
     "Gate",
     "GateResult",
     "Interval",
-    "Looks",
     "Measurements",
     "Mishaps",
     "ModelJudge",
-    "NarrowEnough",
     "NoRegression",
     "NoWorseThan",
     "ObservedCall",
@@ -160,7 +149,6 @@ __all__ = [
     "Opinion",
     "Options",
     "Pairs",
-    "PairsDecided",
     "Price",
     "Record",
     "ResultCounts",
@@ -177,7 +165,6 @@ __all__ = [
     "Task",
     "TaskSummary",
     "Threshold",
-    "Ties",
     "Usage",
     "Verdict",
     "Workspace",
@@ -203,7 +190,6 @@ __all__ = [
     "read_before_used",
     "record_line",
     "record_of",
-    "rule_sentence",
     "says_done",
     "says_something",
     "scenario",
@@ -212,7 +198,6 @@ __all__ = [
     "select_languages",
     "select_scenarios",
     "summarise",
-    "tied",
     "told_before",
     "total",
     "total_pairs",

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.durable.options import database_option
-from toolreel._cli.evals.live.connection_notices import connect_with_notices
-from toolreel._cli.evals.live.progress import EvaluationProgress
+from toolreel._cli.evals.dry_run import show_plan
 from toolreel._cli.evals.plan_options import plan_options
+from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
 from toolreel._cli.output.console import counted, err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
-from toolreel.evals._runner.adaptive import STOPPED, rule_of
-from toolreel.evals._runner.sharding import sharded
+from toolreel.evals._runner.plan_loader import sharded
 from toolreel.evals._store.packs import MANY_RUNS
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._statistics.declared_stopping_rules import rule_sentence
 
 if TYPE_CHECKING:
     from toolreel.evals._runner.evaluation import EvaluationOutcome, Pool
@@ -45,10 +43,14 @@ _KEY = 12
 @click.option(
     "--out",
     "folder",
-    required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Directory of the results. Runs of the plan that it already has are not repeated.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show the runs, configurations, estimated cost and power of the plan; nothing is sent.",
 )
 @click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
@@ -69,7 +71,7 @@ _KEY = 12
 @click.option(
     "--shard",
     metavar="I/N",
-    help="Make only the I-th of N parts of the runs, as on one of N machines; `eval merge` joins them.",
+    help="Make only the I-th of N parts of the runs, as on one of N machines; `eval summarize` joins them.",
 )
 @click.option(
     "--durable",
@@ -84,7 +86,8 @@ _KEY = 12
 @reporting
 def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     plan: EvalPlan,
-    folder: Path,
+    folder: Path | None,
+    dry_run: bool,
     no_cassettes: bool,
     recordings: str,
     accept_changes: bool,
@@ -98,8 +101,17 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     """Execute all runs of PLAN that are not in DIR yet, and store a record and a cassette of each.
 
     Run the same command again to resume after an interruption, to retry void runs, and to add trials, models
-    or scenarios.
-    """
+    or scenarios. PLAN is a TOML file. Options override it, and it overrides the environment.
+
+    \b
+    toolreel eval run --preset typical --dry-run
+    toolreel eval run nightly.toml --strategies raw,production --trials 10 --out results
+    toolreel eval run --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 --out results
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if dry_run:
+        return show_plan(plan, as_machine=as_machine)
+    if folder is None:
+        raise click.UsageError("Missing option '--out': the directory of the results.")
     # Imported late, as HTTP and recordings are with it: --help needs none of that.
     from toolreel.evals._runner.evaluation import evaluate, in_threads
 
@@ -110,8 +122,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
         plan = sharded(plan, shard)
         if level:
             err.print(f"Shard {plan.shard}: {plan.count:,} of {plan.whole_count:,} runs")
-    if (rule := rule_of(plan)) and level:
-        err.print(rule_sentence(rule))
     progress = EvaluationProgress(plan, lines=verbose or level >= _DETAILS, quiet=not level)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(
@@ -164,7 +174,6 @@ def _tree(outcome: EvaluationOutcome) -> dict[str, bool | int | str]:
         "left": outcome.left,
         "void": outcome.void,
         **({"accepted_void": outcome.accepted} if outcome.accepted_voids.categories else {}),
-        "spared": outcome.spared,
         "complete": outcome.complete,
         **({"shard": outcome.shard} if outcome.shard else {}),
         "stopped": outcome.stopped,
@@ -176,12 +185,12 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
         out.print(f"{counted(outcome.made, 'run')} made: {progress.status_text}")
     elif outcome.complete:
         out.print("Nothing was left to be run.")
-    if outcome.spared:
-        out.print(f"Runs of the plan that are not needed: {outcome.spared}; {folder / STOPPED} says why.")
     place = quote(str(folder))
     labelled(out, "results", str(folder))
-    others = [f"toolreel eval merge {place} ... --out DIR  # with the other shards"] if outcome.shard else []
-    following = (*others, f"toolreel eval summarize {place}", f"toolreel eval report {place}")
+    if outcome.shard:
+        following = [f"toolreel eval summarize {place} ... --out DIR  # with the other shards"]
+    else:
+        following = [f"toolreel eval summarize {place}", f"toolreel eval report {place}"]
     labelled(out, "next", "\n".join(following))
     if failed := [_replaying(record, place) for record in progress.failed[:_SHOWN]]:
         labelled(out, "failed", "\n".join(failed))

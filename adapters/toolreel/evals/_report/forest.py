@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import ceil, floor
 from typing import Final
 
@@ -20,13 +19,9 @@ from toolreel.evals._report.svg import (
     width_of,
 )
 from toolreel.evals._statistics.intervals import methods_of
-from toolreel.evals._statistics.scenario_differences import compare_scenarios
-from toolreel.evals._summary.run_pairs import pair_runs, paired_cells
-from toolreel.evals._summary.summary_statistics import Findings, Total, counted_cells
-from toolreel_core.evals._statistics.counts import Pairs, total_pairs
-from toolreel_core.evals._statistics.differences import Difference
+from toolreel.evals._summary.answer import StrategyPair
+from toolreel.evals._summary.summary_statistics import Total
 from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._summary.summary import RunEntry, Summary
 
 _PLOT: Final = 404.0
 _LEFT: Final = 28.0
@@ -34,46 +29,6 @@ _ROW: Final = 38.0
 _TOP: Final = 48.0
 _TICKS: Final = 6
 """Parts of an axis whose numbers do not touch."""
-
-
-@dataclass(frozen=True, slots=True)
-class StrategyPair:
-    """Two strategies on the tasks that both have run."""
-
-    first: str
-    second: str
-    pairs: Pairs
-    difference: Difference
-    """About scenarios such as these."""
-    holm: float
-    """The exact p-value, with Holm's correction for all pairs of strategies."""
-
-    @property
-    def name(self) -> str:
-        """Its name in pictures and tables."""
-        return f"{self.second} over {self.first}"
-
-
-def compared_strategies(summary: Summary, findings: Findings) -> tuple[StrategyPair, ...]:
-    """Each strategy with each that comes after it in the plan, where they share a valid task."""
-    found = []
-    for first, second in combinations([total.name for total in findings.strategies], 2):
-        matches = pair_runs(runs_of(summary, first), runs_of(summary, second), "strategy")
-        cells = paired_cells(matches.both, "strategy")
-        difference = compare_scenarios(cells)
-        if difference is not None:
-            known = findings.strategy_ties.p_values
-            holm = known.get((first, second), known.get((second, first), 1.0))
-            found.append(
-                StrategyPair(first, second, total_pairs(cell.pairs for cell in cells), difference, holm)
-            )
-    return tuple(found)
-
-
-def runs_of(summary: Summary, strategy: str) -> tuple[RunEntry, ...]:
-    """The runs of a strategy that count in totals."""
-    cells = [cell for cell in summary.cells if cell.cell.strategy == strategy]
-    return tuple(entry for cell in counted_cells(cells) for entry in cell.entries)
 
 
 def forest_drawing(totals: Sequence[Total], compared: Sequence[StrategyPair]) -> Drawing:

@@ -212,19 +212,9 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return f'<line {_attributes(x1=x1, y1=y1, x2=x2, y2=y2)} class="{kind}"/>'
 
 
-def text(x: float, y: float, content: str, kind: str = "ink", *, turned: float = 0) -> str:
-    """A text whose base line begins there.
-
-    :param turned: degrees, clockwise around its beginning
-    """
-    turn = f' transform="rotate({_number(turned)} {_number(x)} {_number(y)})"' if turned else ""
-    return f'<text {_attributes(x=x, y=y)} class="{kind}"{turn}>{_text(content)}</text>'
-
-
-def group(*parts: str, title: str = "") -> str:
-    """Elements with one tooltip."""
-    shown = f"<title>{_text(title)}</title>" if title else ""
-    return f"<g>{shown}{''.join(parts)}</g>"
+def text(x: float, y: float, content: str, kind: str = "ink") -> str:
+    """A text whose base line begins there."""
+    return f'<text {_attributes(x=x, y=y)} class="{kind}">{_text(content)}</text>'
 
 
 def marker(place: int, x: float, y: float, kind: str) -> str:

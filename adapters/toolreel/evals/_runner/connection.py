@@ -64,20 +64,13 @@ class Connection:
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Further headers of each request, kept secret like the key."""
     api_key_header: str = AUTHORIZATION
-    before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
-    """Wraps the network for one run, such as with recorded answers."""
     at_endpoints: Mapping[str, Connection] = field(default_factory=dict, repr=False)
-    """How to reach endpoints with names; clock, pauses, secrets and what goes before the network are those of
-    the connection that holds them."""
+    """How to reach endpoints with names; clock, pauses and secrets are those of the connection
+    that holds them."""
 
     def at(self, endpoint: str) -> Connection:
         """How to reach an endpoint, by its name."""
         return self.at_endpoints.get(endpoint, self)
-
-    def transport(self, job: Job) -> httpx.BaseTransport:
-        """The transport of one run."""
-        network = self.at(job.sample.cell.endpoint).network
-        return self.before_network(job, network) if self.before_network else network
 
     def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
         """What sends the requests of one run."""
@@ -124,7 +117,7 @@ class RunRecorder:
             yield RunContext(endpoint_of, connection.clock, outside=outside), lambda: ""
             return
         server = connection.at(job.sample.cell.endpoint)
-        shared = _SharedTransport(connection.transport(job), server.headers)
+        shared = _SharedTransport(server.network, server.headers)
         session = self._recordings.session(name) if self._recordings else None
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:

@@ -15,7 +15,6 @@ from threading import Event
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel._internal.errors import ResultsError
-from toolreel.evals._runner.adaptive import Course
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.locations import Location, by_endpoint, check_locations, located, location_of
 from toolreel.evals._runner.spending import CostGuard, Spent
@@ -34,7 +33,7 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._runner.run_retries import Retries
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 """Characters that are replaced in file names."""
@@ -53,8 +52,6 @@ class ExistingRuns:
     others: int = 0
     """Records of runs that the plan does not ask for."""
     spent: Spent = field(default_factory=Spent)
-    results: Mapping[str, Result] = field(default_factory=dict)
-    """Results of the ended runs, by key."""
     locations: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Where the ended runs of the plan were made: base URLs by the name of the endpoint."""
 
@@ -64,7 +61,7 @@ class EvaluationOutcome:
     """The outcome of one call of :func:`evaluate`."""
 
     required_runs: int
-    """Runs of the plan, but for those that are spared."""
+    """Runs of the plan."""
     made: int
     """Runs that were made this time."""
     left: int
@@ -75,8 +72,6 @@ class EvaluationOutcome:
     """Why some were not made; empty if all were, or the caller stopped it."""
     without_cassette: tuple[str, ...] = ()
     """Why some runs were not recorded."""
-    spared: int = 0
-    """Runs of the plan that its adaptive rule does not need; not counted as left."""
     accepted: int = 0
     """Void runs that the plan accepts, made now or before."""
     accepted_voids: AcceptedVoids = field(default_factory=AcceptedVoids)
@@ -158,7 +153,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     :param cassettes: ``files`` for a recording a run, ``packs`` for hundreds of runs a file; ``True``: packs
         where the plan has more than 1,000 runs, or the directory has packs; ``False``: none
     :param accept_changes: whether to repeat runs whose configuration has changed
-    :param pool: what makes the runs of a round; threads of this process by default
+    :param pool: what makes the runs; threads of this process by default
     :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
@@ -193,38 +188,31 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         journal.begin(header)
         if watcher:
             watcher.found(found)
-        spent, course, accepted = found.spent, Course(plan, found.results), found.accepted
+        spent, accepted = found.spent, found.accepted
         if why := spent.over(plan.budget, 0):
             stop.set()
-        for todo in course.rounds(lambda: _fair(plan)):
-            if stop.is_set():
-                break
-            jobs = (job_for(sample) for sample in todo)
-            runs: Runs = pool(opened.secrets, jobs, plan.jobs, run_one, stop)
-            while ended := runs.next_ended():
-                for record in journal.append(*(one.result for one in ended if one.result is not None)):
-                    course.record_ended(record)
-                    if accepts.includes(record.verdict.result, record.verdict.category):
-                        accepted += 1
-                    else:
-                        void += record.verdict.result == "void"
-                    made += 1
-                    spent = spent.after(record, prices)
-                    if watcher:
-                        watcher.ended(record)
-                    if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
-                        stop.set()
-                error = next((one.error for one in ended if one.error is not None), None)
-                if error is not None:
+        jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
+        runs: Runs = pool(opened.secrets, jobs, plan.jobs, run_one, stop)
+        while ended := runs.next_ended():
+            for record in journal.append(*(one.result for one in ended if one.result is not None)):
+                if accepts.includes(record.verdict.result, record.verdict.category):
+                    accepted += 1
+                else:
+                    void += record.verdict.result == "void"
+                made += 1
+                spent = spent.after(record, prices)
+                if watcher:
+                    watcher.ended(record)
+                if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
                     stop.set()
-                    raise error
-        course.save(out)
-    required_runs = plan.count - course.spared
-    left = required_runs - len(found.ended) - made
+            error = next((one.error for one in ended if one.error is not None), None)
+            if error is not None:
+                stop.set()
+                raise error
+    left = plan.count - len(found.ended) - made
     refused = tuple(map(str, recorder.refused))
     return EvaluationOutcome(
-        *(required_runs, made, left, void, why, refused, course.spared, accepted, accepts),
-        shard=str(plan.shard or ""),
+        *(plan.count, made, left, void, why, refused, accepted, accepts), shard=str(plan.shard or "")
     )
 
 
@@ -270,14 +258,14 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
         run, record = next(iter(changed.items()))
         raise ResultsError(_changed(out, plan, required_runs[run], record))
     accepts = plan.options.accepted_voids
-    ended: dict[str, Result] = {
+    ended = {
         key: verdict.result
         for key, verdict in results.items()
         if verdict.result != "void" or accepts.includes(verdict.result, verdict.category)
     }
     accepted, void = sum(result == "void" for result in ended.values()), len(results) - len(ended)
     there = by_endpoint(locations[key] for key in ended)
-    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, ended, there)
+    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, there)
 
 
 def cassette_name(sample: Sample) -> str:

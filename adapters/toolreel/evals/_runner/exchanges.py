@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer, ToolHost
-from toolreel._driver.ports import Journal as RunJournal
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run, speak
 from toolreel.evals._runner.other_models import OtherModelFailed, next_words, opinion
@@ -114,32 +113,21 @@ def converse(
     clock: Clock,
     observe: Observer | None = None,
     outside: OutsideTools = NO_TOOLS,
-    journal: RunJournal | None = None,
 ) -> Exchanges:
     """Run a case to its end: an exchange without a complete answer is the last one.
 
-    :param journal: records the events of the run
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
     with outside.begin() as real:
-        ports = _Watched(endpoint, clock, observe, journal)
-        return _conversed(case, plan, WorldHost(case.world, case.outside, real), ports)
+        return _conversed(case, plan, WorldHost(case.world, case.outside, real), endpoint, clock, observe)
 
 
-class _Watched(NamedTuple):
-    """What a run is performed with besides its tools, and who is told of it."""
-
-    endpoint: Endpoint
-    clock: Clock
-    observe: Observer | None
-    journal: RunJournal | None
-
-
-def _conversed(case: Case, plan: Plan, host: WorldHost, watched: _Watched) -> Exchanges:
-    endpoint, clock, observe, journal = watched
+def _conversed(
+    case: Case, plan: Plan, host: WorldHost, endpoint: Endpoint, clock: Clock, observe: Observer | None
+) -> Exchanges:
     kept = _Kept(endpoint)
     ports = Ports(kept, host, clock=clock)
-    done = run(plan, ports, journal=journal, observe=observe)
+    done = run(plan, ports, observe=observe)
     notes, answers, failure = [*done.notes], list[str](), ""
     says = _speaker(case, plan, endpoint, clock)
     while isinstance(done.outcome, Completed):
@@ -151,7 +139,7 @@ def _conversed(case: Case, plan: Plan, host: WorldHost, watched: _Watched) -> Ex
             break
         if said is None:
             break
-        done = speak(done, said, ports, journal=journal, observe=observe)
+        done = speak(done, said, ports, observe=observe)
         notes += done.notes
     whole = Run(done.state, tuple(notes), timing=done.timing)
     complete = isinstance(done.outcome, Completed)

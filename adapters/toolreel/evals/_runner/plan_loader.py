@@ -21,7 +21,7 @@ from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
+from toolreel_core._jsontext.canonical import Tree, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.cost_cap import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
@@ -31,7 +31,6 @@ from toolreel_core.evals._plan.options_from_environment import VARIABLES, enviro
 from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION
 from toolreel_core.evals._scenarios.language_policies import select_languages
-from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
 from toolreel_core.evals._statistics.gates import METRICS, Threshold, gate_from
 
 _Place = tuple[str, ...]
@@ -96,14 +95,14 @@ def _plan(options: Options, presets: Presets) -> EvalPlan:
         whole = presets.extended(Presets.of(parse(options.catalogue)))
     except PlaceError as error:
         raise PlaceError(("catalogue", *error.place), error.what) from None
-    _check_rules(options)
+    _check_gates(options)
     plan = EvalPlan(options, whole, scenarios, languages)
     check_cost_cap(plan)
     return plan
 
 
-def _check_rules(options: Options) -> None:
-    """Gates and the rule for stopping early, before anything is run."""
+def _check_gates(options: Options) -> None:
+    """Whether gates can be read, before anything is run."""
     gates = parse(options.gates)
     for gate in gates if isinstance(gates, list) else []:
         table = Table.of(gate, "gate")
@@ -111,8 +110,6 @@ def _check_rules(options: Options) -> None:
         # Not in gate_from, which reads stored plans too: an earlier plan may have been wrong about this.
         if isinstance(found, Threshold) and found.metric not in METRICS:
             raise table.complaint(unknown_name("metric", found.metric, METRICS))
-    if options.adaptive != NOTHING:
-        rule_from(Table.of(parse(options.adaptive), "adaptive"))
 
 
 def _found(key: str, find: Callable[[], _Built]) -> _Built:
@@ -178,3 +175,17 @@ def plan_of_header(header: Header) -> EvalPlan:
         return replace(plan, shard=Shard.of(header.shard)) if header.shard else plan
     except (ConfigError, KeyError) as error:
         raise ResultsError(f"the plan of these results cannot be made again: {error}") from None
+
+
+def sharded(plan: EvalPlan, shard: str) -> EvalPlan:
+    """The part of a plan that one of several machines runs.
+
+    Each has an equal part of every cell, and of ``budget.max_cost`` and ``budget.max_tokens``.
+
+    :param shard: such as ``1/3`` for the first of three
+    :raises EvalPlanError: if that is no shard
+    """
+    try:
+        return replace(plan, shard=Shard.of(shard))
+    except ConfigError as error:
+        raise EvalPlanError(f"--shard: {error}") from None

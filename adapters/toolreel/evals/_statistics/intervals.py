@@ -8,7 +8,7 @@ there are enough of them. How it was checked is in docs/evals/statistics.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum
 from statistics import fmean, harmonic_mean
@@ -49,13 +49,11 @@ class CellRate:
     model: str
     count: Count
     rate: float | None
-    """``None`` if it has no valid run; not the share that passed where the cell may have stopped early."""
-    interval: Interval | None = None
-    """Of the cell alone, where it may have stopped early; otherwise it is Wilson's of its count."""
+    """``None`` if it has no valid run."""
 
     @classmethod
     def of(cls, scenario: str, model: str, count: Count) -> CellRate:
-        """A cell whose number of runs has nothing to do with how they went."""
+        """A cell with the share of its runs that passed."""
         return cls(scenario, model, count, count.rate)
 
 
@@ -170,9 +168,8 @@ def _interval(
 
 
 def _of_one_scenario(cells: Sequence[CellRate], these: str, confidence: float) -> Interval:
-    own = cells[0].interval if len(cells) == 1 else None
-    found = own or Interval(*_mean_bounds(cells, 1 - confidence), confidence, "Wilson")
-    return replace(found, method=f"{found.method}: about this scenario, on {these}")
+    bounds = _mean_bounds(cells, 1 - confidence)
+    return Interval(*bounds, confidence, f"Wilson: about this scenario, on {these}")
 
 
 def _mean_bounds(cells: Sequence[CellRate], alpha: float) -> Bounds:

@@ -284,7 +284,7 @@ class Journal:
             there = f"shard {before.shard}" if before.shard else "an evaluation that is no shard"
             raise ResultsError(
                 f"{path.parent}: holds {there}; give shard {header.shard} another directory (--out), and "
-                "join them with `toolreel eval merge`"
+                "join them with `toolreel eval summarize`"
             )
         write_json(path, (before.gone_on_with(header, self._lines) if before else header).tree())
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import permutations
 from typing import assert_never
 
-from toolreel.evals._runner.adaptive import rule_of
 from toolreel.evals._statistics.intervals import MODELS_OF_A_SAMPLE, CellRate, clustered_rate
 from toolreel.evals._statistics.scenario_differences import compare_scenarios
 from toolreel.evals._statistics.trial_differences import compare_trials
@@ -25,7 +24,6 @@ from toolreel.evals._summary.plan_gates import (
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import Count, Pairs
-from toolreel_core.evals._statistics.declared_stopping_rules import PairsDecided
 from toolreel_core.evals._statistics.differences import About, PairedCell, clusters_to_show, runs_to_show
 from toolreel_core.evals._statistics.gates import (
     Gate,
@@ -92,10 +90,7 @@ def _measured(plan: EvalPlan, gates: Iterable[Gate], pairs: Pairs) -> Measuremen
 def _compared(plan: EvalPlan, pairs: Pairs, strategy: str, against: str) -> StrategyComparison:
     sides = [first for first, _ in tool_cells(plan, (strategy, against))]
     cells = [PairedCell(cell.scenario, cell.model, pairs) for cell in sides]
-    looked_at = isinstance(rule_of(plan), PairsDecided)
-    return StrategyComparison(
-        strategy, against, compare_scenarios(cells), compare_trials(cells), looked_at=looked_at
-    )
+    return StrategyComparison(strategy, against, compare_scenarios(cells), compare_trials(cells))
 
 
 def _bound_warning(gate: Threshold, plan: EvalPlan) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from toolreel.evals._runner.adaptive import rule_of
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Results
@@ -18,7 +17,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.declared_stopping_rules import PairsDecided
 from toolreel_core.evals._statistics.gates import Figures
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
 
@@ -37,8 +35,6 @@ class Side:
     """Void runs that are accepted."""
     covered: bool = True
     """Whether its evaluation has enough runs that are not."""
-    looked_at: bool = False
-    """Whether trials were stopped by looking at differences between strategies."""
 
     @property
     def entries(self) -> tuple[RunEntry, ...]:
@@ -76,7 +72,6 @@ class EvaluationSide:
             lacking(cells, summary, self.plan),
             sum(summary.accepts(entry) for cell in there for entry in cell.entries),
             summary.covered,
-            isinstance(rule_of(self.plan), PairsDecided),
         )
 
     @property

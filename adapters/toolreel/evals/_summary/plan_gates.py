@@ -8,9 +8,8 @@ from dataclasses import replace
 from itertools import permutations, product
 from typing import TypeVar
 
-from toolreel.evals._runner.adaptive import rule_of, stops_of, trials_of
-from toolreel.evals._statistics.multiple_comparisons import adjusted
 from toolreel.evals._statistics.scenario_differences import compare_scenarios
+from toolreel.evals._statistics.significance_tests import adjusted
 from toolreel.evals._statistics.trial_differences import compare_trials
 from toolreel.evals._summary.run_pairs import Axis, pair_runs, paired_cells
 from toolreel.evals._summary.summary_statistics import Total, total_of
@@ -18,7 +17,6 @@ from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.declared_stopping_rules import PairsDecided
 from toolreel_core.evals._statistics.differences import About
 from toolreel_core.evals._statistics.gates import (
     Figures,
@@ -61,7 +59,7 @@ def measured_figures(
     :param axis: only cells with the value on this axis, if one is named
     """
     there = {cell.cell: cell for cell in summary.cells}
-    lacks, rule = _lacks(summary, plan), rule_of(plan)
+    lacks = _lacks(summary, plan)
     groups: dict[_Group, list[Cell]] = {}
     for task in plan.tasks():
         for scenario in plan.scenarios:
@@ -72,7 +70,7 @@ def measured_figures(
                 groups.setdefault(group, []).append(cell)
     return tuple(
         Figures(
-            values_of(total_of("", (there[cell] for cell in cells if cell in there), plan.trials, rule)),
+            values_of(total_of("", (there[cell] for cell in cells if cell in there), plan.trials)),
             *group,
             missing=sum(map(lacks, counting_cells(cells, plan))),
         )
@@ -111,27 +109,20 @@ def counting_cells(cells: Iterable[Cell], plan: EvalPlan) -> set[Cell]:
 
 
 def lacking(cells: Iterable[Cell], summary: Summary, plan: EvalPlan) -> int:
-    """Runs that cells lack, or that are void; what the plan accepts or its rule has spared is not lacking."""
+    """Runs that cells lack, or that are void; what the plan accepts is not lacking."""
     return sum(map(_lacks(summary, plan), cells))
 
 
 def _lacks(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
-    wanted = _wanted(summary, plan)
     there = {
         cell.cell: sum(
             entry.result != "void" or summary.accepts(entry)
             for entry in cell.entries
-            if entry.trial in wanted(cell.cell)
+            if entry.trial in plan.trials_of(cell.cell)
         )
         for cell in summary.cells
     }
-    return lambda cell: len(wanted(cell)) - there.get(cell, 0)
-
-
-def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], range]:
-    """Which trials of a cell there have to be."""
-    stops = stops_of(summary, plan)
-    return lambda cell: trials_of(cell, plan, stops)
+    return lambda cell: len(plan.trials_of(cell)) - there.get(cell, 0)
 
 
 def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[StrategyComparison]:
@@ -181,13 +172,12 @@ def _compared(summary: Summary, plan: EvalPlan, strategy: str, against: str) -> 
 
     A void run that is accepted spoils none: its pair is not valid, and nobody waits for it.
     """
-    wanted = _wanted(summary, plan)
     matches = pair_runs(_entries(summary, against), _entries(summary, strategy), "strategy")
     there = Counter(
         match.second.cell
         for match in matches.both
-        if match.second.trial in wanted(match.first.cell)
-        and match.second.trial in wanted(match.second.cell)
+        if match.second.trial in plan.trials_of(match.first.cell)
+        and match.second.trial in plan.trials_of(match.second.cell)
         and all(run.result != "void" or summary.accepts(run) for run in (match.first, match.second))
     )
     cells = paired_cells(matches.both, "strategy")
@@ -197,10 +187,9 @@ def _compared(summary: Summary, plan: EvalPlan, strategy: str, against: str) -> 
         compare_scenarios(cells),
         compare_trials(cells),
         sum(
-            max(0, len({*wanted(sides[0])} & {*wanted(sides[1])}) - there[sides[0]])
+            max(0, len({*plan.trials_of(sides[0])} & {*plan.trials_of(sides[1])}) - there[sides[0]])
             for sides in tool_cells(plan, (strategy, against))
         ),
-        looked_at=isinstance(rule_of(plan), PairsDecided),
     )
 
 

@@ -17,7 +17,6 @@ _USUAL: Final = {
     "lang": "off",
     "fallback_profile": "best_effort",
     "coverage": "100%",
-    "ties": "-",
     "after_empty_reply": "0",
 }
 """Usual values by column; a column that has only these is left out on a terminal."""

@@ -89,7 +89,7 @@ _OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", 
 """Settings that must not be sent to another server."""
 _TABLES: Final = (
     *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
-    *("gate", "adaptive", "strategy", "catalogue"),
+    *("gate", "strategy", "catalogue"),
 )
 
 
@@ -156,8 +156,6 @@ class Options:
     """What is merged into every body; a JSON object."""
     gates: JsonText = field(default=canonical([]))
     """The gates as they stand; a JSON array."""
-    adaptive: JsonText = NOTHING
-    """The rule by which cells stop early, as it stands; a JSON object, empty for none."""
     own_strategies: JsonText = NOTHING
     catalogue: JsonText = NOTHING
     """Presets, models and sampling profiles of the plan's own."""
@@ -185,7 +183,6 @@ class Options:
             sampling=request_options(table.table("sampling")),
             request_overrides=overrides_of(table.table("request_overrides")),
             gates=canonical([parse(Table.of(gate, "gate").json()) for gate in _list(table, "gate")]),
-            adaptive=table.table("adaptive").json(),
             own_strategies=table.table("strategy").json(),
             catalogue=table.table("catalogue").json(),
             **_axes(filled),
@@ -217,7 +214,6 @@ class Options:
             "budget": self.budget.tree(),
             "prices": prices_tree(self.prices),
             "gate": parse(self.gates),
-            "adaptive": parse(self.adaptive),
             "strategy": parse(self.own_strategies),
             "catalogue": parse(self.catalogue),
         }

@@ -2,9 +2,7 @@
 
 pass@k is the unbiased estimator of Chen et al. 2021 (Evaluating Large Language Models Trained on Code);
 pass^k, where all trials have to pass, is that of Yao et al. 2024 (tau-bench). Each cell counts once. Cells
-with fewer than ``k`` valid trials are left out, and counted. Where cells may stop early, those that went on
-are not like the others; so pass^k is known there only up to the smallest number of trials at which a cell
-may stop.
+with fewer than ``k`` valid trials are left out, and counted.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from typing import Final
 
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count
-from toolreel_core.evals._statistics.early_stops import EarlyStop, chance_of_first_passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +41,13 @@ def pass_at(cells: Iterable[Count], k: int = 1) -> CellMean:
     return _over(cells, k, lambda cell: 1 - comb(cell.runs - cell.passed, k) / comb(cell.runs, k))
 
 
-def pass_hat(cells: Iterable[Count], k: int, stops: tuple[EarlyStop, ...] = ()) -> CellMean:
+def pass_hat(cells: Iterable[Count], k: int) -> CellMean:
     """pass^k: the chance that of ``k`` trials of a cell all pass, ``C(c,k)/C(n,k)``.
 
     >>> pass_hat([Count(5, 5), Count(3, 5), Count(2, 2)], 3)
     CellMean(k=3, rate=0.55, cells=2, left_out=1, reason='')
-
-    :param stops: where cells may have stopped early; their chances allow for it
     """
-    given = list(cells)
-    if stops and k > stops[0].runs:
-        why = f"cells may stop after {stops[0].runs} trials, so no larger k is known"
-        return CellMean(k, None, 0, len(given), why)
-    return _over(given, k, lambda cell: chance_of_first_passes(cell, k, stops) or 0.0)
+    return _over(cells, k, lambda cell: comb(cell.passed, k) / comb(cell.runs, k))
 
 
 _TOO_FEW: Final = "no cell has that many valid trials"

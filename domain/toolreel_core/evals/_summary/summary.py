@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
@@ -208,15 +208,6 @@ class Summary:
         """How all runs went; see :meth:`TaskSummary.counts`."""
         return sum((task.counts(control=control) for task in self.tasks), start=ResultCounts())
 
-    def needing(self, planned: Mapping[Cell, range]) -> Summary:
-        """The same runs, where the cells need these trials; so of a plan that has stopped some early."""
-        tasks = tuple(
-            TaskSummary(tuple(replace(one, planned=planned.get(one.cell, range(0))) for one in task.cells))
-            for task in self.tasks
-        )
-        there = sum(len(cell.asked) for task in tasks for cell in task.cells)
-        return replace(self, tasks=tasks, missing=sum(map(len, planned.values())) - there)
-
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings for readers of the figures."""
@@ -249,10 +240,11 @@ def summarise(
     names = sorted(gathered, key=lambda cell: (places.get(cell, last), *cell.task, cell.scenario))
     tasks: dict[tuple[str, ...], list[CellSummary]] = {}
     for cell in names:
-        summed = gathered[cell].summed(cell, control=cell.scenario in plain)
+        summed = gathered[cell].summed(cell, planned.get(cell, range(0)), control=cell.scenario in plain)
         tasks.setdefault(cell.task, []).append(summed)
     rows = tuple(TaskSummary(tuple(cells)) for cells in tasks.values())
-    return Summary(rows, 0, accepted_voids).needing(planned)
+    there = sum(len(cell.asked) for row in rows for cell in row.cells)
+    return Summary(rows, sum(map(len, planned.values())) - there, accepted_voids)
 
 
 class _Gathered:
@@ -274,10 +266,10 @@ class _Gathered:
                 if asked.model and not asked.role:
                     self.served.add(f"{asked.model} at {asked.provider}" if asked.provider else asked.model)
 
-    def summed(self, cell: Cell, *, control: bool) -> CellSummary:
+    def summed(self, cell: Cell, planned: range, *, control: bool) -> CellSummary:
         entries = sorted(self.entries, key=lambda entry: (entry.trial, entry.key))
         served, servers = tuple(sorted(self.served)), tuple(sorted(self.servers))
-        return CellSummary(cell, control, tuple(entries), self.usage, served, servers)
+        return CellSummary(cell, control, tuple(entries), self.usage, served, servers, planned)
 
 
 def _entry(record: Record) -> RunEntry:

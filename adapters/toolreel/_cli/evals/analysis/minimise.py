@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from toolreel._cli.evals.live.connection_notices import connect_with_notices
-from toolreel._cli.evals.recorded.replay import folder_argument, verdict_words
-from toolreel._cli.evals.table_output import show_tables
+from toolreel._cli.evals.progress import connect_with_notices
+from toolreel._cli.evals.replay import folder_argument, verdict_words
+from toolreel._cli.evals.summarize import show_tables
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel.evals._causes.minimise import Minimised, Progress, Search, minimise, shown_parts

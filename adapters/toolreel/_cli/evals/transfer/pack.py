@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.evals.recorded.replay import folder_argument
+from toolreel._cli.evals.replay import folder_argument
 from toolreel._cli.output.console import counted, out
 from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel.evals._store.packing import PackingOutcome, pack_recordings, unpack_recordings

@@ -1,19 +1,64 @@
-"""The answer of an evaluation: who is best, by how much, and what nothing decides."""
+"""The answer of an evaluation: who is best, by how much, and what nothing decides; strategy by strategy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
-from toolreel.evals._report.forest import StrategyPair
 from toolreel.evals._report.svg import percent, points
-from toolreel.evals._statistics.multiple_comparisons import TiesFound
-from toolreel.evals._summary.summary_statistics import Findings, Total
+from toolreel.evals._statistics.scenario_differences import compare_scenarios
+from toolreel.evals._summary.run_pairs import pair_runs, paired_cells
+from toolreel.evals._summary.summary_statistics import LEVEL, Findings, PValues, Total, counted_cells
+from toolreel_core.evals._statistics.counts import Pairs, total_pairs
+from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.gates import GateResult
+from toolreel_core.evals._summary.summary import RunEntry, Summary
 
 _NAMED: Final = 4
 """Candidates that a sentence names; it counts more of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyPair:
+    """Two strategies on the tasks that both have run."""
+
+    first: str
+    second: str
+    pairs: Pairs
+    difference: Difference
+    """About scenarios such as these."""
+    holm: float
+    """The exact p-value, with Holm's correction for all pairs of strategies."""
+
+    @property
+    def name(self) -> str:
+        """Its name in pictures and tables."""
+        return f"{self.second} over {self.first}"
+
+
+def compared_strategies(summary: Summary, findings: Findings) -> tuple[StrategyPair, ...]:
+    """Each strategy with each that comes after it in the plan, where they share a valid task."""
+    found = []
+    for first, second in combinations([total.name for total in findings.strategies], 2):
+        matches = pair_runs(_runs_of(summary, first), _runs_of(summary, second), "strategy")
+        cells = paired_cells(matches.both, "strategy")
+        if (difference := compare_scenarios(cells)) is not None:
+            holm = _p_value(first, second, findings.strategy_p_values)
+            pairs = total_pairs(cell.pairs for cell in cells)
+            found.append(StrategyPair(first, second, pairs, difference, holm))
+    return tuple(found)
+
+
+def _runs_of(summary: Summary, strategy: str) -> tuple[RunEntry, ...]:
+    cells = [cell for cell in summary.cells if cell.cell.strategy == strategy]
+    return tuple(entry for cell in counted_cells(cells) for entry in cell.entries)
+
+
+def _p_value(first: str, second: str, found: PValues) -> float:
+    """Of two candidates, named in either order."""
+    return found.get((first, second), found.get((second, first), 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +85,8 @@ _STANDINGS: Final = ("failed", "undecided", "passed")
 
 def answer_of(findings: Findings, compared: Sequence[StrategyPair], gates: Sequence[GateResult]) -> Answer:
     """The answer, from the figures of the report and the results of the plan's gates."""
-    strategies = _best("strategy", "strategies", findings.strategies, findings.strategy_ties, compared)
-    models = _best("model", "models", findings.models, findings.model_ties, ())
+    strategies = _best("strategy", "strategies", findings.strategies, findings.strategy_p_values, compared)
+    models = _best("model", "models", findings.models, findings.model_p_values, ())
     return Answer((*models, *strategies) or (_alone(findings.whole),), tuple(gates))
 
 
@@ -52,14 +97,14 @@ def _alone(whole: Total) -> str:
 
 
 def _best(
-    one: str, several: str, totals: Sequence[Total], found: TiesFound, compared: Sequence[StrategyPair]
+    one: str, several: str, totals: Sequence[Total], found: PValues, compared: Sequence[StrategyPair]
 ) -> Iterator[str]:
     known = {total.name: total for total in totals if total.clustered}
-    ranked = [name for name in found.ties.names if name in known]
+    ranked = sorted(known, key=lambda name: (-(known[name].rate or 0.0), name))
     if len(ranked) < 2:
         return
     best, following = ranked[0], ranked[1]
-    equals = [name for name in ranked[1:] if any({best, name} <= {*names} for names in found.ties.sets)]
+    equals = [name for name in ranked[1:] if _p_value(best, name, found) > LEVEL]
     ahead = _ahead(known[best], known[following], compared)
     if not equals:
         others = f"the other {len(ranked) - 1}" if len(ranked) > 2 else following
@@ -69,7 +114,7 @@ def _best(
         )
         return
     undecided = f"Undecided which of the {len(ranked)} {several} is best:"
-    level = f"p {_p(best, equals, found):.3g}, level {found.alpha}, Holm"
+    level = f"p {_p(best, equals, found):.3g}, level {LEVEL}, Holm"
     if known[best].rate == known[following].rate:
         level_with = [name for name in equals if known[name].rate == known[best].rate]
         yield (
@@ -100,10 +145,10 @@ def _ahead(best: Total, following: Total, compared: Sequence[StrategyPair]) -> s
     return f"{points((best.rate or 0) - (following.rate or 0))} over {following.name}"
 
 
-def _p(best: str, others: Sequence[str], found: TiesFound) -> float:
+def _p(best: str, others: Sequence[str], found: PValues) -> float:
     """The p-value nearest to a change: the largest of those that separate, or the smallest of all."""
-    values = [found.p_values.get((best, name), found.p_values.get((name, best), 1.0)) for name in others]
-    separated = [value for value in values if value <= found.alpha]
+    values = [_p_value(best, name, found) for name in others]
+    separated = [value for value in values if value <= LEVEL]
     return max(separated) if len(separated) == len(values) else min(values, default=1.0)
 
 

@@ -1,15 +1,11 @@
-"""``toolreel eval plan``: what an evaluation would run, and what it would cost."""
+"""``toolreel eval run --dry-run``: what an evaluation would run, and what it would cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-import click
-
-from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.output.console import counted, labelled, out, printable, show_columns
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.output.errors import say
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.urls import shown_url
 from toolreel.evals._store.configuration_differences import (
@@ -23,43 +19,24 @@ from toolreel_core._plan.presets.preset import Change
 from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimate_cost
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import kind_of
-from toolreel_core.evals._statistics.declared_stopping_rules import rule_from, rule_sentence
 
 _LONG = 4
 _SHOWN = 12
 """Hexadecimal digits of a digest that are printed."""
 
 
-@click.command("plan", epilog=EPILOG, short_help="Show what an evaluation would run, and what it would cost.")
-@click.option(
-    "--like",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="An earlier evaluation, whose spread among scenarios says which differences this one can show.",
-)
-@plan_options
-@json_option
-@reporting
-def plan_command(plan: EvalPlan, like: Path | None, as_machine: bool) -> int:
-    """Show the runs, configurations and estimated cost of an evaluation; nothing is sent.
-
-    PLAN is a TOML file. Options override it, and it overrides the environment.
-
-    \b
-    toolreel eval plan --preset typical
-    toolreel eval plan nightly.toml --strategies raw,production --trials 10
-    toolreel eval plan --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 --provider llama_cpp
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
+    """Show the runs, configurations and estimated cost of an evaluation."""
     estimate = estimate_cost(plan)
     if as_machine:
-        return say(_tree(plan, estimate, like))
+        return say(_tree(plan, estimate))
     _show_axes(plan)
     _show_models(plan)
     for difference in strategy_differences(plan):
         _show_difference(difference, plan)
     _show_estimate(plan, estimate)
-    _show_rules(plan)
-    labelled(out, "power", _power(plan, like))
+    _show_gates(plan)
+    labelled(out, "power", _power(plan))
     return 0
 
 
@@ -132,15 +109,12 @@ def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
     labelled(out, "budget", ", ".join(caps) or "no cap")
 
 
-def _show_rules(plan: EvalPlan) -> None:
-    """The gates, and the rule by which cells stop early, as they stand before the first run."""
-    gates, adaptive = parse(plan.options.gates), parse(plan.options.adaptive)
+def _show_gates(plan: EvalPlan) -> None:
+    gates = parse(plan.options.gates)
     for gate in gates if isinstance(gates, list) else []:
         labelled(out, "gate", ", ".join(f"{key} {value}" for key, value in Table.of(gate).values.items()))
     for warning in _gate_warnings(plan):
         labelled(out, "gates", warning, "yellow")
-    if adaptive:
-        labelled(out, "adaptive", rule_sentence(rule_from(Table.of(adaptive, "adaptive"))))
 
 
 def _gate_warnings(plan: EvalPlan) -> tuple[str, ...]:
@@ -170,17 +144,14 @@ def _cost(estimate: Estimate, plan: EvalPlan) -> str:
     return f"{estimate.cost:,.2f} and more: {unknown}: {', '.join(estimate.unpriced)}"
 
 
-def _power(plan: EvalPlan, like: Path | None) -> str:
+def _power(plan: EvalPlan) -> str:
     """Which difference the plan can show."""
     try:
-        from toolreel.evals._statistics.power import ASSUMED
-        from toolreel.evals._summary.planned_power import planned_power, spread_like
+        from toolreel.evals._summary.planned_power import planned_power
     except MissingExtra as missing:
         return f"unknown: {missing}"
-    found = planned_power(plan, spread_like(like) if like else ASSUMED)
-    if found is None:
-        return "no tool scenario, so nothing to compare"
-    return f"{found.sentence}{f', as in {like}' if like else ': an assumption, unless you give --like DIR'}"
+    found = planned_power(plan)
+    return f"{found.sentence}: an assumption" if found else "no tool scenario, so nothing to compare"
 
 
 def _shown(value: JsonText | None) -> str:
@@ -193,7 +164,7 @@ def _shown(value: JsonText | None) -> str:
     return value
 
 
-def _tree(plan: EvalPlan, estimate: Estimate, like: Path | None) -> dict[str, Json]:
+def _tree(plan: EvalPlan, estimate: Estimate) -> dict[str, Json]:
     return {
         "digest": plan.digest,
         "runs": plan.count,
@@ -219,7 +190,7 @@ def _tree(plan: EvalPlan, estimate: Estimate, like: Path | None) -> dict[str, Js
             "unpriced": [*estimate.unpriced],
             "assumed": {"tool_run": str(TOOL_RUN), "control_run": str(CONTROL_RUN)},
         },
-        "power": _power(plan, like),
+        "power": _power(plan),
         "gate_warnings": [*_gate_warnings(plan)],
     }
 

@@ -62,7 +62,7 @@ def case_study() -> CaseStudy:
     >>> case_study().strategies["raw"].tools
     Count(passed=496, runs=580)
     """
-    tree = tomllib.loads(files("toolreel.evals._advice").joinpath("case_study.toml").read_text("utf-8"))
+    tree = tomllib.loads(files("toolreel.evals._tables").joinpath("case_study.toml").read_text("utf-8"))
     return CaseStudy(
         tree["source"],
         tree["measured_on"],
