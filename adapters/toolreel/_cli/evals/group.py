@@ -15,11 +15,6 @@ _COMMANDS: Final = (
         "Find the settings that turn lost runs into won ones.",
     ),
     LazyCommand(
-        "bundle",
-        "evals.transfer.bundle:bundle_command",
-        "Write an evaluation as one file that anybody can judge again.",
-    ),
-    LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
     LazyCommand("flakes", "evals.analysis.flakes:flakes_command", "Find cells whose trials pass and fail."),
@@ -31,9 +26,6 @@ _COMMANDS: Final = (
     LazyCommand("drift", "evals.drift:drift_command", "Repeat an evaluation: is the endpoint what it was?"),
     LazyCommand(
         "export", "evals.transfer.export:export_command", "Write an evaluation in another program's format."
-    ),
-    LazyCommand(
-        "leaderboard", "evals.transfer.bundle:leaderboard_command", "Make a page of several bundles."
     ),
     LazyCommand("merge", "evals.transfer.merge:merge_command", "Join the shards of an evaluation."),
     LazyCommand("pack", "evals.transfer.pack:pack_command", "Pack recordings: 500 runs a file."),
@@ -65,9 +57,6 @@ _COMMANDS: Final = (
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
     LazyCommand("unpack", "evals.transfer.pack:unpack_command", "Make a file of each packed recording."),
-    LazyCommand(
-        "verify", "evals.transfer.bundle:verify_command", "Replay and judge a bundle again, offline."
-    ),
     LazyCommand("view", "evals.recorded.view:view_command", "Show one run as a page, turn by turn."),
     LazyCommand("work", "evals.work:work_command", "Make runs of an evaluation that another process began."),
     LazyCommand(

@@ -1,1 +1,1 @@
-"""``toolreel eval merge``, ``pack``, ``bundle`` and others: evaluations that travel."""
+"""``toolreel eval merge``, ``pack`` and ``export``: evaluations that travel."""
