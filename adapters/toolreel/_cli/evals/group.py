@@ -28,7 +28,6 @@ _COMMANDS: Final = (
         "export", "evals.transfer.export:export_command", "Write an evaluation in another program's format."
     ),
     LazyCommand("merge", "evals.transfer.merge:merge_command", "Join the shards of an evaluation."),
-    LazyCommand("pack", "evals.transfer.pack:pack_command", "Pack recordings: 500 runs a file."),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
@@ -56,9 +55,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
-    LazyCommand("unpack", "evals.transfer.pack:unpack_command", "Make a file of each packed recording."),
     LazyCommand("view", "evals.recorded.view:view_command", "Show one run as a page, turn by turn."),
-    LazyCommand("work", "evals.work:work_command", "Make runs of an evaluation that another process began."),
     LazyCommand(
         "what-if", "evals.recorded.whatif:whatif_command", "Put recorded replies through another strategy."
     ),

@@ -16,8 +16,7 @@ from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._scenario_files.stored import scenario_of_tree
-from toolreel.evals._store.packs import recording_bytes
-from toolreel.evals._store.recordings import recording_of
+from toolreel.evals._store.recordings import recording_bytes, recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse

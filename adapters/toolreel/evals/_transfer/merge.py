@@ -19,8 +19,7 @@ from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.adaptive import course_of, rule_of
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.packs import MANY_RUNS, has_packs, recording_bytes
-from toolreel.evals._store.recordings import RecordingFiles, RecordingPacks
+from toolreel.evals._store.recordings import copy_recordings, recording_bytes
 from toolreel.evals._store.results import (
     Header,
     Results,
@@ -104,7 +103,7 @@ def merge_results(sources: Sequence[Path | str], out: Path | str) -> Merged:
         _several(headers),
     )
     try:
-        _write(draft, header, plan, kept, packed=any(map(has_packs, folders)))
+        _write(draft, header, plan, kept)
         return replace(merged, unchanged=_put(draft, out))
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -127,12 +126,12 @@ def _same(one: Path, other: Path) -> bool:
     return other.is_file() and one.read_bytes() == other.read_bytes()
 
 
-def _write(draft: Path, header: Header, plan: EvalPlan, kept: Sequence[_Kept], *, packed: bool) -> None:
+def _write(draft: Path, header: Header, plan: EvalPlan, kept: Sequence[_Kept]) -> None:
     write_json(draft / "header.json", header.tree())
     lines = (f"{line.text}\n" for one in kept for line in one.lines)
     write_atomically(draft / "journal.jsonl", "".join(lines))
-    into = RecordingPacks(draft) if packed or plan.count > MANY_RUNS else RecordingFiles(draft)
-    into.add((name, recording_bytes(one.source, name)) for one in kept if (name := one.lines[-1].cassette))
+    for one in kept:
+        copy_recordings(one.source, (one.lines[-1].cassette,), draft)
     if rule_of(plan):
         course_of(plan, Results.open(draft).records()).save(draft)
 
