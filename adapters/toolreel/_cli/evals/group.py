@@ -18,11 +18,6 @@ _COMMANDS: Final = (
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
     LazyCommand("flakes", "evals.analysis.flakes:flakes_command", "Find cells whose trials pass and fail."),
-    LazyCommand(
-        "minimise",
-        "evals.analysis.minimise:minimise_command",
-        "Find the smallest prompt and tools that still fail.",
-    ),
     LazyCommand("drift", "evals.drift:drift_command", "Repeat an evaluation: is the endpoint what it was?"),
     LazyCommand(
         "export", "evals.transfer.export:export_command", "Write an evaluation in another program's format."
@@ -50,7 +45,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "scenario",
         "evals.scenarios.group:scenario_command",
-        "Write scenarios of your own, prove them, make them of recordings and data sets.",
+        "Write scenarios of your own, prove them, make them of recordings.",
     ),
     LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."

@@ -15,9 +15,6 @@ _COMMANDS: Final = (
     LazyCommand(
         "from", "evals.scenarios.from_recording:from_command", "Make a scenario of a recorded session."
     ),
-    LazyCommand(
-        "import", "evals.scenarios.import_dataset:import_command", "Make scenarios of a public data set."
-    ),
     LazyCommand("new", "evals.scenarios.new:new_command", "Write a commented scenario to start from."),
 )
 
@@ -29,7 +26,7 @@ _EPILOG: Final = "Exit codes: 0 success, 1 a script got another verdict than it 
     cls=LazyGroup,
     commands=_COMMANDS,
     epilog=_EPILOG,
-    short_help="Write scenarios of your own, prove them, make them of recordings and data sets.",
+    short_help="Write scenarios of your own, prove them, make them of recordings.",
 )
 def scenario_command() -> None:
     """Write scenarios of your own: a TOML file with texts, tools, checks, and scripts that prove the checks.
