@@ -13,7 +13,6 @@ from toolreel.evals._statistics.intervals import Clustered
 from toolreel.evals._statistics.multiple_comparisons import TiesFound
 from toolreel.evals._store.results import Results, write_json
 from toolreel.evals._summary.cell_rates import cell_interval, cell_rate, over_clusters, task_rate
-from toolreel.evals._summary.judge_agreement import Agreement
 from toolreel.evals._summary.plan_changes import earlier_digests
 from toolreel.evals._summary.summary_statistics import Findings, Total, findings_of
 from toolreel_core._jsontext.canonical import Json, Tree, parse
@@ -60,24 +59,6 @@ def figure_tree(findings: Findings) -> dict[str, Json]:
         "model_ties": _ties(findings.model_ties),
         "taxonomy": {name: dict(found) for name, found in findings.taxonomy.items()},
         "notes": list(findings.notes),
-        **({"judges": [_agreement(one) for one in findings.judges]} if findings.judges else {}),
-    }
-
-
-def _agreement(one: Agreement) -> Tree:
-    return {
-        "scenario": one.scenario,
-        "check": one.check,
-        "runs": one.runs,
-        "agreement": one.raw,
-        "interval": interval_tree(one.interval),
-        "kappa": one.kappa,
-        "yes_and_hold": one.yes_and_hold,
-        "yes_and_fail": one.yes_and_fail,
-        "no_and_hold": one.no_and_hold,
-        "no_and_fail": one.no_and_fail,
-        "split_votes": one.split,
-        "undecided": one.undecided,
     }
 
 

@@ -24,7 +24,6 @@ from toolreel.evals._summary.cell_rates import (
     pass_count,
     stops_of_cells,
 )
-from toolreel.evals._summary.judge_agreement import Agreement, agreements
 from toolreel.evals._summary.run_pairs import Axis, scenario_and_model, task_of, valid
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
@@ -123,8 +122,6 @@ class Findings:
     """Cells that need no more trials by the plan's rule."""
     notes: tuple[str, ...]
     """What one has to know about the figures."""
-    judges: tuple[Agreement, ...] = ()
-    """How judges agree with the other checks, and with themselves."""
 
 
 def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
@@ -143,7 +140,6 @@ def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
         {name: categories_of(cells) for name, cells in by_strategy.items()},
         stops_of(summary, plan),
         (*_notes(by_strategy, by_model), *map(str, best_profiles(counted_cells(summary.cells), rule))),
-        agreements(entry for cell in summary.cells for entry in cell.entries),
     )
 
 
