@@ -15,7 +15,6 @@ from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._runner.sharding import sharded
-from toolreel.evals._store.packs import has_packs
 from toolreel.evals._store.results import Results, all_records, read_header, schema_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._transfer.merge import merge_results
@@ -25,11 +24,11 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 SUMMARIES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 
 
-def shards(plan: EvalPlan, folder: Path, count: int, *, packed: bool | None = None) -> list[Path]:
+def shards(plan: EvalPlan, folder: Path, count: int) -> list[Path]:
     """The directories of all shards of a plan."""
     folders = [folder / f"machine-{number}" for number in range(1, count + 1)]
     for number, each in enumerate(folders, 1):
-        outcome = evaluated(sharded(plan, f"{number}/{count}"), each, packed=packed)
+        outcome = evaluated(sharded(plan, f"{number}/{count}"), each)
         assert outcome.complete, "a shard is complete once it has its part"
     return folders
 
@@ -79,12 +78,11 @@ def dealt(whole: Path, part: EvalPlan, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path, packed: bool) -> None:
+def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path) -> None:
     with provider() as far:
         plan = plan_of(far.url, eval={"trials": 3})
         evaluated(plan, tmp_path / "whole")
-        folders = shards(plan, tmp_path, 2, packed=packed)
+        folders = shards(plan, tmp_path, 2)
     out = tmp_path / "merged"
     merge_results(folders, out)
     assert timeless_journal(out) == timeless_journal(tmp_path / "whole")
@@ -92,7 +90,6 @@ def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path
     again = [*replays(results, plan_of_header(results.header))]
     assert len(again) == plan.count
     assert not [one.drift for one in again if one.drift]
-    assert has_packs(out) == packed
 
 
 def test_any_order_gives_the_same_bytes_and_a_second_time_writes_nothing(tmp_path: Path) -> None:

@@ -80,7 +80,6 @@ def evaluated(
     *,
     pauses: list[float] | None = None,
     cassettes: bool = True,
-    packed: bool | None = None,
     accept_changes: bool = False,
     accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
@@ -103,7 +102,7 @@ def evaluated(
             new_header(plan, datetime(2026, 11, 22, 8, 30, tzinfo=UTC)),
             watching,
             watching.stop,
-            cassettes=cassettes if packed is None else "packs" if packed else "files",
+            cassettes=cassettes,
             accept_changes=accept_changes,
             accept_endpoint_change=accept_endpoint_change,
         )

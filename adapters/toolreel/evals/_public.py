@@ -16,11 +16,7 @@ from toolreel.evals._summary.comparison_sides import EvaluationSide, Side, read_
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
-from toolreel.evals._transfer.bundle import write_bundle
 from toolreel.evals._transfer.inspect_log import write_inspect_logs
-from toolreel.evals._transfer.leaderboard import Leaderboard, leaderboard_of
-from toolreel.evals._transfer.leaderboard_page import leaderboard_page
-from toolreel.evals._transfer.verification import Verification, verify_bundle
 
 __all__ = [
     "Comparison",
@@ -30,7 +26,6 @@ __all__ = [
     "ExistingRuns",
     "Findings",
     "Header",
-    "Leaderboard",
     "Promoted",
     "Proof",
     "Replayed",
@@ -38,7 +33,6 @@ __all__ = [
     "Results",
     "ScriptProof",
     "Side",
-    "Verification",
     "Watcher",
     "check_gates",
     "compare",
@@ -47,8 +41,6 @@ __all__ = [
     "findings_of",
     "gates_of",
     "join_results",
-    "leaderboard_of",
-    "leaderboard_page",
     "new_header",
     "plan_of_header",
     "planned",
@@ -62,8 +54,6 @@ __all__ = [
     "scenario",
     "sharded",
     "summary_of",
-    "verify_bundle",
-    "write_bundle",
     "write_inspect_logs",
     "write_summaries",
 ]

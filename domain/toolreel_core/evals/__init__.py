@@ -37,14 +37,10 @@ control
     A scenario without tools. It is counted apart from the others.
 record
     What is stored of one finished run, one line of JSON.
-simulated user, judge
-    Models other than the measured one: one plays the user, the other answers a question about the run.
 gate
     A condition that the results have to meet, declared in the plan before the first run.
 """
 
-from toolreel_core.evals._other_models.judge import ModelJudge, Opinion
-from toolreel_core.evals._other_models.simulated_user import SimulatedUser
 from toolreel_core.evals._plan.cells import Cell, Sample, Task
 from toolreel_core.evals._plan.cost_estimate import AssumedRun, Estimate, estimate_cost
 from toolreel_core.evals._plan.endpoint import Endpoint
@@ -141,12 +137,10 @@ __all__ = [
     "Interval",
     "Measurements",
     "Mishaps",
-    "ModelJudge",
     "NoRegression",
     "NoWorseThan",
     "ObservedCall",
     "ObservedTurn",
-    "Opinion",
     "Options",
     "Pairs",
     "Price",
@@ -158,7 +152,6 @@ __all__ = [
     "ScenarioScripts",
     "Script",
     "SentRequest",
-    "SimulatedUser",
     "Strategy",
     "StrategyComparison",
     "Summary",

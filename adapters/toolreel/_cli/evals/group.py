@@ -15,18 +15,9 @@ _COMMANDS: Final = (
         "Find the settings that turn lost runs into won ones.",
     ),
     LazyCommand(
-        "bundle",
-        "evals.transfer.bundle:bundle_command",
-        "Write an evaluation as one file that anybody can judge again.",
-    ),
-    LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
     LazyCommand("export", "evals.report:export_command", "Write an evaluation in another program's format."),
-    LazyCommand(
-        "leaderboard", "evals.transfer.bundle:leaderboard_command", "Make a page of several bundles."
-    ),
-    LazyCommand("pack", "evals.transfer.pack:pack_command", "Pack recordings: 500 runs a file."),
     LazyCommand("promote", "evals.replay:promote_command", "Make a regression test of a recorded run."),
     LazyCommand("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
     LazyCommand("report", "evals.report:report_command", "Show the results as one HTML page."),
@@ -39,11 +30,6 @@ _COMMANDS: Final = (
     LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
-    LazyCommand("unpack", "evals.transfer.pack:unpack_command", "Make a file of each packed recording."),
-    LazyCommand(
-        "verify", "evals.transfer.bundle:verify_command", "Replay and judge a bundle again, offline."
-    ),
-    LazyCommand("work", "evals.work:work_command", "Make runs of an evaluation that another process began."),
 )
 
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."

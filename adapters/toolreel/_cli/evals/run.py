@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.durable.options import database_option
 from toolreel._cli.evals.dry_run import show_plan
 from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
 from toolreel._cli.output.console import counted, err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel.evals._runner.plan_loader import sharded
-from toolreel.evals._store.packs import MANY_RUNS
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 
 if TYPE_CHECKING:
-    from toolreel.evals._runner.evaluation import EvaluationOutcome, Pool
-    from toolreel.evals._store.recordings import RecordingForm
+    from toolreel.evals._runner.evaluation import EvaluationOutcome
 
 _EPILOG = (
     "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void (unless accepted), "
@@ -34,7 +29,6 @@ _SHOWN = 3
 """Failures that are listed."""
 _DETAILS = 2
 """The verbosity from which each run has a line."""
-_FORMS: Final[Mapping[str, bool | RecordingForm]] = {"auto": True, "packs": "packs", "files": "files"}
 _KEY = 12
 """Hexadecimal digits of a key that identify a run."""
 
@@ -54,13 +48,6 @@ _KEY = 12
 )
 @click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
-    "--recordings",
-    type=click.Choice([*_FORMS]),
-    default="auto",
-    help="files: a cassette a run; packs: hundreds of runs a file. auto takes packs for a plan of more than "
-    f"{MANY_RUNS:,} runs, or where DIR has some.",
-)
-@click.option(
     "--accept-changes", is_flag=True, help="Repeat runs whose configuration or scenario has changed."
 )
 @click.option(
@@ -73,13 +60,6 @@ _KEY = 12
     metavar="I/N",
     help="Make only the I-th of N parts of the runs, as on one of N machines; `eval summarize` joins them.",
 )
-@click.option(
-    "--durable",
-    is_flag=True,
-    help="Keep the runs in --database, where other processes make some of them (toolreel eval work). Needs "
-    "the extra durable.",
-)
-@database_option
 @click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
 @json_option
@@ -89,12 +69,9 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     folder: Path | None,
     dry_run: bool,
     no_cassettes: bool,
-    recordings: str,
     accept_changes: bool,
     accept_endpoint_change: bool,
     shard: str | None,
-    durable: bool,
-    database: str | None,
     verbose: bool,
     as_machine: bool,
 ) -> int:
@@ -113,10 +90,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     if folder is None:
         raise click.UsageError("Missing option '--out': the directory of the results.")
     # Imported late, as HTTP and recordings are with it: --help needs none of that.
-    from toolreel.evals._runner.evaluation import evaluate, in_threads
+    from toolreel.evals._runner.evaluation import evaluate
 
-    if durable and recordings == "packs":
-        raise click.UsageError("--durable writes files, as several processes can; run `eval pack` later")
     level = plan.options.verbosity
     if shard is not None:
         plan = sharded(plan, shard)
@@ -126,10 +101,9 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),
-            cassettes=not no_cassettes and ("files" if durable else _FORMS[recordings]),
+            cassettes=not no_cassettes,
             accept_changes=accept_changes,
             accept_endpoint_change=accept_endpoint_change,
-            pool=_shared(folder, database) if durable else in_threads,
         )
     summed = _summed_up(folder, plan)
     if as_machine:
@@ -144,13 +118,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     if progress.interrupted and not outcome.complete:
         return INTERRUPTED
     return 0 if outcome.complete else DRIFT
-
-
-def _shared(folder: Path, database: str | None) -> Pool:
-    """What makes runs together with other processes."""
-    from toolreel.evals._runner.durable_pool import DurablePool
-
-    return partial(DurablePool, folder, database)
 
 
 def _summed_up(folder: Path, plan: EvalPlan) -> bool:

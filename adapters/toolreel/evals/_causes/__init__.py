@@ -1,1 +1,1 @@
-"""Finds the causes of lost runs: bisect, minimise, flakes."""
+"""Finds the causes of lost runs: bisect, flakes."""

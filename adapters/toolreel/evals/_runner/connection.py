@@ -25,7 +25,7 @@ from toolreel.evals._runner.outside_tools import RecordedTools, live_tools
 from toolreel.evals._runner.request_concurrency import ModelLimits, RateLimitedEndpoint
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext
-from toolreel.evals._store.recordings import RecordingFiles, RecordingPacks, recording_of
+from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Header
 from toolreel.http._httpx_conversion import TIMEOUT
 from toolreel.http._httpx_endpoint import HttpEndpoint
@@ -94,12 +94,12 @@ class Connection:
 class RunRecorder:
     """Gives each run what it needs from the world, and keeps its recording.
 
-    :param recordings: where the recordings go; ``None``: nothing is recorded
+    :param folder: the directory of the results, where recordings go; ``None``: nothing is recorded
     """
 
-    def __init__(self, connection: Connection, recordings: RecordingFiles | RecordingPacks | None) -> None:
+    def __init__(self, connection: Connection, folder: Path | None) -> None:
         self._connection = connection
-        self._recordings = recordings
+        self._folder = folder
         self.refused: list[CassetteError] = []
         """Why runs have no cassette that should have one, such as a secret in a reply."""
 
@@ -118,7 +118,7 @@ class RunRecorder:
             return
         server = connection.at(job.sample.cell.endpoint)
         shared = _SharedTransport(server.network, server.headers)
-        session = self._recordings.session(name) if self._recordings else None
+        session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:
             limited = RateLimitedEndpoint(endpoint, server.limits.of(model))
@@ -126,10 +126,10 @@ class RunRecorder:
             yield context, lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:
-        if session is None or self._recordings is None:
+        if session is None:
             return ""
         try:
-            return name if self._recordings.save(session, name, self._connection.secrets) else ""
+            return name if session.save(self._connection.secrets) else ""
         except CassetteError as error:
             self.refused.append(error)
             return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,18 +12,16 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.locations import Location, by_endpoint, check_locations, located, location_of
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._runner.worker_pool import JobEnded, WorkerPool
+from toolreel.evals._runner.worker_pool import WorkerPool
 from toolreel.evals._scenario_files.real_tools import check_served
 from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.packs import MANY_RUNS, has_packs
-from toolreel.evals._store.recordings import RecordingFiles, RecordingForm, RecordingPacks
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
@@ -111,26 +109,6 @@ class BeginningWatcher(Protocol):
         ...
 
 
-class Runs(Protocol):
-    """Runs that are being made."""
-
-    def next_ended(self) -> Sequence[JobEnded[Record]]:
-        """Wait for the next run that ends; returns all that have by then, and none when there are no more."""
-        ...
-
-
-Pool: TypeAlias = Callable[[Mapping[str, str], Iterator[Job], int, Callable[[Job], Record], Event], Runs]
-"""Makes runs: gets the secrets that no record may have, the jobs, how many to do at once, what does one, and
-the event after which none is begun."""
-
-
-def in_threads(
-    _: Mapping[str, str], jobs: Iterator[Job], threads: int, run: Callable[[Job], Record], stop: Event
-) -> Runs:
-    """Make runs in threads of this process."""
-    return WorkerPool(jobs, threads, run, stop)
-
-
 def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may choose
     plan: EvalPlan,
     out: Path | str,
@@ -139,10 +117,9 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     watcher: Watcher | None = None,
     stop: Event | None = None,
     *,
-    cassettes: bool | RecordingForm = True,
+    cassettes: bool = True,
     accept_changes: bool = False,
     accept_endpoint_change: bool = False,
-    pool: Pool = in_threads,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
 
@@ -150,10 +127,8 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     :param connection: how to reach the provider; made from the plan and the environment by default
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
-    :param cassettes: ``files`` for a recording a run, ``packs`` for hundreds of runs a file; ``True``: packs
-        where the plan has more than 1,000 runs, or the directory has packs; ``False``: none
+    :param cassettes: whether to record each run
     :param accept_changes: whether to repeat runs whose configuration has changed
-    :param pool: what makes the runs; threads of this process by default
     :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
@@ -172,7 +147,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
         recorder, guard = (
-            RunRecorder(opened, _recordings(out, plan, cassettes) if cassettes else None),
+            RunRecorder(opened, out if cassettes else None),
             CostGuard(plan.budget, prices, stop),
         )
 
@@ -192,7 +167,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         if why := spent.over(plan.budget, 0):
             stop.set()
         jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
-        runs: Runs = pool(opened.secrets, jobs, plan.jobs, run_one, stop)
+        runs = WorkerPool(jobs, plan.jobs, run_one, stop)
         while ended := runs.next_ended():
             for record in journal.append(*(one.result for one in ended if one.result is not None)):
                 if accepts.includes(record.verdict.result, record.verdict.category):
@@ -219,18 +194,6 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
 def _tell_began(watcher: object, sample: Sample) -> None:
     if isinstance(watcher, BeginningWatcher):
         watcher.began(sample)
-
-
-def _recordings(out: Path, plan: EvalPlan, form: bool | RecordingForm) -> RecordingFiles | RecordingPacks:
-    """Where recordings go."""
-    packed = has_packs(out)
-    if form == "packs" or (form is True and (packed or plan.whole_count > MANY_RUNS)):
-        return RecordingPacks(out)
-    if packed:
-        raise ResultsError(
-            f"{out}: has packed recordings; go on with packs, or run `toolreel eval unpack` on it first"
-        )
-    return RecordingFiles(out)
 
 
 def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> ExistingRuns:

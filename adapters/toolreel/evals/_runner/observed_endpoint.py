@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from toolreel._driver.ports import Endpoint
-from toolreel.evals._runner.other_models import RequestOfRole
 from toolreel_core._jsontext.canonical import Json, Tree, read, read_tolerant
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -43,10 +42,7 @@ class ObservedEndpoint:
         event = self._endpoint.send(effect)
         self.failed = event if isinstance(event, RequestFailed) else None
         ms = round((self._now() - since) * 1000)
-        asked = _asked_of(self._turn, ms, event, effect.request.form)
-        if isinstance(effect, RequestOfRole):
-            asked = replace(asked, role=effect.role, asked_model=effect.request.model)
-        self.asked.append(asked)
+        self.asked.append(_asked_of(self._turn, ms, event, effect.request.form))
         return event
 
 

@@ -75,7 +75,7 @@ def _cost_of(asked: SentRequest, cell: Cell, prices: PriceList) -> float | None:
     """
     if asked.cost is not None:
         return asked.cost
-    price = prices.price(asked.priced_as(cell.model), cell.endpoint)
+    price = prices.price(cell.model, cell.endpoint)
     if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in _NO_REPLY:
         return None
     return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None

@@ -15,13 +15,13 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.record import Attempt, JudgedCheck, Record, SentRequest, ToolResult
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest, ToolResult
 from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.language_policies import OFF, localised_follow_ups, with_language_policy
 from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._verdicts.reply_language import shape
-from toolreel_core.evals._verdicts.verdict import Verdict, holds_without_judges, judge
+from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,6 @@ class _Try:
     error: LastError
     ms: int
     results: tuple[ToolResult, ...]
-    judged: tuple[JudgedCheck, ...]
 
 
 def run_job(job: Job, context: RunContext) -> Record:
@@ -109,25 +108,15 @@ def _attempt(job: Job, context: RunContext) -> _Try:
 
     ended = converse(case, plan, watched, context.clock, observe, context.outside)
     evidence = ended.evidence(case, plan, language=job.sample.cell.language, strict=job.strict)
-    # The time of other models is none of the measured one's.
-    beside = sum(one.ms for one in watched.asked if one.role)
     return _Try(
         ended.run,
         evidence,
         judge(case, evidence, control=job.scenario.control),
         tuple(watched.asked),
         last_error(watched.failed),
-        max(0, round((context.now() - since) * 1000) - beside),
+        round((context.now() - since) * 1000),
         ended.results,
-        _judged(case, evidence),
     )
-
-
-def _judged(case: Case, evidence: Evidence) -> tuple[JudgedCheck, ...]:
-    if not evidence.opinions:
-        return ()
-    others = holds_without_judges(case, evidence)
-    return tuple(JudgedCheck(one.check, one.votes, one.reason, others) for one in evidence.opinions)
 
 
 def _record(job: Job, attempts: Sequence[_Try]) -> Record:
@@ -154,5 +143,4 @@ def _record(job: Job, attempts: Sequence[_Try]) -> Record:
         error_status=last.error.status,
         error_body=last.error.body,
         error_hint=last.error.hint,
-        judged=last.judged,
     )

@@ -17,8 +17,7 @@ from typing import Final, TypeAlias
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.packs import MANY_RUNS, has_packs, recording_bytes
-from toolreel.evals._store.recordings import RecordingFiles, RecordingPacks
+from toolreel.evals._store.recordings import copy_recordings
 from toolreel.evals._store.results import Header, Results, read_header, write_atomically, write_json
 from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core.evals._plan.cells import Cell
@@ -60,11 +59,8 @@ def join_results(sources: Sequence[Path], out: Path) -> None:
     try:
         write_json(draft / "header.json", header.tree())
         write_atomically(draft / "journal.jsonl", "".join(f"{one.line}\n" for one in kept))
-        packed = any(map(has_packs, sources)) or plan.count > MANY_RUNS
-        recordings = RecordingPacks(draft) if packed else RecordingFiles(draft)
-        recordings.add(
-            (one.cassette, recording_bytes(one.source, one.cassette)) for one in kept if one.cassette
-        )
+        for one in kept:
+            copy_recordings(one.source, (one.cassette,), draft)
         draft.replace(out)
     except OSError as error:
         raise ResultsError(f"{out}: cannot be written: {error.strerror or error}") from error

@@ -372,16 +372,6 @@ def _record(line: bytes, place: str) -> Record:
         raise ResultsError(f"{message}; restore the file, or evaluate into another directory") from None
 
 
-def safe_line(record: Record, secrets: Mapping[str, str], cassette: str | None = None) -> str:
-    """The line of a record; texts that may hold a secret are withheld.
-
-    :param secrets: values by name
-    :param cassette: where its recording is, if the record does not say it
-    """
-    whole = record if cassette is None else replace(record, cassette=cassette)
-    return _safe(whole, secrets)[1]
-
-
 def _safe(record: Record, secrets: Mapping[str, str]) -> tuple[Record, str]:
     """The record without texts that may hold a secret, and its line."""
     tree = tree_but_configuration(record)

@@ -16,7 +16,6 @@ from typing import Final
 from toolreel._secrets.urls import shown_url
 from toolreel.evals._statistics.intervals import Clustered, wilson
 from toolreel.evals._store.results import Results, write_json
-from toolreel.evals._summary.judge_agreement import Agreement
 from toolreel.evals._summary.plan_changes import earlier_digests
 from toolreel.evals._summary.summary_statistics import (
     Findings,
@@ -56,24 +55,6 @@ def figure_tree(findings: Findings) -> dict[str, Json]:
         "model_p_values": _p_values(findings.model_p_values),
         "taxonomy": {name: dict(found) for name, found in findings.taxonomy.items()},
         "notes": list(findings.notes),
-        **({"judges": [_agreement(one) for one in findings.judges]} if findings.judges else {}),
-    }
-
-
-def _agreement(one: Agreement) -> Tree:
-    return {
-        "scenario": one.scenario,
-        "check": one.check,
-        "runs": one.runs,
-        "agreement": one.raw,
-        "interval": interval_tree(one.interval),
-        "kappa": one.kappa,
-        "yes_and_hold": one.yes_and_hold,
-        "yes_and_fail": one.yes_and_fail,
-        "no_and_hold": one.no_and_hold,
-        "no_and_fail": one.no_and_fail,
-        "split_votes": one.split,
-        "undecided": one.undecided,
     }
 
 

@@ -24,7 +24,6 @@ from toolreel.evals._statistics.intervals import (
 )
 from toolreel.evals._statistics.scenario_differences import scenarios_p
 from toolreel.evals._statistics.significance_tests import holm
-from toolreel.evals._summary.judge_agreement import Agreement, agreements
 from toolreel.evals._summary.run_pairs import Axis, scenario_and_model, task_of, valid
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import Count, Pairs
@@ -170,8 +169,6 @@ class Findings:
     """Number of runs by strategy and failure category, controls included."""
     notes: tuple[str, ...]
     """What one has to know about the figures."""
-    judges: tuple[Agreement, ...] = ()
-    """How judges agree with the other checks, and with themselves."""
 
 
 def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
@@ -187,7 +184,6 @@ def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
         _p_values(by_model, "model"),
         {name: categories_of(cells) for name, cells in by_strategy.items()},
         (*_notes(by_strategy, by_model), *map(str, best_profiles(counted_cells(summary.cells)))),
-        agreements(entry for cell in summary.cells for entry in cell.entries),
     )
 
 

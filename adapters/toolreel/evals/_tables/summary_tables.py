@@ -66,7 +66,6 @@ def summary_tables(summary: Summary, findings: Findings) -> tuple[TextTable, ...
         _totals("models", findings.models, findings),
         _flaky(summary),
         _taxonomy(findings),
-        _judges(findings),
     )
     return tuple(table for table in tables if table.rows)
 
@@ -191,36 +190,6 @@ def _taxonomy(findings: Findings) -> TextTable:
         for name in names
     )
     return TextTable("why runs did not pass", ("category", "alias", *strategies), rows)
-
-
-def _judges(findings: Findings) -> TextTable:
-    head = (
-        *("judge", "scenario", "runs", "agree", "95%", "kappa", "says_yes", "others_hold", "split_votes"),
-        "no_answer",
-    )
-    rows = tuple(
-        (
-            one.check,
-            one.scenario,
-            str(one.runs),
-            percent(one.raw),
-            interval_text(one.interval),
-            "-" if one.kappa is None else f"{one.kappa:.2f}",
-            str(one.yes_and_hold + one.yes_and_fail),
-            str(one.yes_and_hold + one.no_and_hold),
-            out_of(one.split, one.runs + one.undecided),
-            str(one.undecided),
-        )
-        for one in findings.judges
-    )
-    methods = methods_of(one.interval for one in findings.judges)
-    notes = (
-        "agree: runs in which the judge says yes and all other checks hold, or no and one of them does not",
-        "kappa: agreement beyond chance (1: full, 0: that of chance, -: one side never varies)",
-        "split_votes: runs whose votes were not alike, so that another vote might turn the answer",
-        *((f"95%: {methods}",) if methods else ()),
-    )
-    return TextTable("judges, compared with all other checks", head, rows, notes)
 
 
 def _flaky(summary: Summary) -> TextTable:

@@ -1,16 +1,98 @@
-"""Bisected runs: which differences between two configurations turn lost runs into won ones."""
+"""Bisected runs: which differences between two configurations turn lost runs into won ones.
+
+The smallest set of differences is searched by delta debugging (A. Zeller and R. Hildebrandt 2002, IEEE
+Transactions on Software Engineering 28:183).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from itertools import combinations, pairwise
+from math import comb
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from toolreel_core.evals._causes.configuration_keys import Key
-from toolreel_core.evals._causes.delta_debugging import Minimal
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts.verdict import Verdict
+
+Answer: TypeAlias = Literal["yes", "no", "undecided"]
+"""Whether a set of items suffices; ``undecided``: nobody can say, so it counts as no."""
+_Item = TypeVar("_Item")
+_Set: TypeAlias = tuple[_Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Minimal(Generic[_Item]):
+    """The smallest set of items that suffices, as far as it is known."""
+
+    items: tuple[_Item, ...]
+    alone: tuple[_Item, ...]
+    """Items that suffice without any other."""
+    smallest: bool
+    """Whether all smaller sets were asked for, and none was yes or undecided."""
+    undecided: int
+    """Candidates about which nobody can say anything."""
+
+
+MAX_CANDIDATES: Final = 2_000
+"""Sets that are asked for at most, to find one smaller than halving has found."""
+
+
+def smallest_set(
+    items: _Set[_Item], ask: Callable[[_Set[_Item]], Answer], most: int = MAX_CANDIDATES
+) -> Minimal[_Item]:
+    """The smallest set of items that suffices, if there are few enough to ask for all; else a minimal one.
+
+    >>> found = smallest_set(tuple("abcdef"), lambda some: "yes" if {"b", "e"} <= set(some) else "no")
+    >>> found.items, found.smallest
+    (('b', 'e'), True)
+
+    :param ask: called once for each set at most; never for none of the items, nor for all
+    """
+    known: dict[_Set[_Item], Answer] = {items: "yes", (): "no"}
+
+    def suffices(candidate: _Set[_Item]) -> bool:
+        if candidate not in known:
+            known[candidate] = ask(candidate)
+        return known[candidate] == "yes"
+
+    alone = tuple(item for item in items if suffices((item,)))
+    found = _halved(items, suffices)
+    sizes = range(1, len(found))
+    searched = sum(comb(len(items), size) for size in sizes) <= most
+    if searched:
+        smaller = (some for size in sizes for some in combinations(items, size))
+        found = next(filter(suffices, smaller), found)
+    below = [answer for some, answer in known.items() if len(some) < len(found)]
+    undecided = sum(answer == "undecided" for answer in known.values())
+    return Minimal(found, alone, searched and "undecided" not in below, undecided)
+
+
+def _halved(items: _Set[_Item], suffices: Callable[[_Set[_Item]], bool]) -> _Set[_Item]:
+    """Take parts away, first halves, then smaller ones, until no single item can be left out."""
+    kept, parts = items, 2
+    while len(kept) > 1:
+        smaller = next(filter(suffices, _candidates(kept, min(parts, len(kept)))), None)
+        if smaller is not None:
+            parts = 2 if len(smaller) * 2 <= len(kept) else max(parts - 1, 2)
+            kept = smaller
+        elif parts >= len(kept):
+            break
+        else:
+            parts *= 2
+    return kept
+
+
+def _candidates(kept: _Set[_Item], parts: int) -> Iterable[_Set[_Item]]:
+    """Each part alone, then all but each part."""
+    bounds = [len(kept) * place // parts for place in range(parts + 1)]
+    spans = list(pairwise(bounds))
+    yield from (kept[low:high] for low, high in spans)
+    if parts > 2:  # of two halves, each is what the other leaves
+        yield from (kept[:low] + kept[high:] for low, high in spans)
+
 
 Fate: TypeAlias = Literal["turned", "lost_again", "won_already", "broken", "undecided"]
 """``turned``: lost under the first configuration, won under the second, by the same replies; ``lost_again``:

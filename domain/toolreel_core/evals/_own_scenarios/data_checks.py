@@ -10,8 +10,6 @@ from typing import Final, TypeAlias, cast
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core.evals._other_models.judge import ModelJudge
-from toolreel_core.evals._own_scenarios.judge_checks import JUDGE, check_judge, judge_of
 from toolreel_core.evals._own_scenarios.placeholders import filled
 from toolreel_core.evals._own_scenarios.table_world import alike, has_arguments
 from toolreel_core.evals._scenarios.checks import arguments_of
@@ -38,19 +36,15 @@ class CheckData:
     layer: Layer
     values: Tree
 
-    def check(self, drawn: Mapping[str, Json]) -> Check | ModelJudge:
+    def check(self, drawn: Mapping[str, Json]) -> Check:
         """The check of one trial."""
         values = cast("Tree", filled(self.values, drawn))
-        finding = _KINDS[self.kind].finding
-        if finding is None:
-            return judge_of(self.name, self.layer, values)
-        return Check(self.name, self.layer, finding(values))
+        return Check(self.name, self.layer, _KINDS[self.kind].finding(values))
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    finding: Callable[[Tree], _Finding] | None
-    """``None``: a model is asked."""
+    finding: Callable[[Tree], _Finding]
     about: str
     """What stands under its key, for errors."""
     fits: Callable[[object], bool]
@@ -90,8 +84,6 @@ def _check(table: Table, tools: Sequence[str], exchanges: int, taken: set[str]) 
 
 
 def _check_beside(table: Table, kind: str, exchanges: int) -> None:
-    if kind == JUDGE:
-        check_judge(table)
     if kind == "claim" and not table.text("of"):
         raise table.complaint('write the tool that the claim is about: of = "…"', "of")
     table.table("with").json()
@@ -370,8 +362,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "at_most": _Kind(
         _at_most, "a number of calls", lambda value: type(value) is int and value >= 0, ("of",), _under_of
     ),
-    JUDGE: _Kind(None, "a question that can be answered with yes or no", _is_text, ("model", "votes")),
 }
 """The kinds of checks, by the key that makes a table one of them."""
 
-_BESIDE: Final = ("name", "layer", "with", "times", "of", "exchange", "model", "votes")
+_BESIDE: Final = ("name", "layer", "with", "times", "of", "exchange")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
@@ -19,18 +19,14 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core.evals._other_models.judge import ModelJudge
-from toolreel_core.evals._other_models.simulated_user import SimulatedUser
 from toolreel_core.evals._own_scenarios.data_checks import ANSWERED, CheckData, checks_of
 from toolreel_core.evals._own_scenarios.draws import Draw, drawn, draws_of
-from toolreel_core.evals._own_scenarios.judge_checks import JUDGE
 from toolreel_core.evals._own_scenarios.placeholders import check_placeholders, filled
 from toolreel_core.evals._own_scenarios.rows import rows_of
 from toolreel_core.evals._own_scenarios.short_schemas import parameters_of
-from toolreel_core.evals._own_scenarios.simulated import simulated_user
 from toolreel_core.evals._own_scenarios.table_world import Row, TableWorld
 from toolreel_core.evals._scenarios.checks import outcome, says_something
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
+from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, ScenarioScripts, Script, ScriptedCall
 
 PACK: Final = "own"
@@ -79,8 +75,6 @@ class OwnScenario:
     tools: tuple[_Tool, ...]
     checks: tuple[CheckData, ...]
     scripts: Mapping[str, JsonText]
-    simulated: SimulatedUser | None
-    """Who goes on after the first of ``user``, if that is a model."""
     changes: Preset
     tree: JsonText
     """All of it, as it was read."""
@@ -88,26 +82,14 @@ class OwnScenario:
     def scenario(self) -> Scenario:
         """The scenario that a plan takes."""
         version = int(digest(self.tree)[:12], 16)
-        users = (self.simulated.model,) if self.simulated else ()
-        judges = (str(check.values["model"]) for check in self.checks if check.kind == JUDGE)
-        return Scenario(
-            self.name,
-            PACK,
-            self.about,
-            version,
-            (),
-            self.case,
-            self.changes,
-            tree=self.tree,
-            other_models=(*users, *judges),
-        )
+        return Scenario(self.name, PACK, self.about, version, (), self.case, self.changes, tree=self.tree)
 
     def case(self, seed: str) -> Case:
         """What one trial poses."""
         values = drawn(self.draws, seed)
         first, *later = (str(filled(text, values)) for text in self.user)
         system: tuple[Message, ...] = (SystemMessage(_text(self.system, values)),) if self.system else ()
-        checks = [check.check(values) for check in self.checks]
+        checks = (check.check(values) for check in self.checks)
         return Case(
             (*system, UserMessage(first)),
             ToolSurface(tuple(tool.definition for tool in self.tools)),
@@ -116,12 +98,10 @@ class OwnScenario:
                 tuple(tool.definition.name for tool in self.tools if tool.effect),
                 _json(self.state, values),
             ),
-            (*(one for one in checks if isinstance(one, Check)), outcome(ANSWERED, says_something)),
+            (*checks, outcome(ANSWERED, says_something)),
             _scripts(self.scripts, values),
             tuple(later),
             tuple(tool.definition.name for tool in self.tools if tool.real),
-            _filled_user(self.simulated, values),
-            tuple(one for one in checks if isinstance(one, ModelJudge)),
         )
 
 
@@ -145,15 +125,13 @@ def own_scenario(tree: object) -> OwnScenario:
     """
     table = Table.of(tree).only(*_KEYS)
     check_scenario_name(table.text("name"))
-    simulated = simulated_user(table)
-    user = (simulated[0],) if simulated else _user(table)
+    user = _user(table)
     draws = draws_of(table.table("draw"))
     tools = tuple(_tool(inner) for inner in _tables(table, "tool"))
     if not tools:
         raise table.complaint("a scenario needs at least one [[tool]]", "tool")
     names = _distinct(tools, table)
-    turns = simulated[1].turns if simulated else len(user)
-    checks = checks_of(_tables(table, "check"), names, turns)
+    checks = checks_of(_tables(table, "check"), names, len(user))
     if not checks:
         raise table.complaint("a scenario needs at least one [[check]]; write what has to be true", "check")
     scripts = _script_texts(table.table("script"))
@@ -167,7 +145,6 @@ def own_scenario(tree: object) -> OwnScenario:
         tools,
         checks,
         scripts,
-        simulated[1] if simulated else None,
         _changes(table),
         Table.of({key: table.values[key] for key in _KEYS if key in table.values}).json(),
     )
@@ -190,10 +167,7 @@ def _user(table: Table) -> tuple[str, ...]:
     value = table.values.get("user", "")
     said = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else ()
     if not said or not all(isinstance(one, str) and one.strip() for one in said):
-        what = (
-            "write what the user says: a text, a list of texts, or a table [user] for one that a model plays"
-        )
-        raise table.complaint(what, "user")
+        raise table.complaint("write what the user says: a text, or a list of texts", "user")
     return said
 
 
@@ -253,21 +227,20 @@ def _changes(table: Table) -> Preset:
 
 
 def _script_texts(table: Table) -> dict[str, JsonText]:
-    table.only("good", "bad", "skipping", "user")
+    table.only("good", "bad", "skipping")
     for kind in ("good", "bad"):
         if table.values and kind not in table.values:
             raise table.complaint(
                 f"write both scripts: good, which passes, and bad, which must fail ({kind} is missing)"
             )
-    texts = {kind: table.values[kind] for kind in table.values if kind != "user"}
-    for kind, lines in texts.items():
+    for kind, lines in table.values.items():
         if not isinstance(lines, list | tuple) or not lines:
             raise table.complaint(
                 'expected a list of texts and calls: [{ call = "tool", with = {} }, "Done."]', kind
             )
         for line in lines:
             _check_line(table, kind, line)
-    return {kind: canonical(list(lines)) for kind, lines in texts.items()}
+    return {kind: canonical(list(lines)) for kind, lines in table.values.items()}
 
 
 def _check_line(table: Table, kind: str, line: Any) -> None:  # noqa: ANN401 - a value of data
@@ -330,13 +303,6 @@ def _json(text: JsonText, values: Mapping[str, Json]) -> JsonText:
 def _text(text: str, values: Mapping[str, Json]) -> str:
     value = filled(text, values)
     return value if isinstance(value, str) else canonical(value)
-
-
-def _filled_user(user: SimulatedUser | None, values: Mapping[str, Json]) -> SimulatedUser | None:
-    if user is None:
-        return None
-    lines = tuple(_text(line, values) for line in user.lines)
-    return replace(user, instructions=_text(user.instructions, values), lines=lines)
 
 
 def _scripts(texts: Mapping[str, JsonText], values: Mapping[str, Json]) -> ScenarioScripts | None:

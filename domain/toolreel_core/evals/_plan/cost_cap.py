@@ -23,10 +23,8 @@ def check_cost_cap(plan: EvalPlan) -> None:
     """
     places = [name for name in plan.endpoints if not _reports_cost(plan, name)]
     measured = [model for model in plan.models if not kind_of(model)]
-    others = [name for one in plan.scenarios if measured for name in one.other_models]
     if plan.budget.max_cost is not None:
-        _check(plan, ("budget", "max_cost"), dict.fromkeys((*measured, *others)), places)
-    # The models of a user and of a judge are not in the loop, so the cap of one run is not about them.
+        _check(plan, ("budget", "max_cost"), measured, places)
     if plan.budget.run_max_cost is not None:
         _check(plan, ("budget", "run", "max_cost"), measured, places)
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, TypeVar, cast, get_args
+from typing import Final, TypeVar, cast, get_args
 
 from toolreel_core._errors import CodecError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
-from toolreel_core.evals._other_models.judge import VOTES, Answer, answer_of
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 VERSION = 1
 """Version of the format of headers and records."""
-
-Role: TypeAlias = Literal["", "user", "judge"]
-"""Whose request it is: of the measured model (empty), of a simulated user or of a judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +42,6 @@ class SentRequest:
     provider: str = ""
     fingerprint: str = ""
     request_id: str = ""
-    role: Role = ""
-    asked_model: str = ""
-    """The model that was asked, if it was not the measured one."""
-
-    def priced_as(self, model: str) -> str:
-        """Whose price it has.
-
-        :param model: the measured one
-        """
-        return self.asked_model or model
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +64,6 @@ class Attempt:
     """Where its requests went, without credentials; empty of a script, and in records of older versions."""
     results: tuple[ToolResult, ...] = ()
     """Of the scenario's real tools, in order."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedCheck:
-    """What a judge said of a run, next to what the other checks say."""
-
-    check: str
-    votes: tuple[str, ...]
-    reason: str
-    others_hold: bool
-    """Whether all checks hold that no judge answers."""
-
-    @property
-    def answer(self) -> Answer:
-        """What most of the clear votes say; empty if there is no such answer."""
-        return answer_of(self.votes)
-
-    @property
-    def unanimous(self) -> bool:
-        """Whether all votes were alike."""
-        return len(set(self.votes)) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +99,6 @@ class Record:
     """``provider: message``, as reported by a router."""
     cassette: str = ""
     """The path of the recording, relative to the evaluation's directory; empty if nothing was recorded."""
-    judged: tuple[JudgedCheck, ...] = ()
-    """What judges said of the last attempt."""
 
     @property
     def ms(self) -> int:
@@ -144,14 +107,12 @@ class Record:
 
 
 _RESULTS: Final[tuple[str, ...]] = get_args(Result)
-_ROLES: Final[tuple[str, ...]] = get_args(Role)
 _OF_ASKED: Final = tuple(SentRequest.__dataclass_fields__)
 _OF_VERDICT: Final = ("result", "category", "reasons")
 _OF_CELL: Final = ("model", "profile", "strategy", "fallback", "language", "scenario")
 _OF_RUN: Final = (
     *("key", "trial", "version", "configuration", "digest", "tools_sent", "loop", "final", "world"),
     *("language_shape", "turns", "calls", "attempts", "error_status", "error_body", "error_hint", "cassette"),
-    "judged",
 )
 
 _SEQUENCES: Final = (str, list, tuple)
@@ -213,8 +174,7 @@ def _from_tools(record: Record) -> dict[str, Json]:
         "turns": record.turns,
         "calls": record.calls,
         "attempts": [_attempt_tree(attempt) for attempt in record.attempts],
-        **_given({key: getattr(record, key) for key in _OF_RUN[-5:-1]}),
-        **_given({"judged": [_judged_tree(one) for one in record.judged]}),
+        **_given({key: getattr(record, key) for key in _OF_RUN[-4:]}),
     }
 
 
@@ -263,15 +223,6 @@ def _attempt_tree(attempt: Attempt) -> Tree:
 
 def _result_tree(result: ToolResult) -> Tree:
     return {"name": result.name, "arguments": result.arguments, "output": result.output}
-
-
-def _judged_tree(one: JudgedCheck) -> Tree:
-    return {
-        "check": one.check,
-        "votes": list(one.votes),
-        **_given({"reason": one.reason}),
-        "others_hold": one.others_hold,
-    }
 
 
 def _verdict_tree(verdict: Verdict) -> dict[str, Json]:
@@ -388,7 +339,6 @@ def _record_from(fields: _Fields) -> Record:
         error_body=fields.tree.get("error_body"),
         error_hint=fields.text("error_hint", ""),
         cassette=fields.text("cassette", ""),
-        judged=fields.items("judged", _judged),
     )
 
 
@@ -403,21 +353,6 @@ def _result(tree: Json, place: str) -> ToolResult:
     fields = _Fields.of(tree, place)
     fields.only("name", "arguments", "output")
     return ToolResult(fields.text("name"), JsonText(fields.text("arguments")), fields.text("output"))
-
-
-def _judged(tree: Json, place: str) -> JudgedCheck:
-    fields = _Fields.of(tree, place)
-    fields.only("check", "votes", "reason", "others_hold")
-    votes = fields.items("votes", _vote)
-    if not votes:
-        raise CodecError(f"{place}.votes: expected at least one vote")
-    return JudgedCheck(fields.text("check"), votes, fields.text("reason", ""), fields.switch("others_hold"))
-
-
-def _vote(tree: Json, place: str) -> str:
-    if tree not in VOTES:
-        raise CodecError(f"{place}: expected one of {', '.join(VOTES)}, got {_cut(tree)}")
-    return str(tree)
 
 
 def _verdict(fields: _Fields) -> Verdict:
@@ -442,8 +377,6 @@ def _asked(tree: Json, place: str) -> SentRequest:
         provider=fields.text("provider", ""),
         fingerprint=fields.text("fingerprint", ""),
         request_id=fields.text("request_id", ""),
-        role=cast("Role", fields.choice("role", _ROLES) if "role" in fields.tree else ""),
-        asked_model=fields.text("asked_model", ""),
     )
 
 

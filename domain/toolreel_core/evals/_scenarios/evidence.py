@@ -22,7 +22,6 @@ from toolreel_core._protocol.notes import (
 from toolreel_core._protocol.outcome import Cancelled, Completed, NoToolCalls, Outcome, Truncated
 from toolreel_core._protocol.state import Settled, State
 from toolreel_core._replies.classification import Finish
-from toolreel_core.evals._other_models.judge import Opinion
 from toolreel_core.evals._worlds.world import World
 
 
@@ -83,10 +82,6 @@ class Evidence:
     """The final text of each exchange that was begun; the last one is ``final``."""
     sent: tuple[Sent, ...] = ()
     """The model's requests and replies, in order, with those that were asked for again."""
-    opinions: tuple[Opinion, ...] = ()
-    """What judges said of it; none of a script, and of a run without a complete answer."""
-    user_failure: str = ""
-    """Why the simulated user did not go on, if its model failed."""
     reasoning_replayed: bool = True
     """Whether the configuration sends reasoning back at all; some providers refuse it."""
 

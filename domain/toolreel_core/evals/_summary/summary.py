@@ -13,7 +13,7 @@ from typing import Final
 
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import JudgedCheck, Record
+from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
 from toolreel_core.evals._verdicts.verdict import Result
 
@@ -45,8 +45,6 @@ class RunEntry:
     digest: str
     """Of the effective configuration."""
     cassette: str
-    judged: tuple[JudgedCheck, ...] = ()
-    """What judges said of it."""
 
     @property
     def ok(self) -> bool:
@@ -263,7 +261,7 @@ class _Gathered:
             self.servers.add(server)
         for attempt in record.attempts:
             for asked in attempt.asked:
-                if asked.model and not asked.role:
+                if asked.model:
                     self.served.add(f"{asked.model} at {asked.provider}" if asked.provider else asked.model)
 
     def summed(self, cell: Cell, planned: range, *, control: bool) -> CellSummary:
@@ -291,7 +289,6 @@ def _entry(record: Record) -> RunEntry:
         text_calls='"text_dialects":["' in record.configuration,
         digest=record.digest,
         cassette=record.cassette,
-        judged=record.judged,
     )
 
 

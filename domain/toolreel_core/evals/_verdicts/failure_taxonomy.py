@@ -17,7 +17,7 @@ from toolreel_core._jsontext.canonical import Json, Tree, read
 TAXONOMY: Final = 1
 """Version of the categories."""
 
-Family: TypeAlias = Literal["transport", "wire", "loop", "task", "helper"]
+Family: TypeAlias = Literal["transport", "wire", "loop", "task"]
 """Where a run ended: on the way to the provider, at what came back, in the loop, with a wrong answer, or with
 the failure of a model other than the measured one."""
 
@@ -78,8 +78,6 @@ _ALL: Final = (
     Category("task.outcome", "ASSERTION_FAILED", "fail", "the task was not done"),
     Category("task.language_drift", "LANGUAGE_DRIFT", "fail", "the answer was in another language"),
     Category("task.exercise", "", "pass_unexercised", "the task was done without its hard part"),
-    Category("helper.user", "EXCEPTION", "void", "the model that plays the user failed"),
-    Category("helper.judge", "EXCEPTION", "void", "a judge gave no answer"),
 )
 
 CATEGORIES: Final[Mapping[str, Category]] = {one.name: one for one in _ALL}

@@ -27,7 +27,6 @@ from toolreel_core._protocol.outcome import (
     Truncated,
 )
 from toolreel_core._replies.provider_errors import ProblemCode
-from toolreel_core.evals._other_models.judge import Opinion
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Case, Layer
 from toolreel_core.evals._verdicts.failure_taxonomy import category, of_status
@@ -66,8 +65,6 @@ def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
         return _because("wire.no_tool_use_endpoint", "the server refused tools, and the run did without")
     if not control and not seen.tools_sent:
         return _because("loop.tools_off", "the model was told of no tools")
-    if seen.user_failure:
-        return _because("helper.user", seen.user_failure)
     return _by_outcome(case, seen)
 
 
@@ -125,9 +122,6 @@ def _by_checks(case: Case, seen: Evidence) -> Verdict:
         return _because("loop.truncated", "a reply was cut at the token limit", *wrong.values())
     if wrong:
         return _because(f"task.outcome:{next(iter(wrong))}", *wrong.values())
-    undecided = [one for one in seen.opinions if not one.answer]
-    if undecided:
-        return _because("helper.judge", *(_no_answer(one) for one in undecided))
     if seen.strict and seen.language and shape(seen.final, seen.language) == "drift":
         return _because("task.language_drift", f"expected {seen.language}")
     skipped = _findings(case, seen, "exercise")
@@ -137,21 +131,9 @@ def _by_checks(case: Case, seen: Evidence) -> Verdict:
 
 
 def _findings(case: Case, seen: Evidence, layer: Layer) -> dict[str, str]:
-    """What the checks of one layer find, by their names; those of judges are the last."""
-    found = [(check.name, check.finding(seen)) for check in case.checks if check.layer == layer]
-    judged = {one.name for one in case.judges if one.layer == layer}
-    found += [(one.check, one.finding) for one in seen.opinions if one.check in judged]
+    """What the checks of one layer find, by their names."""
+    found = ((check.name, check.finding(seen)) for check in case.checks if check.layer == layer)
     return {name: finding for name, finding in found if finding}
-
-
-def holds_without_judges(case: Case, seen: Evidence) -> bool:
-    """Whether all checks but those of judges hold: what a judge's answer is compared with."""
-    return not any(check.finding(seen) for check in case.checks)
-
-
-def _no_answer(one: Opinion) -> str:
-    found = f"the judge of {one.check!r} gave no answer (votes: {', '.join(one.votes)})"
-    return f"{found}: {one.reason}" if one.reason else found
 
 
 def _because(name: str, *reasons: str) -> Verdict:

@@ -1,13 +1,16 @@
-"""Bisected runs and their tallies."""
+"""Bisected runs, their tallies, and searches for the smallest set that suffices."""
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._causes.bisection import Bisected, Bisection
+from toolreel_core.evals._causes.bisection import Answer, Bisected, Bisection, Minimal, smallest_set
 from toolreel_core.evals._causes.configuration_keys import Key
-from toolreel_core.evals._causes.delta_debugging import Minimal
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts.verdict import Verdict
 
@@ -67,3 +70,53 @@ def test_keys_are_counted_alone_and_together() -> None:
     assert found.idle == ("config.c",)
     assert found.reasons == (("no answer", 2),)
     assert len(found.of("turned")) == 3
+
+
+_ITEMS = tuple(range(7))
+_sufficient = st.lists(st.frozensets(st.sampled_from(_ITEMS), min_size=1), min_size=1, max_size=4)
+
+
+@given(wanted=_sufficient)
+def test_the_smallest_set_is_found_where_more_of_it_does_no_harm(wanted: list[frozenset[int]]) -> None:
+    found = smallest_set(_ITEMS, lambda some: "yes" if any(one <= {*some} for one in wanted) else "no")
+    assert frozenset(found.items) in wanted
+    assert len(found.items) == min(map(len, wanted))
+    assert found.smallest
+    assert {frozenset({item}) for item in found.alone} == {one for one in wanted if len(one) == 1}
+
+
+@given(
+    true=st.sets(st.frozensets(st.sampled_from(_ITEMS), min_size=1)),
+    unknown=st.sets(st.frozensets(st.sampled_from(_ITEMS), min_size=1)),
+)
+def test_whatever_the_answers_are_the_result_is_true_and_no_single_item_can_be_left_out(
+    true: set[frozenset[int]], unknown: set[frozenset[int]]
+) -> None:
+    asked = list[tuple[int, ...]]()
+
+    def ask(some: tuple[int, ...]) -> Answer:
+        asked.append(some)
+        return "yes" if {*some} in true else "undecided" if {*some} in unknown else "no"
+
+    found = smallest_set(_ITEMS, ask)
+    assert len(asked) == len(set(asked))
+    assert found.items == _ITEMS or {*found.items} in true
+    smaller = {some for size in range(1, len(found.items)) for some in combinations(_ITEMS, size)}
+    assert not any({*some} in true for some in smaller)
+    assert found.smallest is not any({*some} in unknown - true for some in smaller)
+    assert found.undecided == sum({*some} in unknown - true for some in asked if len(some) < len(_ITEMS))
+
+
+def test_with_too_many_sets_to_ask_for_the_result_is_minimal_and_says_no_more() -> None:
+    items = tuple(range(40))
+    wanted = {3, 17, 31}
+    asked = list[int]()
+
+    def ask(some: tuple[int, ...]) -> Answer:
+        asked.append(len(some))
+        return "yes" if wanted <= {*some} else "no"
+
+    found = smallest_set(items, ask, most=100)
+    assert found.items == (3, 17, 31)
+    assert not found.smallest
+    assert len(asked) < 150
