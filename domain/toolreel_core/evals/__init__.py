@@ -82,7 +82,16 @@ from toolreel_core.evals._scenarios.truth import (
     told_before,
     truthful,
 )
-from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
+from toolreel_core.evals._statistics.counts import (
+    CellMean,
+    Count,
+    Interval,
+    Pairs,
+    pass_at,
+    pass_hat,
+    total,
+    total_pairs,
+)
 from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.gates import (
     Figures,
@@ -96,8 +105,6 @@ from toolreel_core.evals._statistics.gates import (
     check_gate,
     overall_standing,
 )
-from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category

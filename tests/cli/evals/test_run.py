@@ -26,7 +26,6 @@ from toolreel.evals._store.results import Results
 
 PROGRAM: Final = """
 import sys
-from toolreel._cli.evals.group import eval_command
 eval_command(sys.argv[1:], prog_name="toolreel eval")
 """
 SCRIPTED: Final = (

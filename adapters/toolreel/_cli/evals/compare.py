@@ -103,7 +103,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     from toolreel.evals._summary.comparison_sides import read_sides
     from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
     from toolreel.evals._tables.summary_tables import gate_table
-    from toolreel_core.evals._statistics.equivalence import equivalence
+    from toolreel_core.evals._statistics.differences import equivalence
 
     if study:
         if others or axis or gates or junit:

@@ -21,7 +21,7 @@ from toolreel.evals._report.svg import (
 from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._summary.answer import StrategyPair
 from toolreel.evals._summary.summary_statistics import Total
-from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.counts import Interval
 
 _PLOT: Final = 404.0
 _LEFT: Final = 28.0

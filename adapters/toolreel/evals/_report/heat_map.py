@@ -12,7 +12,7 @@ from toolreel.evals._statistics.intervals import mean_over_scenarios, wilson
 from toolreel.evals._summary.summary_statistics import cell_rate, counted_cells, pass_count
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import ResultCounts
 

@@ -49,8 +49,8 @@ from toolreel.evals._summary.summary_statistics import (
 )
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage
 from toolreel_core.evals._verdicts.failure_taxonomy import Category, category

@@ -13,7 +13,7 @@ from html import escape
 from typing import Final
 
 from toolreel._internal.visible_text import printable
-from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._verdicts.verdict import Result
 
 LONGEST: Final = 4_000

@@ -14,11 +14,14 @@ from math import fsum
 from statistics import fmean, harmonic_mean
 from typing import Final
 
-from toolreel.evals._statistics.cluster_means import cluster_mean_bounds, two_way_mean_bounds
-from toolreel.evals._statistics.interval_bounds import Bounds, wilson_bounds
+from toolreel.evals._statistics.interval_bounds import (
+    Bounds,
+    cluster_mean_bounds,
+    two_way_mean_bounds,
+    wilson_bounds,
+)
 from toolreel_core.evals._statistics.checked_numbers import inside
-from toolreel_core.evals._statistics.counts import Count, total
-from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.counts import Count, Interval, total
 
 MODELS_OF_A_SAMPLE: Final = 6
 """Models from which on they are a sample of models; with fewer, a total is about these models alone."""
@@ -94,9 +97,9 @@ def clustered_rate(cells: Iterable[CellRate], confidence: float = 0.95) -> Clust
 
     Its interval is about what was sampled:
 
-    - several scenarios: :func:`~toolreel.evals._statistics.cluster_means.cluster_mean_bounds` over them;
+    - several scenarios: :func:`~toolreel.evals._statistics.interval_bounds.cluster_mean_bounds` over them;
     - with six models or more, over both by
-      :func:`~toolreel.evals._statistics.cluster_means.two_way_mean_bounds`;
+      :func:`~toolreel.evals._statistics.interval_bounds.two_way_mean_bounds`;
     - one scenario and six models or more: over the models;
     - one scenario otherwise: Wilson's of its runs, so nothing about other scenarios.
 

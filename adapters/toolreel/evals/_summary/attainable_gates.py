@@ -12,8 +12,7 @@ from itertools import permutations
 from typing import assert_never
 
 from toolreel.evals._statistics.intervals import MODELS_OF_A_SAMPLE, CellRate, clustered_rate
-from toolreel.evals._statistics.scenario_differences import compare_scenarios
-from toolreel.evals._statistics.trial_differences import compare_trials
+from toolreel.evals._statistics.side_differences import compare_scenarios, compare_trials
 from toolreel.evals._summary.plan_gates import (
     adjusted_comparisons,
     counting_cells,

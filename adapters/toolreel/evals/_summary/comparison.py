@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from toolreel.evals._statistics.scenario_differences import compare_scenarios
+from toolreel.evals._statistics.side_differences import compare_scenarios, compare_trials
 from toolreel.evals._statistics.significance_tests import holm
-from toolreel.evals._statistics.trial_differences import compare_trials
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._summary.comparison_sides import Side, axes_between
 from toolreel.evals._summary.run_pairs import AXES, Match, Matches, pair_runs, paired_cells, valid

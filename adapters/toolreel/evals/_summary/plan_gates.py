@@ -8,9 +8,8 @@ from dataclasses import replace
 from itertools import permutations, product
 from typing import TypeVar
 
-from toolreel.evals._statistics.scenario_differences import compare_scenarios
+from toolreel.evals._statistics.side_differences import compare_scenarios, compare_trials
 from toolreel.evals._statistics.significance_tests import adjusted
-from toolreel.evals._statistics.trial_differences import compare_trials
 from toolreel.evals._summary.run_pairs import Axis, pair_runs, paired_cells
 from toolreel.evals._summary.summary_statistics import Total, total_of
 from toolreel_core._internal.config_checks import Table

@@ -12,7 +12,7 @@ from math import sqrt
 from typing import Final
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.evals._statistics.scenario_differences import MANY_MODELS
+from toolreel.evals._statistics.side_differences import MANY_MODELS
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.checked_numbers import inside
 from toolreel_core.evals._statistics.differences import clusters_to_reach

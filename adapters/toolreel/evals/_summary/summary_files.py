@@ -31,8 +31,7 @@ from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
-from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._statistics.pass_at_k import CellMean
+from toolreel_core.evals._statistics.counts import CellMean, Interval
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank, reference_percentile
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of

@@ -22,13 +22,12 @@ from toolreel.evals._statistics.intervals import (
     mean_over_scenarios,
     wilson,
 )
-from toolreel.evals._statistics.scenario_differences import scenarios_p
+from toolreel.evals._statistics.side_differences import scenarios_p
 from toolreel.evals._statistics.significance_tests import holm
 from toolreel.evals._summary.run_pairs import Axis, scenario_and_model, task_of, valid
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Count, Pairs
+from toolreel_core.evals._statistics.counts import CellMean, Count, Pairs, pass_hat
 from toolreel_core.evals._statistics.differences import PairedCell, clusters_to_reach
-from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_hat
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 

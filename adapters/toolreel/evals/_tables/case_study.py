@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
-from toolreel.evals._statistics.interval_bounds import newcombe_bounds
 from toolreel.evals._statistics.intervals import wilson
+from toolreel.evals._statistics.side_differences import stratified_bounds
 from toolreel.evals._summary.summary_files import interval_tree
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, points
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._statistics.counts import Count, total
-from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.counts import Count, Interval, total
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 
 _STUDIED: Final = "study_"
@@ -103,8 +102,7 @@ class BesideRow:
     @property
     def interval(self) -> Interval:
         """Of our rate less the study's, by Newcombe's method: as if all runs were independent."""
-        first, second = (self.study.passed, self.study.runs), (self.ours.passed, self.ours.runs)
-        return Interval(*newcombe_bounds(first, second, 0.05), 0.95, "Newcombe")
+        return Interval(*stratified_bounds([self.study], [self.ours], 0.05), 0.95, "Newcombe")
 
     @property
     def difference(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel._internal.visible_text import printable
-from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._summary.summary import RunEntry
 
 _ERROR_LENGTH: Final = 120

@@ -4,7 +4,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel.evals._statistics.multiple_comparisons import adjusted, holm, paired_ties
-from toolreel.evals._statistics.scenario_differences import compare_scenarios
+from toolreel.evals._statistics.side_differences import compare_scenarios
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Pairs
 from toolreel_core.evals._statistics.differences import Difference, PairedCell

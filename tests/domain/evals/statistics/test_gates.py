@@ -8,6 +8,7 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.gates import (
     Figures,
@@ -23,7 +24,6 @@ from toolreel_core.evals._statistics.gates import (
     gate_from,
     overall_standing,
 )
-from toolreel_core.evals._statistics.interval import Interval
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count
+from toolreel_core.evals._statistics.counts import CellMean, Count, pass_at, pass_hat
 from toolreel_core.evals._statistics.early_stops import EarlyStop
-from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
 
 CELLS = [Count(5, 5), Count(3, 5), Count(0, 4), Count(1, 1)]
 
