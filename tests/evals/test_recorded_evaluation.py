@@ -8,13 +8,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from toolreel._cli.evals.drift import drift_command
 from toolreel._secrets.scan import leaks
 from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._report.page import report_content, report_pictures
+from toolreel.evals._report.page import report_content, strategies_drawing
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel.evals._store.results import Results
@@ -30,7 +28,6 @@ FILES = (
     "summary.json",
     "summary_by_scenario.json",
     "summary_by_scenario_and_strategy.json",
-    "summary_by_scenario_and_language_policy.json",
 )
 
 
@@ -63,11 +60,9 @@ def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(re
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_its_pictures_are_drawn_of_it(name: str) -> None:
-    pictures = report_pictures(report_content(Results.open(EVALUATIONS / name)))
-    assert {path.name for path in PICTURES[name].glob("*.svg")} == set(pictures)
-    for picture, text in pictures.items():
-        assert (PICTURES[name] / picture).read_text(encoding="utf-8") == text, picture
+def test_its_chart_is_drawn_of_it(name: str) -> None:
+    chart = strategies_drawing(report_content(Results.open(EVALUATIONS / name))).standalone
+    assert (PICTURES[name] / "strategies.svg").read_text(encoding="utf-8") == chart
 
 
 def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so() -> None:
@@ -78,20 +73,6 @@ def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so()
     )
     assert (first.standing, second.standing) == ("passed", "passed")
     assert ("after the runs" in first.sentence, "after the runs" in second.sentence) == (False, True)
-
-
-def test_the_drift_of_the_second_setting_of_the_server_is_judged_as_it_was(tmp_path: Path) -> None:
-    for name in ("servings", "servings-small-cache"):
-        shutil.copytree(EVALUATIONS / name, tmp_path / name)
-    again = tmp_path / "servings-small-cache"
-    stored = json.loads((again / "drift.json").read_text())
-    (again / "drift.json").unlink()
-    # All runs are there, so nothing is sent.
-    options = ["--base-url", "http://127.0.0.1:8092", "--margin", "0.2", "--out", str(again)]
-    done = CliRunner().invoke(drift_command, [str(tmp_path / "servings"), *options])
-    assert done.exit_code == 3, done.output
-    assert json.loads((again / "drift.json").read_text()) == stored
-    assert (stored["verdict"], stored["recorded_pairs"]) == ("undecided", 8)
 
 
 def test_the_scenarios_for_finding_settings_prove_their_checks() -> None:

@@ -13,8 +13,8 @@ from tests.evals.provided import evaluated
 from tests.evals.several_turns import RESERVING, plan_of_several_turns
 from tests.servers.chat_server import replying, serving
 from toolreel._driver.clock.clocks import InstantClock
-from toolreel.evals._replay.replay import replays, rerun, rescored
-from toolreel.evals._replay.whatif import what_ifs
+from toolreel.evals._replay.replay import replays, rerun
+from toolreel.evals._replay.whatif import tallies_under
 from toolreel.evals._report.transcripts import transcript_of
 from toolreel.evals._runner.evaluation import jobs_of
 from toolreel.evals._runner.trial import RunContext, run_job
@@ -63,7 +63,7 @@ def test_a_record_has_the_last_answer_and_counts_all_turns(results: tuple[Result
 
 
 def test_it_replays_to_the_same_record_and_is_judged_again(results: tuple[Results, EvalPlan]) -> None:
-    for again in (*replays(*results), *rescored(*results)):
+    for again in replays(*results):
         assert again.drift == ""
         assert again.now == again.record
 
@@ -89,7 +89,7 @@ def test_its_transcript_says_what_the_user_said(results: tuple[Results, EvalPlan
 
 
 def test_another_strategy_meets_the_same_turns(results: tuple[Results, EvalPlan]) -> None:
-    (one,) = what_ifs(*results, "raw", ["baseline"])
+    (one,) = tallies_under(*results, "baseline")[1]["raw"].runs
     assert one.now is not None
     assert one.now.result == "pass"
 

@@ -205,7 +205,7 @@ def test_another_category_is_repeated_as_before(far: Provider) -> None:
     ],
 )
 def test_what_cannot_be_accepted_is_said(given: tuple[str, ...], told: str) -> None:
-    assert_mistake(evaluating("plan", *SCRIPTED, *given), told)
+    assert_mistake(evaluating("run", "--dry-run", *SCRIPTED, *given), told)
 
 
 def test_another_configuration_is_a_mistake_until_it_is_accepted(far: Provider) -> None:

@@ -19,14 +19,13 @@ from typing import Final
 from toolreel.evals._statistics.interval_bounds import Bounds, cluster_mean_bounds, wilson_bounds
 from toolreel.evals._statistics.significance_tests import flips_p, permutation_p, two_way_p
 from toolreel_core.evals._statistics.checked_numbers import inside
-from toolreel_core.evals._statistics.counts import Count, total_pairs
+from toolreel_core.evals._statistics.counts import Count, Interval, total_pairs
 from toolreel_core.evals._statistics.differences import (
     Difference,
     PairedCell,
     smallest_flips_p,
     smallest_permutation_p,
 )
-from toolreel_core.evals._statistics.interval import Interval
 
 MANY_MODELS: Final = 6
 """From this many on, the models are a sample too; of fewer, sign flips could never be significant."""

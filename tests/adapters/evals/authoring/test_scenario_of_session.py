@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests.servers.chat_server import replying, serving
 from toolreel import FileJournal, LoopConfig, Plan, Ports, PythonTools, run, speak, tool
-from toolreel._cli.evals.scenarios.check import check_command
-from toolreel._cli.evals.scenarios.from_recording import from_command
+from toolreel._cli.evals.scenario import check_command, from_command
 from toolreel._internal.errors import EvalPlanError
 from toolreel.cassette import use_cassette
 from toolreel.evals._authoring.recorded_session import read_session

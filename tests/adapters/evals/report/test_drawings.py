@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-from toolreel.evals._report.cost_scatter import CostPoint, Costs, Unit, costs_drawing
-from toolreel.evals._report.failure_bar_chart import breakdown, failures_drawing
 from toolreel.evals._report.forest import rate_axis
 from toolreel.evals._report.svg import HEAT, Drawing, drawing_css, text
 
@@ -51,33 +49,6 @@ def test_names_are_written_and_never_read_as_markup() -> None:
     assert "&lt;/svg&gt;&lt;script&gt;\\x00" in drawing.inline
     assert 'viewBox="0 0 10 10.13"' in drawing.inline
     assert "<style>" not in drawing.inline
-
-
-def test_rare_categories_are_left_out_of_the_picture_and_said_to_be() -> None:
-    found = breakdown({"raw": {f"task.outcome:check{number:02}": 30 - number for number in range(14)}})
-    drawn = failures_drawing(found).inline
-    assert "task.outcome:check11" in drawn
-    assert "task.outcome:check12" not in drawn
-    assert "2 rarer categories are left out" in drawn
-    assert "No run failed" in failures_drawing(breakdown({"raw": {}})).inline
-
-
-def costs(unit: Unit, *values: float) -> Costs:
-    found = (
-        CostPoint(number, f"m{number}", "raw", 4, 0.5, None, value, value)
-        for number, value in enumerate(values, 1)
-    )
-    return Costs(unit, ("raw",), tuple(found))
-
-
-def test_costs_that_lie_far_apart_are_drawn_on_a_logarithmic_axis() -> None:
-    assert "a run, logarithmic" in costs_drawing(costs("tokens", 10, 3000)).inline
-    assert "logarithmic" not in costs_drawing(costs("tokens", 10, 150)).inline
-    assert "logarithmic" not in costs_drawing(costs("cost", 0, 3000)).inline
-
-
-def test_points_on_each_other_share_one_place_for_their_numbers() -> None:
-    assert ">1, 2<" in costs_drawing(costs("cost", 0.5, 0.5)).inline
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import CellMean, Count, pass_at, pass_hat
-from toolreel_core.evals._statistics.early_stops import EarlyStop
 
 CELLS = [Count(5, 5), Count(3, 5), Count(0, 4), Count(1, 1)]
 
@@ -32,16 +31,6 @@ def test_both_are_shares_of_all_choices_of_k_trials(passed: int, k: int) -> None
     chosen = [*combinations(trials, k)]
     assert isclose(pass_at([Count(passed, 4)], k).rate or 0, sum(map(any, chosen)) / len(chosen))
     assert isclose(pass_hat([Count(passed, 4)], k).rate or 0, sum(map(all, chosen)) / len(chosen))
-
-
-def test_where_cells_stop_early_it_is_known_up_to_the_first_look() -> None:
-    stops = (EarlyStop(2, frozenset({2})),)
-    # Of the four orders that do not begin with two passes, two begin with one.
-    assert pass_hat([Count(2, 2), Count(3, 4)], 1, stops).rate == (1 + 0.5) / 2
-    assert pass_hat([Count(2, 2), Count(3, 4)], 2, stops).rate == (1 + 0) / 2
-    assert pass_hat([Count(2, 2), Count(3, 4)], 3, stops) == CellMean(
-        3, None, 0, 2, "cells may stop after 2 trials, so no larger k is known"
-    )
 
 
 def test_k_is_a_number_of_trials() -> None:

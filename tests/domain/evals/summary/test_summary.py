@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from tests.evals.made import CELL, cell, record
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._summary.reference_harness_files import summary_files
 from toolreel_core.evals._summary.summary import Summary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
@@ -93,8 +91,6 @@ def test_void_runs_that_are_accepted_leave_it_complete_as_long_as_enough_others_
         assert (summary.covered, summary.complete) == (covered, covered)
         assert ("too many runs are void" in summary.incompleteness) is not covered
         assert summary.acceptance.startswith("1 of 3 runs void and accepted")
-        whole = cast("dict[str, Any]", summary_files(summary, {})["summary.json"])
-        assert whole["accepted_void"]["runs"] == 1
     another = summarise(runs, {CELL: first(2), OTHER: first(1)}, [], AcceptedVoids(("loop.cancelled",), 0.1))
     assert (another.accepted, another.covered, another.complete) == (0, True, False)
 
@@ -165,16 +161,6 @@ def test_it_warns_where_runs_of_a_cell_were_made_at_several_servers() -> None:
     assert summary.warnings == (
         "vendor/model, raw, happy_path: its runs were made at 2 servers: http://a.test, http://b.test",
     )
-
-
-def test_endpoints_are_rows_of_their_own() -> None:
-    cells = [cell(endpoint=name) for name in ("one", "two")]
-    summary = summarise([record(at=each) for each in cells], dict.fromkeys(cells, first(1)), [])
-    whole = cast("dict[str, Any]", summary_files(summary, {})["summary.json"])
-    assert [(row["model"], row["endpoint"]) for row in whole["models"]] == [
-        ("vendor/model:one", "one"),
-        ("vendor/model:two", "two"),
-    ]
 
 
 def test_passes_that_took_a_second_attempt_after_silence_are_counted() -> None:

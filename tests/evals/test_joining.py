@@ -8,16 +8,17 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.evals.provider import provider
 from tests.evals.trying import evaluated, plan_of, records
-from toolreel._internal.errors import EvalPlanError, ResultsError
+from toolreel._cli.evals.summarize import summarize_command
+from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._runner.sharding import sharded
+from toolreel.evals._runner.plan_loader import plan_of_header, sharded
+from toolreel.evals._store.joining import join_results
 from toolreel.evals._store.results import Results, all_records, read_header, schema_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
-from toolreel.evals._transfer.merge import merge_results
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 
@@ -49,8 +50,7 @@ def test_the_shards_of_scripted_models_are_the_whole(tmp_path: Path) -> None:
     folders = shards(plan, tmp_path, 3)
     assert sum(len(Results.open(folder)) for folder in folders) == plan.count
     out = tmp_path / "several" / "results"
-    merged = merge_results(folders, out)
-    assert (merged.runs, merged.in_several, merged.missing_shards) == (plan.count, 0, ())
+    join_results(folders, out)
     assert timeless_journal(out) == timeless_journal(tmp_path / "one" / "results")
     assert read_header(out / "header.json") == read_header(tmp_path / "one" / "results" / "header.json")
     assert [record.key for record in all_records(out)] == [sample.key for sample in plan.samples()]
@@ -62,7 +62,7 @@ def test_the_summary_is_that_of_one_machine_byte_for_byte(tmp_path: Path) -> Non
     whole = tmp_path / "one" / "results"
     evaluated(plan, whole)
     folders = [dealt(whole, sharded(plan, f"{n}/3"), tmp_path / f"machine-{n}") for n in (1, 2, 3)]
-    merge_results(folders, tmp_path / "several" / "results")
+    join_results(folders, tmp_path / "several" / "results")
     assert summed(tmp_path / "several" / "results") == summed(whole)
 
 
@@ -83,8 +83,8 @@ def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path
         plan = plan_of(far.url, eval={"trials": 3})
         evaluated(plan, tmp_path / "whole")
         folders = shards(plan, tmp_path, 2)
-    out = tmp_path / "merged"
-    merge_results(folders, out)
+    out = tmp_path / "joined"
+    join_results(folders, out)
     assert timeless_journal(out) == timeless_journal(tmp_path / "whole")
     results = Results.open(out)
     again = [*replays(results, plan_of_header(results.header))]
@@ -92,17 +92,26 @@ def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path
     assert not [one.drift for one in again if one.drift]
 
 
-def test_any_order_gives_the_same_bytes_and_a_second_time_writes_nothing(tmp_path: Path) -> None:
+def test_any_order_gives_the_same_bytes(tmp_path: Path) -> None:
     folders = shards(plan_of(), tmp_path, 3)
     texts = set[tuple[bytes, ...]]()
     for place, order in enumerate(permutations(folders)):
-        out = tmp_path / f"merged-{place}"
-        assert not merge_results(order, out).unchanged
+        out = tmp_path / f"joined-{place}"
+        join_results(order, out)
         texts.add(tuple((out / name).read_bytes() for name in ("header.json", "journal.jsonl")))
     assert len(texts) == 1
-    assert merge_results(folders, tmp_path / "merged-0").unchanged
-    assert merge_results([*folders, tmp_path / "merged-1"], tmp_path / "merged-0").unchanged
     assert not [*tmp_path.glob(".*")], "no draft is left"
+    with pytest.raises(ResultsError, match="joined-0: exists already"):
+        join_results(folders, tmp_path / "joined-0")
+
+
+def test_the_command_joins_shards_and_sums_them_up(tmp_path: Path) -> None:
+    folders = [str(folder) for folder in shards(plan_of(), tmp_path, 2)]
+    done = CliRunner().invoke(summarize_command, [*folders, "--out", str(tmp_path / "whole")])
+    assert done.exit_code == 0, done.output
+    assert f"full report: {tmp_path / 'whole'}" in done.stdout
+    lacking = CliRunner().invoke(summarize_command, folders)
+    assert (lacking.exit_code, "--out WHOLE" in lacking.stderr) == (2, True)
 
 
 def test_a_shard_is_no_incomplete_evaluation_and_says_which_it_is(tmp_path: Path) -> None:
@@ -119,11 +128,10 @@ def test_a_shard_is_no_incomplete_evaluation_and_says_which_it_is(tmp_path: Path
     assert json.loads(summed(folder)["summary.json"])["shard"] == "1/2"
 
 
-def test_merged_without_a_shard_it_is_incomplete_and_says_which_is_missing(tmp_path: Path) -> None:
+def test_merged_without_a_shard_it_is_incomplete_and_lacks_the_runs_of_the_other(tmp_path: Path) -> None:
     folders = shards(plan_of(eval={"trials": 3}), tmp_path, 3)
-    merged = merge_results(folders[:2], tmp_path / "merged")
-    assert merged.missing_shards == ("3/3",)
-    results = Results.open(tmp_path / "merged")
+    join_results(folders[:2], tmp_path / "joined")
+    results = Results.open(tmp_path / "joined")
     summary = summary_of(results, plan_of_header(results.header))
     assert not summary.complete
     assert summary.missing == len(Results.open(folders[2]))
@@ -148,13 +156,13 @@ def test_another_run_of_the_same_key_is_refused_with_both_sides(tmp_path: Path) 
     path.write_text(path.read_text().replace('"turns":4', '"turns":7', 1))
     assert path.read_text() != (one / "journal.jsonl").read_text()
     with pytest.raises(ResultsError) as caught:
-        merge_results([one, other], tmp_path / "merged")
+        join_results([one, other], tmp_path / "joined")
     said = str(caught.value)
     assert str(one) in said
     assert str(other) in said
     assert "turns: 4 -> 7" in said or "turns: 7 -> 4" in said
     assert "trial 1" in said
-    assert not (tmp_path / "merged").exists()
+    assert not (tmp_path / "joined").exists()
 
 
 @pytest.mark.parametrize(
@@ -171,7 +179,7 @@ def test_other_plans_are_refused_by_name(
     evaluated(plan_of(), tmp_path / "one")
     evaluated(plan_of("", **changes), tmp_path / "other")
     with pytest.raises(ResultsError, match="not of the same plan") as caught:
-        merge_results([tmp_path / "one", tmp_path / "other"], tmp_path / "merged")
+        join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
     assert named in str(caught.value)
 
 
@@ -183,17 +191,18 @@ def test_another_version_of_a_scenario_is_refused(tmp_path: Path) -> None:
     header["plan"]["scenarios"]["happy_path"] += 1
     path.write_text(json.dumps(header))
     with pytest.raises(ResultsError, match=r"plan\.scenarios\.happy_path: \d -> \d"):
-        merge_results([tmp_path / "one", tmp_path / "other"], tmp_path / "merged")
+        join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
 
 
 def test_machines_may_make_as_many_runs_at_a_time_as_they_like(tmp_path: Path) -> None:
     evaluated(sharded(plan_of(eval={"jobs": 1}), "1/2"), tmp_path / "one")
     evaluated(sharded(plan_of(eval={"jobs": 4}), "2/2"), tmp_path / "other")
-    assert merge_results([tmp_path / "one", tmp_path / "other"], tmp_path / "merged").runs == 12
+    join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
+    assert len(Results.open(tmp_path / "joined")) == 12
 
 
 def test_a_void_run_gives_way_to_one_that_ended(tmp_path: Path) -> None:
-    one, other, out = tmp_path / "monday", tmp_path / "tuesday", tmp_path / "merged"
+    one, other, out = tmp_path / "monday", tmp_path / "tuesday", tmp_path / "joined"
     with provider() as far:
         plan = plan_of(far.url, eval={"trials": 1, "void_retries": 0})
         evaluated(plan, one)
@@ -202,13 +211,7 @@ def test_a_void_run_gives_way_to_one_that_ended(tmp_path: Path) -> None:
     tree = json.loads(lines[0])
     void = {**tree, "result": "void", "category": "transport.rate_limit"}
     (other / "journal.jsonl").write_text("\n".join([json.dumps(void), *lines[1:]]) + "\n")
-    merged = merge_results([other, one], out)
-    assert merged.void_replaced == 1
+    join_results([other, one], out)
     assert records(out) == records(one)
-    assert len([*all_records(out)]) == len([*all_records(one)]) + 1, "what the void run cost stays known"
-
-
-def test_an_adaptive_plan_has_no_shards() -> None:
-    adaptive: dict[str, Json] = {"until": "narrow", "width": 0.2, "looks": [1, 2]}
-    with pytest.raises(EvalPlanError, match=r"leave \[adaptive\] out"):
-        sharded(plan_of(adaptive=adaptive), "1/2")
+    join_results([one, other], tmp_path / "again")
+    assert records(tmp_path / "again") == records(one)

@@ -1,4 +1,4 @@
-"""``toolreel eval plan``."""
+"""``toolreel eval run --dry-run``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.directories import plan_with, recorded
-from toolreel._cli.evals.plan import plan_command
+from toolreel._cli.evals.run import run_command
 
 LOCAL: Final = (
     "--model",
@@ -23,7 +22,7 @@ LOCAL: Final = (
 
 
 def asked(*arguments: str, **environ: str) -> Result:
-    return CliRunner().invoke(plan_command, arguments, env=environ)
+    return CliRunner().invoke(run_command, ["--dry-run", *arguments], env=environ)
 
 
 def told(*arguments: str, **environ: str) -> dict[str, Any]:
@@ -153,13 +152,11 @@ def test_a_slip_is_told_with_its_option_and_ends_with_usage(arguments: tuple[str
     assert result.stdout == ""
 
 
-def test_gates_and_the_rule_for_stopping_are_told_before_the_first_run(tmp_path: Path) -> None:
+def test_gates_are_told_before_the_first_run(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
-    rule = '[adaptive]\nuntil = "narrow"\nwidth = 0.2\nlooks = [10, 20]\n'
-    plan.write_text(f'[[gate]]\nmetric = "lower_bound"\nat_least = 0.85\n{rule}')
+    plan.write_text('[[gate]]\nmetric = "lower_bound"\nat_least = 0.85\n')
     said = asked(str(plan), *LOCAL).stdout
     assert "gate        metric lower_bound, at_least 0.85" in said
-    assert "adaptive    Stop a cell after 10 or 20 runs, as soon as " in said
 
 
 def test_a_chat_alone_compares_no_tools() -> None:
@@ -172,21 +169,10 @@ def test_what_few_scenarios_cannot_show_is_said_before_they_are_run() -> None:
         "with 2 scenarios of 1,000 pairs each, nothing can be seen, however many trials they have;"
     )
     assert "with 12 scenarios, differences of about 13." in few
-    assert few.endswith("an assumption, unless you give --like DIR")
+    assert few.endswith(": an assumption")
 
 
-def test_an_earlier_evaluation_says_how_much_scenarios_differ() -> None:
-    local = Path(__file__).parents[3] / "cassettes" / "evals"
-    plan = str(local / "local.toml"), "--scenarios", "all,packs,!production"
-    assumed, like = told(*plan)["power"], told(*plan, "--like", str(local / "local"))["power"]
-    assert assumed.startswith("with 26 scenarios of 3 pairs each, differences of about 13.")
-    assert like.startswith("with 26 scenarios of 3 pairs each, differences of about 17.")
-    assert "if differences vary by 28 points among scenarios" in like
-    assert like.endswith(f"as in {local / 'local'}")
-
-
-def test_an_evaluation_of_one_strategy_and_model_says_nothing_about_differences(tmp_path: Path) -> None:
-    one = recorded(tmp_path / "one", plan_with("one/model", strategies=["raw"], scenarios=["one_text"]), [])
-    result = asked("--model", "scripted:good", "--like", str(one))
+def test_a_run_that_is_made_needs_a_place() -> None:
+    result = CliRunner().invoke(run_command, ["--model", "scripted:good"])
     assert result.exit_code == 2
-    assert "name an evaluation that compares some" in result.stderr
+    assert "Missing option '--out'" in result.stderr

@@ -12,7 +12,7 @@ from tests.evals.directories import plan_with, recorded
 from tests.evals.evaluated import scripted
 from tests.evals.made import cell, record
 from toolreel._cli.evals.group import eval_command
-from toolreel.evals._advice.case_study import case_study
+from toolreel.evals._tables.case_study import case_study
 from toolreel.presets._catalogues import shipped
 from toolreel_core.evals._statistics.counts import Count, total
 
