@@ -20,7 +20,7 @@ strategy
 configuration
     The complete settings of one run, made of strategy, provider, model, sampling profile and scenario.
 cell
-    One combination of the axes: model, sampling profile, strategy, fallback profile, language, scenario.
+    One combination of the axes: model, sampling profile, strategy, fallback profile, scenario.
 task
     A cell without its scenario: one row of a summary.
 trial, sample
@@ -66,7 +66,6 @@ from toolreel_core.evals._scenarios.checks import (
 )
 from toolreel_core.evals._scenarios.draws import Draws
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
 from toolreel_core.evals._scenarios.scripted_model import (
     ScenarioScripts,
@@ -202,7 +201,6 @@ __all__ = [
     "scenario",
     "script",
     "scripted_reply",
-    "select_languages",
     "select_scenarios",
     "summarise",
     "tied",

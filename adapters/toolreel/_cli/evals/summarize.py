@@ -38,7 +38,7 @@ def summarize_command(
 ) -> int:
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
-    The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
+    The files are summary.json and tables by scenario and by strategy. Nothing is sent.
     DIR may be a directory of the reference harness; nothing is written there. Without DIR, it is that of the
     variable OPENROUTER_REPORT_DIR.
     """

@@ -3,7 +3,7 @@
 The journal and the cassettes are all that is stored of an evaluation. Since worlds are values, everything
 else can be recomputed from them.
 
-Rescoring may change only verdicts and language checks. If a run would send other requests or end differently
+Rescoring may change only verdicts. If a run would send other requests or end differently
 now, its conversation is not the one that was measured, and a new verdict would say nothing about that model.
 In this case nothing is written.
 """
@@ -205,4 +205,4 @@ def _judged_as(now: Record, record: Record) -> Record:
         replace(one, verdict=then.verdict) for one, then in zip(now.attempts, record.attempts, strict=False)
     )
     attempts += now.attempts[len(attempts) :]
-    return replace(now, verdict=record.verdict, language_shape=record.language_shape, attempts=attempts)
+    return replace(now, verdict=record.verdict, attempts=attempts)

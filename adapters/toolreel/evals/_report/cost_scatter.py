@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Final, Literal, TypeAlias
 
-from toolreel.evals._report.labels import label_of
 from toolreel.evals._report.svg import (
     Drawing,
     group,
@@ -112,7 +111,7 @@ def _point(number: int, task: TaskSummary, found: Clustered, plan: EvalPlan) -> 
     usage, runs = task.usage, task.counts().runs
     return CostPoint(
         number,
-        label_of(task.cell, plan),
+        plan.label(task.cell),
         task.cell.strategy,
         runs,
         found.rate,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from toolreel.evals._report.labels import label_of
 from toolreel.evals._report.svg import (
     RESULTS,
     Drawing,
@@ -139,7 +138,7 @@ def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
 
 def _columns(tasks: Iterable[TaskSummary], plan: EvalPlan) -> Iterator[HeatColumn]:
     for task in tasks:
-        label, model = label_of(task.cell, plan), task.cell.model
+        label, model = plan.label(task.cell), task.cell.model
         yield HeatColumn(model, label.removeprefix(model).lstrip(": "), label)
 
 

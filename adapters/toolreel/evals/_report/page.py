@@ -23,8 +23,7 @@ from toolreel.evals._report.failure_bar_chart import Breakdown, breakdown, failu
 from toolreel.evals._report.flips import flips
 from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
 from toolreel.evals._report.heat_map import HeatMap, heat_drawing, heat_map, split_bar, split_words
-from toolreel.evals._report.labels import cell_name
-from toolreel.evals._report.run_data import run_data, transcript_tree
+from toolreel.evals._report.run_data import cell_name, run_data, transcript_tree
 from toolreel.evals._report.svg import (
     LONGEST,
     RESULTS,
@@ -308,7 +307,6 @@ def _pair_label(match: Match, plan: EvalPlan) -> str:
         cell.model if len(plan.models) > 1 else "",
         cell.profile if len({name for _, name in plan.pairs}) > 1 else "",
         cell.fallback if len(plan.fallbacks) > 1 else "",
-        cell.language if len(plan.languages) > 1 else "",
         cell.endpoint,
         cell.scenario,
     )

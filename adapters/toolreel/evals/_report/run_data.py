@@ -9,11 +9,12 @@ from typing import Final
 from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
 from toolreel._internal.pages.shortened_texts import cut_to, shortened
 from toolreel.evals._replay.run_pages import run_name
-from toolreel.evals._report.labels import cell_name
 from toolreel.evals._report.svg import LONGEST, RESULTS
 from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
 from toolreel.evals._summary.run_pairs import AXES
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.digest import chain
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.evidence import ObservedCall
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
@@ -24,6 +25,8 @@ _NO_PAGES: Final[Mapping[str, str]] = {}
 _SHORTER: Final = (1_000, 240, 60)
 _REASON: Final = 300
 _SCENARIO: Final = "scenario"
+_DIGITS: Final = 12
+"""Hexadecimal digits of a cell's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,11 @@ def run_data(
     index = json_element("run-index", {**_index(summary, plan, trees, folder), "pages": {**pages}})
     cells = (packed_element(f"cell-{at}", text) for at, text in enumerate(texts) if text)
     return RunData((index, *cells), longest)
+
+
+def cell_name(cell: Cell) -> str:
+    """The name of a cell in links; the same on every page of the same plan."""
+    return chain("report cell", *cell.task, cell.scenario)[:_DIGITS]
 
 
 def transcript_tree(transcript: Transcript) -> Json:

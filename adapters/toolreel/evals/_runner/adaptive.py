@@ -57,7 +57,7 @@ class Stopped:
     def tree(self) -> Tree:
         """As it is in the file."""
         cell = self.cells[0]
-        axes = ("model", "profile", "fallback", "language", "scenario")
+        axes = ("model", "profile", "fallback", "scenario")
         return {
             **{axis: getattr(cell, axis) for axis in axes},
             **({"endpoint": cell.endpoint} if cell.endpoint else {}),

@@ -250,7 +250,7 @@ def cassette_name(sample: Sample) -> str:
     old recording as it is.
     """
     cell = sample.cell
-    last = "__".join((cell.scenario, cell.profile, cell.fallback, cell.language, f"{sample.trial:02}"))
+    last = "__".join((cell.scenario, cell.profile, cell.fallback, f"{sample.trial:02}"))
     where = [cell.endpoint] if cell.endpoint else []
     parts = (cell.model, cell.strategy, *where, f"{last}__{sample.key[:8]}")
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
@@ -263,11 +263,11 @@ def job_of(plan: EvalPlan, sample: Sample) -> Job:
 
 def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
     """The same for many runs: what a cell's runs have in common is made once."""
-    rules, configuration = _rules(plan), cache(plan.configuration)
+    retries, configuration = _retries(plan), cache(plan.configuration)
 
     def job(sample: Sample) -> Job:
         cell = sample.cell
-        return Job(sample, plan.scenario(cell.scenario), configuration(cell), *rules)
+        return Job(sample, plan.scenario(cell.scenario), configuration(cell), retries)
 
     return job
 
@@ -279,12 +279,12 @@ def recorded_job(plan: EvalPlan, record: Record) -> Job:
     """
     sample = Sample(record.cell, record.trial, record.version, record.digest)
     configuration = Configuration.of(record.configuration)
-    return Job(sample, plan.scenario(record.cell.scenario), configuration, *_rules(plan))
+    return Job(sample, plan.scenario(record.cell.scenario), configuration, _retries(plan))
 
 
-def _rules(plan: EvalPlan) -> tuple[Retries, bool]:
-    """How often a run is tried again, and whether an answer in another language is a failure."""
-    return Retries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
+def _retries(plan: EvalPlan) -> Retries:
+    """How often a run is tried again."""
+    return Retries(plan.empty_response_retries, plan.void_retries)
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:

@@ -80,7 +80,7 @@ class Exchanges:
     sent: tuple[Sent, ...] = ()
     """The model's requests and replies."""
 
-    def evidence(self, case: Case, plan: Plan, *, language: str = "", strict: bool = False) -> Evidence:
+    def evidence(self, case: Case, plan: Plan) -> Evidence:
         """What the checks see of it."""
         return evidence_of(
             plan,
@@ -88,8 +88,6 @@ class Exchanges:
             self.run.notes,
             self.world,
             case.world.contents(),
-            language=language,
-            strict=strict,
             earlier=self.earlier,
             sent=self.sent,
         )

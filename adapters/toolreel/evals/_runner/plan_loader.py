@@ -30,7 +30,6 @@ from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
 from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION
-from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
 from toolreel_core.evals._statistics.gates import METRICS, Threshold, gate_from
 
@@ -91,13 +90,12 @@ def planned(
 
 def _plan(options: Options, presets: Presets) -> EvalPlan:
     scenarios = _found("scenarios", lambda: select_all(options.scenarios))
-    languages = _found("languages", lambda: select_languages(options.languages))
     try:
         whole = presets.extended(Presets.of(parse(options.catalogue)))
     except PlaceError as error:
         raise PlaceError(("catalogue", *error.place), error.what) from None
     _check_rules(options)
-    plan = EvalPlan(options, whole, scenarios, languages)
+    plan = EvalPlan(options, whole, scenarios)
     check_cost_cap(plan)
     return plan
 

@@ -161,7 +161,6 @@ def _abandoned(job: Job, asked: Sequence[SentRequest]) -> Record:
         loop="cancelled",
         final="",
         world=case.world.contents(),
-        language_shape="",
         turns=max((one.turn for one in asked), default=0),
         calls=0,
         attempts=(Attempt(sum(one.ms for one in asked), verdict, tuple(asked)),),

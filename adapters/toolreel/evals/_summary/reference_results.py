@@ -88,7 +88,6 @@ def _plan(runs: Sequence[_RunFile]) -> EvalPlan:
             "profiles": [*dict.fromkeys(cell.profile for cell in cells)],
             "strategies": [*dict.fromkeys(cell.strategy for cell in cells)],
             "scenarios": [*dict.fromkeys(cell.scenario for cell in cells)],
-            "languages": [*dict.fromkeys(cell.language for cell in cells)],
             "trials": max(run.trial for run in runs),
             "fallback_matrix": any(cell.fallback != "best_effort" for cell in cells),
         },
@@ -99,7 +98,7 @@ def _plan(runs: Sequence[_RunFile]) -> EvalPlan:
         options = Options.of(tree)
         presets = with_files().extended(Presets.of(tree["catalogue"]))
         scenarios = select_scenarios(options.scenarios)
-        return EvalPlan(options, presets, scenarios, tuple(dict.fromkeys(cell.language for cell in cells)))
+        return EvalPlan(options, presets, scenarios)
     except ConfigError as error:
         raise ResultsError(f"{runs[0].path.parent}: its runs make no evaluation: {error}") from None
 
@@ -139,7 +138,10 @@ class _RunFile:
         for field in _REQUIRED:
             if field not in tree:
                 raise ResultsError(f"{path}: {field} is missing; it is no run file of the reference harness")
-        return cls(path, tree)
+        run = cls(path, tree)
+        if (language := run.table("language_policy").get("id", "off")) != "off":
+            raise ResultsError(f"{path}: its answer had to be in {language!r}; leave such runs out")
+        return run
 
     def text(self, field: str, default: str = "") -> str:
         value = self.tree.get(field)
@@ -174,7 +176,6 @@ class _RunFile:
             self.text("sampling_profile", "default"),
             self.text("strategy", "production"),
             self.text("fallback_profile", "best_effort"),
-            str(self.table("language_policy").get("id", "off")),
             self.scenario.name,
         )
 
@@ -203,7 +204,6 @@ class _RunFile:
             loop="completed" if self.tree["ok"] is True else "",
             final=self.text("assistant_text"),
             world={"draft": self.table("draft")},
-            language_shape="" if cell.language == "off" else self.text("assistant_text_language_shape"),
             turns=len(self._trace),
             calls=sum(len(entry.get("tool_calls") or ()) for entry in self._trace),
             attempts=(attempt,),
@@ -261,7 +261,6 @@ _CATEGORIES: Final[Mapping[str, str]] = {
     "NO_TOOL_CALLS": "loop.no_tool_calls",
     "TOOL_ERROR": "loop.tool_error",
     "ASSERTION_FAILED": "task.outcome:assertion",
-    "LANGUAGE_DRIFT": "task.language_drift",
     # An exception is one of the harness, but for the one of a run with too many turns.
     "EXCEPTION": "loop.cancelled",
 }

@@ -45,7 +45,7 @@ def write_run_files(results: Results, plan: EvalPlan, summary: Summary) -> int:
             conversation = str(error)
         tree = _run_tree(record, entries[record.key], name, plan, conversation)
         cell = record.cell
-        stem = f"{name}__lang_{cell.language}__{cell.scenario}__trial_{record.trial:02}"
+        stem = f"{name}__{cell.scenario}__trial_{record.trial:02}"
         path = results.path / "runs" / f"{_UNFIT.sub('__', stem)}.json"
         write_json(path, tree)
         count += 1
@@ -56,7 +56,6 @@ def _run_tree(
     record: Record, entry: RunEntry, name: str, plan: EvalPlan, rerun_of: Conversation | str
 ) -> Tree:
     cell, options = record.cell, plan.options
-    on = cell.language != "off"
     configuration = parse(record.configuration)
     hint: dict[str, Json] = {"error_hint": record.error_hint} if record.error_hint else {}
     why: dict[str, Json] = {"history_error": rerun_of} if isinstance(rerun_of, str) else {}
@@ -64,12 +63,6 @@ def _run_tree(
     return {
         **axis_fields(cell, name),
         "empty_response_retry": {"max_retries": plan.empty_response_retries, "attempts": entry.attempts},
-        "language_policy": {
-            "id": cell.language,
-            "enabled": on,
-            "target_lang": cell.language if on else None,
-            "strict": options.language_strict,
-        },
         "llm_options_defaults": configuration.get("options") if isinstance(configuration, Mapping) else None,
         "content_tag_tool_call_fallback": entry.text_calls,
         "scenario": cell.scenario,
@@ -82,8 +75,6 @@ def _run_tree(
         "context_tool_calling": configuration,
         "configuration_digest": record.digest,
         "assistant_text": record.final or None,
-        "assistant_text_language_shape": record.language_shape or None,
-        "assistant_text_language_ok": {"ok": True, "drift": False}.get(record.language_shape),
         "draft": record.world.get("draft") if isinstance(record.world, Mapping) else None,
         "world": record.world,
         "error": entry.error or None,

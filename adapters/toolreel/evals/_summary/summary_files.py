@@ -23,7 +23,6 @@ from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._statistics.pass_at_k import CellMean
 from toolreel_core.evals._summary.reference_harness_files import (
-    BY_LANGUAGE,
     BY_SCENARIO,
     BY_STRATEGY,
     SUMMARY,
@@ -45,7 +44,6 @@ def with_figures(files: Mapping[str, Tree], summary: Summary, findings: Findings
         },
         BY_SCENARIO: _with_clusters(files[BY_SCENARIO], cells, findings.rule),
         BY_STRATEGY: _by_axis(files[BY_STRATEGY], cells, "strategy", findings.rule),
-        BY_LANGUAGE: _by_axis(files[BY_LANGUAGE], cells, "language", findings.rule),
     }
 
 
@@ -221,10 +219,6 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         **_endpoints(plan),
         "api_prefix": endpoint.api_prefix,
         "http_adapter": "httpx",
-        "language_policy_filter": list(options.languages),
-        "language_policy_matrix": len(plan.languages) > 1,
-        "language_policy_strict": options.language_strict,
-        "language_policies": list(plan.languages),
         "client_timeout": endpoint.timeout,
         "client_open_timeout": endpoint.open_timeout,
         "client_read_timeout": endpoint.read_timeout,

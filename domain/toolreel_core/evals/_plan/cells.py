@@ -17,8 +17,6 @@ class Cell:
     strategy: str
     fallback: str
     """The fallback profile: ``best_effort``, ``fallback_off`` or ``fallback_on``."""
-    language: str
-    """The language policy: ``off``, or a language tag."""
     scenario: str
     endpoint: str = ""
     """The name of the endpoint; empty where the plan has one without a name."""
@@ -26,7 +24,7 @@ class Cell:
     @property
     def task(self) -> tuple[str, ...]:
         """The cell without its scenario: what one row of a table is about."""
-        task = (self.model, self.profile, self.strategy, self.fallback, self.language)
+        task = (self.model, self.profile, self.strategy, self.fallback)
         return (*task, self.endpoint) if self.endpoint else task
 
 
@@ -38,14 +36,11 @@ class Task:
     strategy: str
     profile: str
     fallback: str
-    language: str
     endpoint: str = ""
 
     def cell(self, scenario: str) -> Cell:
         """The cell of one scenario."""
-        return Cell(
-            *(self.model, self.profile, self.strategy, self.fallback, self.language, scenario), self.endpoint
-        )
+        return Cell(self.model, self.profile, self.strategy, self.fallback, scenario, self.endpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class Sample:
         cell = self.cell
         return chain(
             "sample",
-            *(cell.model, cell.profile, cell.strategy, cell.fallback, cell.language, cell.scenario),
+            *(cell.model, cell.profile, cell.strategy, cell.fallback, cell.scenario),
             *(str(self.version), self.configuration, str(self.trial)),
             *(("endpoint", cell.endpoint) if cell.endpoint else ()),
         )
@@ -81,4 +76,5 @@ class Sample:
         # Models and endpoints are compared in pairs too, so what is drawn must not depend on them; stored
         # runs of version 1 have workspace ids that do.
         model = (cell.model,) if self.version == 1 else ()
-        return chain("world", cell.scenario, str(self.version), *model, cell.language, str(self.trial))
+        # "off" was the language that answers were asked for in; recorded requests have what is drawn from it.
+        return chain("world", cell.scenario, str(self.version), *model, "off", str(self.trial))

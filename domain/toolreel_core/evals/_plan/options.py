@@ -109,12 +109,8 @@ class Options:
     strategies: tuple[str, ...] = ("production",)
     scenarios: tuple[str, ...] = ("default",)
     """Names and groups."""
-    languages: tuple[str, ...] = ()
-    """Language policies; none: ``off`` alone."""
     endpoints: tuple[str, ...] = ()
     """A filter of the endpoints with names; none: all of them."""
-    language_strict: bool = False
-    """Whether an answer in another language fails."""
     enforce_applicability: bool = True
     """Whether a profile is run only with models that it is for."""
     content_tag_fallback: bool = False
@@ -250,11 +246,11 @@ def layered(layers: Iterable[Tree]) -> Tree:
 
 
 _WORDS: Final = (
-    *("models", "add_models", "profiles", "strategies", "scenarios", "languages", "tool_allowlist"),
+    *("models", "add_models", "profiles", "strategies", "scenarios", "tool_allowlist"),
     *("accept_void", "endpoints"),
 )
 _SWITCHES: Final = (
-    *("language_strict", "enforce_applicability", "content_tag_fallback", "fallback_matrix"),
+    *("enforce_applicability", "content_tag_fallback", "fallback_matrix"),
     *("fix_empty_final", "seeds"),
 )
 _COUNTS: Final[Mapping[str, int]] = {

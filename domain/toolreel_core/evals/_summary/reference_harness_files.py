@@ -21,10 +21,8 @@ from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of
 SUMMARY: Final = "summary.json"
 BY_SCENARIO: Final = "summary_by_scenario.json"
 BY_STRATEGY: Final = "summary_by_scenario_and_strategy.json"
-BY_LANGUAGE: Final = "summary_by_scenario_and_language_policy.json"
 
 _FAILURES: Final = 3
-_OFF: Final = "off"
 
 
 def summary_files(summary: Summary, about: Tree) -> dict[str, Tree]:
@@ -48,7 +46,6 @@ def summary_files(summary: Summary, about: Tree) -> dict[str, Tree]:
         SUMMARY: whole,
         BY_SCENARIO: _by_scenario(cells),
         BY_STRATEGY: _grouped(cells, "strategy"),
-        BY_LANGUAGE: _grouped(cells, "language"),
     }
 
 
@@ -118,19 +115,11 @@ def _row(task: TaskSummary, axes: Axes) -> Tree:
     cell, name, counts = task.cell, label(task, axes), task.counts()
     entries = task.entries()
     first = entries[0]
-    on = cell.language != _OFF
     return {
         **axis_fields(cell, name),
-        "language_policy": cell.language,
-        "language_enabled": on,
         "content_tag_tool_call_fallback": first.text_calls,
         "ok_rate": counts.rate,
         **counts.tree(),
-        **{
-            key: value
-            for shape in ("ok", "drift", "unknown")
-            for key, value in _shapes(entries, shape, on=on)
-        },
         **_times("", entries),
         **_part("tool", task, control=False),
         **_part("control", task, control=True),
@@ -165,21 +154,11 @@ def _times(prefix: str, entries: Sequence[RunEntry]) -> dict[str, Json]:
     }
 
 
-def _shapes(entries: Sequence[RunEntry], shape: str, *, on: bool) -> Iterable[tuple[str, Json]]:
-    found = sum(entry.language_shape == shape for entry in entries)
-    yield f"language_{shape}_runs", found if on else None
-    yield f"language_{shape}_rate", found / len(entries) if on else None
-
-
 def _run(entry: RunEntry, name: str) -> Tree:
     cell = entry.cell
-    language_ok = {"ok": True, "drift": False}.get(entry.language_shape)
     return {
         **axis_fields(cell, name),
         "empty_response_retry_attempts": entry.attempts,
-        "language_policy": cell.language,
-        "assistant_text_language_shape": entry.language_shape or None,
-        "assistant_text_language_ok": language_ok,
         "content_tag_tool_call_fallback": entry.text_calls,
         "scenario": cell.scenario,
         "trial": entry.trial,

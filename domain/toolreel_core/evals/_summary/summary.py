@@ -39,7 +39,6 @@ class RunEntry:
     attempts: int
     after_silence: bool
     """Whether an attempt before the last ended in an empty text, so that the model was asked again."""
-    language_shape: str
     text_calls: bool
     """Whether calls were to be read from text."""
     digest: str
@@ -269,7 +268,7 @@ class _Gathered:
             self.servers.add(server)
         for attempt in record.attempts:
             for asked in attempt.asked:
-                if asked.model and not asked.role:
+                if asked.model:
                     self.served.add(f"{asked.model} at {asked.provider}" if asked.provider else asked.model)
 
     def summed(self, cell: Cell, *, control: bool) -> CellSummary:
@@ -293,7 +292,6 @@ def _entry(record: Record) -> RunEntry:
         attempts=len(record.attempts),
         # Only two things are tried again: what the provider failed, and an empty text.
         after_silence=any(attempt.verdict.result == "fail" for attempt in record.attempts[:-1]),
-        language_shape=record.language_shape,
         text_calls='"text_dialects":["' in record.configuration,
         digest=record.digest,
         cassette=record.cassette,

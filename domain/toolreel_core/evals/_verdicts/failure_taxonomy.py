@@ -76,7 +76,6 @@ _ALL: Final = (
     Category("loop.transform_failed", "EXCEPTION", "void", "a transform of the caller's own failed"),
     Category("loop.cancelled", "EXCEPTION", "void", "the run was stopped"),
     Category("task.outcome", "ASSERTION_FAILED", "fail", "the task was not done"),
-    Category("task.language_drift", "LANGUAGE_DRIFT", "fail", "the answer was in another language"),
     Category("task.exercise", "", "pass_unexercised", "the task was done without its hard part"),
 )
 

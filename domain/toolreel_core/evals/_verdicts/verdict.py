@@ -30,7 +30,6 @@ from toolreel_core._replies.provider_errors import ProblemCode
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Case, Layer
 from toolreel_core.evals._verdicts.failure_taxonomy import category, of_status
-from toolreel_core.evals._verdicts.reply_language import shape
 
 Result: TypeAlias = Literal["pass", "pass_unexercised", "fail", "unsupported", "void"]
 """``pass_unexercised``: right, but the hard part was skipped; ``unsupported``: the model or its route does
@@ -122,8 +121,6 @@ def _by_checks(case: Case, seen: Evidence) -> Verdict:
         return _because("loop.truncated", "a reply was cut at the token limit", *wrong.values())
     if wrong:
         return _because(f"task.outcome:{next(iter(wrong))}", *wrong.values())
-    if seen.strict and seen.language and shape(seen.final, seen.language) == "drift":
-        return _because("task.language_drift", f"expected {seen.language}")
     skipped = _findings(case, seen, "exercise")
     if skipped:
         return _because(f"task.exercise:{next(iter(skipped))}", *skipped.values())

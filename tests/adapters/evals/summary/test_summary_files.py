@@ -35,7 +35,6 @@ from toolreel_core.evals._verdicts.verdict import Result, Verdict
 FILES = (
     "summary.json",
     "summary_by_scenario.json",
-    "summary_by_scenario_and_language_policy.json",
     "summary_by_scenario_and_strategy.json",
 )
 SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "chat_only")
@@ -122,8 +121,6 @@ def test_the_tables_by_scenario_add_up_to_the_totals(tmp_path: Path) -> None:
     assert by_scenario["happy_path"]["interval"]["method"] == "Wilson: about this scenario, on this model"
     by_strategy = read(out / "summary_by_scenario_and_strategy.json")
     assert sum(row["runs"] for rows in by_strategy.values() for row in rows.values()) == tree["runs"] == 24
-    by_language = read(out / "summary_by_scenario_and_language_policy.json")
-    assert by_language["off"] == by_scenario
 
 
 def test_a_summary_opens_with_what_was_asked_for(tmp_path: Path) -> None:

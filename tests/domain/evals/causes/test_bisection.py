@@ -14,7 +14,7 @@ from toolreel_core.evals._causes.configuration_keys import Key
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-CELL = Cell("model", "default", "raw", "best_effort", "off", "happy_path")
+CELL = Cell("model", "default", "raw", "best_effort", "happy_path")
 PASS, LOST, VOID = (
     Verdict("pass"),
     Verdict("fail", "loop.max_turns"),

@@ -6,18 +6,16 @@ import pytest
 
 from toolreel_core.evals._plan.cells import Cell, Sample
 
-CELL = Cell("m", "default", "raw", "best_effort", "off", "happy_path")
+CELL = Cell("m", "default", "raw", "best_effort", "happy_path")
 SAMPLE = Sample(CELL, 1, 1, "digest")
 
 
 def test_a_task_is_a_cell_without_its_scenario() -> None:
-    assert CELL.task == ("m", "default", "raw", "best_effort", "off")
+    assert CELL.task == ("m", "default", "raw", "best_effort")
     assert replace(CELL, scenario="other").task == CELL.task
 
 
-@pytest.mark.parametrize(
-    "axis", ["model", "profile", "strategy", "fallback", "language", "scenario", "endpoint"]
-)
+@pytest.mark.parametrize("axis", ["model", "profile", "strategy", "fallback", "scenario", "endpoint"])
 def test_every_axis_decides_about_the_key(axis: str) -> None:
     other = Sample(replace(CELL, **{axis: "other"}), 1, 1, "digest")
     assert other.key != SAMPLE.key

@@ -132,9 +132,7 @@ WHOLE: Final[dict[str, Any]] = {
         "profiles": ["auto"],
         "strategies": [],
         "scenarios": ["all"],
-        "languages": "ja, en",
         "tool_allowlist": ["state_*"],
-        "language_strict": True,
         "enforce_applicability": False,
         "content_tag_fallback": True,
         "fallback_matrix": True,
@@ -172,7 +170,6 @@ def test_what_is_not_said_has_its_default() -> None:
 def test_everything_can_be_said_and_is_told_again() -> None:
     options = Options.of(WHOLE)
     assert options.models == ("stable", "!openai")
-    assert options.languages == ("ja", "en")
     assert options.tool_use_mode == "relaxed"
     assert options.prices == (("mine", Price(1, 2)),)
     assert (options.loop, options.gates) == (canonical({"max_turns": 5}), canonical(WHOLE["gate"]))

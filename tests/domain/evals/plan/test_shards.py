@@ -36,7 +36,7 @@ def test_more_trials_leave_a_run_in_its_shard(cell: Cell, shards: int, data: st.
 
 
 def test_cells_of_one_trial_are_spread_over_the_shards() -> None:
-    cells = [Cell("m", "default", "raw", "best_effort", "off", f"scenario_{n}") for n in range(400)]
+    cells = [Cell("m", "default", "raw", "best_effort", f"scenario_{n}") for n in range(400)]
     sizes = Counter(n for cell in cells for n in (1, 2, 3, 4) if Shard(n, 4).trials(cell, 1))
     assert all(70 <= sizes[n] <= 130 for n in (1, 2, 3, 4))
 

@@ -40,7 +40,7 @@ def test_a_request_has_the_price_of_the_model_that_was_asked() -> None:
     assert SentRequest(1, 11, 200, role="judge", asked_model="j").priced_as("vendor/model") == "j"
 
 
-CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "off", "happy_path")
+CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "happy_path")
 PASSED = Record(
     key="ab" * 32,
     cell=CELL,
@@ -53,7 +53,6 @@ PASSED = Record(
     loop="completed",
     final="Done.",
     world={"draft": {"foo": "bar"}},
-    language_shape="",
     turns=3,
     calls=2,
     attempts=(
@@ -81,7 +80,6 @@ FAILED = Record(
     loop="transport",
     final="",
     world=None,
-    language_shape="drift",
     turns=1,
     calls=0,
     attempts=(

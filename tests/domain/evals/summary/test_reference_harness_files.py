@@ -77,7 +77,6 @@ def test_a_run_tells_its_error_in_both_vocabularies() -> None:
     assert (void["error_status"], void["error_hint"]) == (429, "Z: slow down")
     assert void["error"] == "transport.rate_limit: because"
     assert unsupported["error_category"] == "NO_TOOL_USE_ENDPOINT"
-    assert unsupported["assistant_text_language_ok"] is None
 
 
 def test_cross_tables_add_up_to_the_totals() -> None:
@@ -91,24 +90,12 @@ def test_cross_tables_add_up_to_the_totals() -> None:
     }
     assert [*by_scenario] == ["happy_path", "chat_only"]
     assert {*written[BY_STRATEGY]} == {"raw", "production"}
-    assert [*written[BY_LANGUAGE]] == ["off"]
     for figure in ("runs", "ok", "pass", "fail", "void", "unsupported"):
         total = written[SUMMARY][figure]
         assert sum(row[figure] for row in by_scenario.values()) == total
         assert sum(row[figure] for row in written[SUMMARY]["models"]) == total
         for table in (BY_STRATEGY, BY_LANGUAGE):
             assert sum(row[figure] for rows in written[table].values() for row in rows.values()) == total
-
-
-def test_languages_are_counted_where_one_was_asked_for() -> None:
-    japanese = cell(language="ja-JP")
-    shapes = ("ok", "drift", "unknown", "ok")
-    records = tuple(record("pass", japanese, trial, shape=shape) for trial, shape in enumerate(shapes, 1))
-    row = files(records)[SUMMARY]["models"][0]
-    assert row["language_enabled"]
-    assert (row["language_ok_runs"], row["language_drift_rate"]) == (2, 0.25)
-    assert [run["assistant_text_language_ok"] for run in row["run_results"]] == [True, False, None, True]
-    assert files()[SUMMARY]["models"][0]["language_ok_runs"] is None
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,9 @@ def seen(
     *turns: ObservedTurn,
     tools_sent: bool = True,
     tools_refused: bool = False,
-    language: str = "",
-    strict: bool = False,
 ) -> Evidence:
     final = ended.content if isinstance(ended, Completed) else ""
-    return Evidence(ended, final, turns, Desk(), None, tools_sent, language, strict, tools_refused)
+    return Evidence(ended, final, turns, Desk(), None, tools_sent, tools_refused)
 
 
 def lost(failure: FailureKind, status: int | None = None) -> TransportFailed:
@@ -125,14 +123,11 @@ CASES: list[tuple[Evidence, Result, str]] = [
     (seen(Cancelled("enough")), "void", "loop.cancelled"),
     (seen(Completed("kind")), "fail", "task.outcome:right"),
     (seen(Completed("right")), "fail", "task.outcome:kind"),
-    (seen(DONE, language="ja-JP", strict=True), "fail", "task.language_drift"),
     (seen(Completed("right, kind")), "pass_unexercised", "task.exercise:hard"),
     (replace(seen(DONE), user_failure="no connection"), "void", "helper.user"),
     (replace(seen(DONE), opinions=(Opinion("kind", ("unclear",)),)), "void", "helper.judge"),
     (seen(DONE), "pass", ""),
     (seen(DONE, CUT, HAPPY), "pass", ""),
-    (seen(DONE, language="ja-JP"), "pass", ""),
-    (seen(DONE, language="en-US", strict=True), "pass", ""),
 ]
 
 

@@ -132,12 +132,11 @@ class EvaluationProgress:
         cell, verdict = record.cell, record.verdict
         axes = (cell.model, cell.profile, cell.strategy, cell.fallback, cell.endpoint)
         names = ":".join(filter(None, axes))
-        language = "" if cell.language == "off" else f" {cell.language}"
         why = verdict.category + (f": {verdict.reasons[0]}" if verdict.reasons else "")
         sample = f"  {why[:_REASON_LENGTH]}{'…' if len(why) > _REASON_LENGTH else ''}" if why else ""
         done = self._before + self._results.total()
         return (
-            f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names}{language} {cell.scenario} "
+            f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names} {cell.scenario} "
             f"trial {record.trial} {record.ms} ms{sample}"
         )
 
