@@ -154,7 +154,7 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
     found = [*what_ifs(results, plan, "raw", ["baseline"])]
     assert [one.fate for one in found] == ["undecided"] * 2
     own = plan.scenarios[0].tree
-    promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), strict=False, own=own)
+    promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), own=own)
     with pytest.raises(ReplayMismatch, match="parts from its recording at turn 2"):
         promoted.verdict({"config": {"max_turns": 9}})
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -31,7 +30,6 @@ from toolreel_core._protocol.outcome import (
 )
 from toolreel_core._replies.provider_errors import ProblemCode
 from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._other_models.judge import Opinion
 from toolreel_core.evals._scenarios.checks import exercise, outcome
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedTurn
 from toolreel_core.evals._scenarios.scenario import Case, Check
@@ -56,7 +54,7 @@ def seen(
     tools_refused: bool = False,
 ) -> Evidence:
     final = ended.content if isinstance(ended, Completed) else ""
-    return Evidence(ended, final, turns, Desk(), None, tools_sent, tools_refused)
+    return Evidence(ended, final, turns, Desk(), None, tools_sent, tools_refused=tools_refused)
 
 
 def lost(failure: FailureKind, status: int | None = None) -> TransportFailed:
@@ -124,8 +122,6 @@ CASES: list[tuple[Evidence, Result, str]] = [
     (seen(Completed("kind")), "fail", "task.outcome:right"),
     (seen(Completed("right")), "fail", "task.outcome:kind"),
     (seen(Completed("right, kind")), "pass_unexercised", "task.exercise:hard"),
-    (replace(seen(DONE), user_failure="no connection"), "void", "helper.user"),
-    (replace(seen(DONE), opinions=(Opinion("kind", ("unclear",)),)), "void", "helper.judge"),
     (seen(DONE), "pass", ""),
     (seen(DONE, CUT, HAPPY), "pass", ""),
 ]
