@@ -20,8 +20,7 @@ from toolreel_core._conversation.message import Message
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, reply_of, scripts_of
-from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
-from toolreel_core.evals._scenarios.scripted_stream import scripted_stream
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_stream
 
 __all__ = ["Provider", "provider"]
 

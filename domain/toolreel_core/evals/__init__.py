@@ -43,8 +43,8 @@ gate
 
 from toolreel_core.evals._plan.cells import Cell, Sample, Task
 from toolreel_core.evals._plan.cost_estimate import AssumedRun, Estimate, estimate_cost
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.prices import Price
 from toolreel_core.evals._plan.run_configuration import Configuration

@@ -15,8 +15,8 @@ from toolreel.evals._authoring.recorded_session import RecordedSession, SessionC
 from toolreel.evals._authoring.toml_text import has_null, scenario_text
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse, read
 from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core.evals._own_scenarios.draws import escaped
 from toolreel_core.evals._own_scenarios.own_scenario import check_scenario_name, own_scenario
-from toolreel_core.evals._own_scenarios.placeholders import escaped
 
 _READING: Final = re.compile(
     r"(?:^|[_.])(?:get|list|read|find|search|look|lookup|fetch|show|count|check|query|view|describe|status"

@@ -11,8 +11,8 @@ from toolreel.evals._store.configuration_differences import configuration_differ
 from toolreel.evals._store.results import Results
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, canonical
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._scenarios.catalogue import kind_of
 

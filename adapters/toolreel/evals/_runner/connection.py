@@ -31,8 +31,8 @@ from toolreel.http._httpx_conversion import TIMEOUT
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http._request_headers import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._records.record import Attempt
 from toolreel_core.evals._scenarios.catalogue import catalogue_digest, kind_of, scripts_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY

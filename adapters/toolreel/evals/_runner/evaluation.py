@@ -27,7 +27,7 @@ from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.cost_cap import check_cost_cap
+from toolreel_core.evals._plan.cost_estimate import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record

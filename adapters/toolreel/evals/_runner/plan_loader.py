@@ -23,12 +23,12 @@ from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
 from toolreel_core._plan.presets.collection import Presets
-from toolreel_core.evals._plan.cost_cap import check_cost_cap
+from toolreel_core.evals._plan.cells import Shard
+from toolreel_core.evals._plan.cost_estimate import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
-from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION
 from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
 from toolreel_core.evals._statistics.gates import METRICS, Threshold, gate_from

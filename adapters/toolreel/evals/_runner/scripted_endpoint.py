@@ -10,8 +10,7 @@ from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
 from toolreel_core.evals._scenarios.catalogue import reply_of
-from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
-from toolreel_core.evals._scenarios.scripted_stream import scripted_stream
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_stream
 
 
 class ScriptedEndpoint:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from toolreel._internal.errors import EvalPlanError
 from toolreel.evals._runner.adaptive import rule_of
 from toolreel_core._errors import ConfigError
+from toolreel_core.evals._plan.cells import Shard
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.shards import Shard
 
 
 def sharded(plan: EvalPlan, shard: str) -> EvalPlan:

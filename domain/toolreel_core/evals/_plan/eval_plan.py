@@ -20,14 +20,12 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._plan.cells import Cell, Sample, Task
+from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
 from toolreel_core.evals._plan.choice import choice
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import AUTO, DEFAULT, Filter, auto_profile, select_profiles
-from toolreel_core.evals._plan.named_endpoints import NamedEndpoint
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
-from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,

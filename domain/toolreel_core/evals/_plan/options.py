@@ -16,9 +16,8 @@ from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_categories, min_coverage
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._plan.named_endpoints import NamedEndpoint, named_endpoints, overrides_of
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, named_endpoints, overrides_of
 from toolreel_core.evals._plan.prices import Price, PriceList, prices_of, prices_tree
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core.evals._plan.endpoint import Endpoint
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
 from toolreel_core.evals._plan.prices import Price, prices_of
 
