@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.evals.own_scenario_files import RESERVE, written
-from toolreel._cli.evals.scenarios.check import check_command
-from toolreel._cli.evals.scenarios.new import new_command
+from toolreel._cli.evals.scenario import check_command, new_command
 from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._authoring.template import template
 from toolreel.evals._scenario_files.files import read_scenarios

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts import Result, Verdict
 
 __all__ = ["CELL", "cell", "record"]
 

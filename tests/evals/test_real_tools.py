@@ -25,7 +25,7 @@ from toolreel.evals._store.results import Results, schema_of
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._runner.run_retries import Retries
+from toolreel_core.evals._runner import Retries
 
 TOOLS = '''\
 def stock(part: str) -> int:

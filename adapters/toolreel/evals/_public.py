@@ -8,8 +8,7 @@ from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._runner.sharding import sharded
-from toolreel.evals._scenario_files.files import read_scenarios
-from toolreel.evals._scenario_files.python_scenarios import scenario
+from toolreel.evals._scenario_files.files import read_scenarios, scenario
 from toolreel.evals._store.results import Header, Results
 from toolreel.evals._summary.comparison import Comparison, compare
 from toolreel.evals._summary.comparison_sides import EvaluationSide, Side, read_sides

@@ -107,8 +107,7 @@ from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_ha
 from toolreel_core.evals._statistics.tied_candidates import Ties, tied
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
-from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
-from toolreel_core.evals._verdicts.verdict import Verdict, judge
+from toolreel_core.evals._verdicts import CATEGORIES, Category, Verdict, judge
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace
 from toolreel_core.evals._worlds.world import World

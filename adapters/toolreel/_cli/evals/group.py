@@ -11,7 +11,7 @@ from toolreel._cli.lazy import LazyCommand, LazyGroup
 _COMMANDS: Final = (
     LazyCommand(
         "bisect",
-        "evals.analysis.bisect:bisect_command",
+        "evals.bisect:bisect_command",
         "Find the settings that turn lost runs into won ones.",
     ),
     LazyCommand(
@@ -19,16 +19,12 @@ _COMMANDS: Final = (
     ),
     LazyCommand("flakes", "evals.analysis.flakes:flakes_command", "Find cells whose trials pass and fail."),
     LazyCommand("drift", "evals.drift:drift_command", "Repeat an evaluation: is the endpoint what it was?"),
-    LazyCommand(
-        "export", "evals.transfer.export:export_command", "Write an evaluation in another program's format."
-    ),
+    LazyCommand("export", "evals.export:export_command", "Write an evaluation in another program's format."),
     LazyCommand("merge", "evals.transfer.merge:merge_command", "Join the shards of an evaluation."),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
-    LazyCommand(
-        "promote", "evals.recorded.promote:promote_command", "Make a regression test of a recorded run."
-    ),
+    LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
     LazyCommand(
         "recommend", "evals.analysis.recommend:recommend_command", "Say which models to use for tools."
     ),
@@ -44,7 +40,7 @@ _COMMANDS: Final = (
     LazyCommand("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
     LazyCommand(
         "scenario",
-        "evals.scenarios.group:scenario_command",
+        "evals.scenario:scenario_command",
         "Write scenarios of your own, prove them, make them of recordings.",
     ),
     LazyCommand(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.evals.live.connection_notices import connect_with_notices
-from toolreel._cli.evals.live.progress import EvaluationProgress
 from toolreel._cli.evals.plan_options import plan_options
+from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
 from toolreel._cli.output.console import counted, err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel.evals._runner.adaptive import STOPPED, rule_of

@@ -41,7 +41,7 @@ from toolreel_core.evals._records.request_divergence import (
     request_content,
 )
 from toolreel_core.evals._records.what_if import WhatIf
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 
 class Diverged(Exception):

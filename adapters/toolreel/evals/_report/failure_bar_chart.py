@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel.evals._report.svg import Drawing, marker, rect, series_class, text, width_of
-from toolreel_core.evals._verdicts.failure_taxonomy import category
+from toolreel_core.evals._verdicts import category
 
 _MOST: Final = 12
 """Categories that the picture shows; the table in the page has all."""

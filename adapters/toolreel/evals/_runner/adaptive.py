@@ -29,7 +29,7 @@ from toolreel_core.evals._statistics.declared_stopping_rules import (
     rule_sentence,
 )
 from toolreel_core.evals._summary.summary import Summary
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import Result
 
 if TYPE_CHECKING:
     from toolreel.evals._statistics.stopping_decisions import Decided  # needs SciPy

@@ -31,8 +31,8 @@ from toolreel_core.evals._plan.cost_estimate import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._runner.run_retries import Retries
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._runner import Retries
+from toolreel_core.evals._verdicts import Result, Verdict
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 """Characters that are replaced in file names."""

@@ -14,8 +14,7 @@ from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel._internal.toml_files import line_at, read_file, read_toml
-from toolreel.evals._scenario_files.selection import beside, select_all
-from toolreel.evals._scenario_files.stored import stored_scenarios
+from toolreel.evals._scenario_files.files import beside, select_all, stored_scenarios
 from toolreel.evals._store.results import Header
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError

@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._driver.run_result import Run
-from toolreel.evals._runner.exchanges import converse
-from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
-from toolreel.evals._runner.outside_tools import NO_TOOLS, OutsideTools
+from toolreel.evals._runner.endpoints import LastError, ObservedEndpoint, last_error
+from toolreel.evals._runner.exchanges import NO_TOOLS, OutsideTools, converse
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest, ToolResult
-from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
+from toolreel_core.evals._runner import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Case, Scenario
-from toolreel_core.evals._verdicts.verdict import Verdict, judge
+from toolreel_core.evals._verdicts import Verdict, judge
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,7 @@ from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, category
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import CATEGORIES, Verdict, category
 
 _SCENARIOS: Final = {one.name: one for one in SCENARIOS}
 _REQUIRED: Final = ("model_base", "strategy", "sampling_profile", "scenario", "trial", "ok", "elapsed_ms")

@@ -21,7 +21,7 @@ from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.evidence import ObservedTurn
 from toolreel_core.evals._summary.reference_harness_files import Axes, axis_fields, label
 from toolreel_core.evals._summary.summary import RunEntry, Summary
-from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
+from toolreel_core.evals._verdicts import alias_of
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 """Characters that are replaced in file names."""

@@ -15,7 +15,7 @@ from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import reference_percentile
-from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
+from toolreel_core.evals._verdicts import alias_of
 
 _TASK_HEAD = (
     *("model", "profile", "strategy", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),

@@ -16,7 +16,7 @@ from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank, reference_percentile
-from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of
+from toolreel_core.evals._verdicts import TAXONOMY, alias_of
 
 SUMMARY: Final = "summary.json"
 BY_SCENARIO: Final = "summary_by_scenario.json"

@@ -15,7 +15,7 @@ from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import Result
 
 
 @dataclass(frozen=True, slots=True)

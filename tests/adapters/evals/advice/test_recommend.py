@@ -18,7 +18,7 @@ from toolreel._cli.evals.group import eval_command
 from toolreel.presets._catalogues import shipped
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import Result
 
 LOCAL = Path(__file__).parents[4] / "cassettes" / "evals" / "local"
 QWEN = "qwen/qwen3-235b-a22b-2507:nitro"

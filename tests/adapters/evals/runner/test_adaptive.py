@@ -18,7 +18,7 @@ from toolreel.evals._summary.summary_files import summary_of
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import Result
 
 PASS: tuple[Result, ...] = ("pass",)
 FAIL: tuple[Result, ...] = ("fail",)

@@ -30,7 +30,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.gates import METRICS, GateResult
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts import Result, Verdict
 
 FILES = (
     "summary.json",

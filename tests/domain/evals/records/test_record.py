@@ -21,7 +21,7 @@ from toolreel_core.evals._records.record import (
     record_tree,
     run_in,
 )
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 
 def test_the_time_of_a_run_is_that_of_all_its_attempts() -> None:

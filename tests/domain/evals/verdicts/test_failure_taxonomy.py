@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core.evals._verdicts.failure_taxonomy import (
+from toolreel_core.evals._verdicts import (
     CATEGORIES,
     Family,
     alias_of,

@@ -33,8 +33,7 @@ from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._scenarios.checks import exercise, outcome
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedTurn
 from toolreel_core.evals._scenarios.scenario import Case, Check
-from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES
-from toolreel_core.evals._verdicts.verdict import Result, Verdict, judge
+from toolreel_core.evals._verdicts import CATEGORIES, Result, Verdict, judge
 from toolreel_core.evals._worlds.desk import Desk
 
 RIGHT = outcome("right", lambda seen: "" if "right" in seen.final else "it is not right")

@@ -12,7 +12,7 @@ from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import Replayed, replays
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 _REPLAY_EPILOG = (
     "Exit codes: 0 as recorded, 2 usage, 3 a run would go another way or be judged in another way now."

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.evals.live.connection_notices import connect_with_notices
-from toolreel._cli.evals.live.progress import EvaluationProgress
+from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
