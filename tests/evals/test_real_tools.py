@@ -25,7 +25,7 @@ from toolreel.evals._store.results import Results, schema_of
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._runner.run_retries import Retries
+from toolreel_core.evals._runner import Retries
 
 TOOLS = '''\
 def stock(part: str) -> int:
@@ -156,7 +156,7 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
     found = tallies_under(results, plan, "baseline")[1]["raw"].runs
     assert [one.fate for one in found] == ["undecided"] * 2
     own = plan.scenarios[0].tree
-    promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), strict=False, own=own)
+    promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), own=own)
     with pytest.raises(ReplayMismatch, match="parts from its recording at turn 2"):
         promoted.verdict({"config": {"max_turns": 9}})
 

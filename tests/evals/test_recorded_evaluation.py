@@ -102,15 +102,3 @@ def test_the_page_tells_how_each_task_for_finding_ended() -> None:
         cells = ["yes" if result == "pass" else "no" for result in results.values()]
         assert list(results) == ["production", "final", "claim", "withhold"]
         assert f"| `{scenario}` | {' | '.join(cells)} |" in page
-
-
-def test_the_page_tells_how_far_the_recorded_judges_agree() -> None:
-    page = (DOCS / "simulated-users-and-judges.md").read_text(encoding="utf-8")
-    *each, whole = json.loads((EVALUATIONS / "judged" / "summary.json").read_text())["figures"]["judges"]
-    for judge in (*each, whole):
-        agreed = judge["yes_and_hold"] + judge["no_and_fail"]
-        name = f"`{judge['check']}`" if judge["scenario"] else judge["check"]
-        assert f"| {name} | {judge['runs']} | {agreed} | {judge['split_votes']} |" in page
-    low, high = (format(100 * whole["interval"][side], ".1f") for side in ("low", "high"))
-    assert f"Kappa over the six answers is {whole['kappa']:.2f}" in page
-    assert f"{low} to {high} %" in page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
@@ -19,7 +18,6 @@ from toolreel.evals._report.transcripts import transcript_of
 from toolreel.evals._runner.evaluation import jobs_of
 from toolreel.evals._runner.trial import RunContext, run_job
 from toolreel.evals._store.results import Results
-from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
@@ -120,12 +118,3 @@ def test_an_exchange_without_an_answer_is_the_last() -> None:
     job = jobs_of(plan)(next(plan.samples()))
     record = run_job(job, RunContext(_Scripted("good"), InstantClock()))
     assert (record.verdict.category, record.turns, record.final) == ("loop.max_turns", 1, "")
-
-
-def test_what_the_user_says_later_is_in_the_language_of_the_cell() -> None:
-    plan = plan_of_several_turns("http://localhost")
-    sample = next(plan.samples())
-    japanese = replace(sample, cell=replace(sample.cell, language="ja-JP"))
-    job = replace(jobs_of(plan)(sample), sample=japanese)
-    assert job.case.follow_ups[-1] == "Thank you. 完了しました。"
-    assert isinstance(job.case.messages[-1], UserMessage)

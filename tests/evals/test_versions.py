@@ -114,8 +114,8 @@ def test_all_that_is_written_is_as_the_schemas_say(tmp_path: Path) -> None:
 def full() -> Any:  # noqa: ANN401 - JSON that tests change
     """A record that has every field."""
     verdict = {"result": "void", "category": "transport.rate_limit", "reasons": ["Slow down."]}
-    names = ("failure", "finish", "model", "provider", "fingerprint", "request_id", "asked_model")
-    asked = {**dict.fromkeys(names, "text"), "role": "judge"}
+    names = ("failure", "finish", "model", "provider", "fingerprint", "request_id")
+    asked = dict.fromkeys(names, "text")
     counts = dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), 1)
     texts = (
         "key",
@@ -123,7 +123,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "profile",
         "strategy",
         "fallback",
-        "language",
         "scenario",
         "endpoint",
         "digest",
@@ -138,7 +137,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "configuration": {},
         "tools_sent": True,
         "world": {},
-        "language_shape": "drift",
         "attempts": [
             {
                 "ms": 1,
@@ -151,7 +149,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "error_body": {"error": "Slow down."},
         "error_hint": "Acme: Slow down.",
         "cassette": "cassettes/a.yaml",
-        "judged": [{"check": "polite", "votes": ["yes"], "reason": "It was.", "others_hold": True}],
     }
 
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from toolreel._driver.clock.clocks import InstantClock
 from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.endpoints import ModelLimits
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
 from toolreel.evals._runner.plan_loader import planned
-from toolreel.evals._runner.request_concurrency import ModelLimits
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.tree_access import merged

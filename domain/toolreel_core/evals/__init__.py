@@ -20,7 +20,7 @@ strategy
 configuration
     The complete settings of one run, made of strategy, provider, model, sampling profile and scenario.
 cell
-    One combination of the axes: model, sampling profile, strategy, fallback profile, language, scenario.
+    One combination of the axes: model, sampling profile, strategy, fallback profile, scenario.
 task
     A cell without its scenario: one row of a summary.
 trial, sample
@@ -43,8 +43,8 @@ gate
 
 from toolreel_core.evals._plan.cells import Cell, Sample, Task
 from toolreel_core.evals._plan.cost_estimate import AssumedRun, Estimate, estimate_cost
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.prices import Price
 from toolreel_core.evals._plan.run_configuration import Configuration
@@ -66,7 +66,6 @@ from toolreel_core.evals._scenarios.checks import (
 )
 from toolreel_core.evals._scenarios.draws import Draws
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
 from toolreel_core.evals._scenarios.scripted_model import (
     ScenarioScripts,
@@ -107,8 +106,7 @@ from toolreel_core.evals._statistics.gates import (
 )
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
-from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
-from toolreel_core.evals._verdicts.verdict import Verdict, judge
+from toolreel_core.evals._verdicts import CATEGORIES, Category, Verdict, judge
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace
 from toolreel_core.evals._worlds.world import World
@@ -195,7 +193,6 @@ __all__ = [
     "scenario",
     "script",
     "scripted_reply",
-    "select_languages",
     "select_scenarios",
     "summarise",
     "told_before",

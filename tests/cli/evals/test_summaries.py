@@ -22,7 +22,7 @@ from toolreel._cli.evals.compare import compare_command
 from toolreel._cli.evals.report import report_command
 from toolreel._cli.evals.summarize import summarize_command
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._verdicts.verdict import Result as Verdicts
+from toolreel_core.evals._verdicts import Result as Verdicts
 
 NAMES = (
     *("happy_path", "partial_success_failure", "missing_workspace_id", "type_error_recovery"),

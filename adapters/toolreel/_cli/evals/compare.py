@@ -23,7 +23,7 @@ from toolreel._internal.errors import ResultsError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 
-_AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "language", "endpoint"))
+_AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "endpoint"))
 
 _SHOWN = 20
 """Flips of each kind that the console lists."""

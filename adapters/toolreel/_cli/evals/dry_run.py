@@ -45,7 +45,6 @@ def _show_axes(plan: EvalPlan) -> None:
         (len(plan.pairs), "model and profile", "pairs"),
         (len(plan.strategies), "", "strategies"),
         (len(plan.fallbacks), "", "fallback profiles"),
-        (len(plan.languages), "", "languages"),
         (len(plan.endpoints), "", "endpoints"),
         (len(plan.scenarios), "", "scenarios"),
         (plan.trials, "", "trials"),
@@ -56,8 +55,6 @@ def _show_axes(plan: EvalPlan) -> None:
     labelled(out, "scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
     if len(plan.fallbacks) > 1:
         labelled(out, "fallbacks", ", ".join(plan.fallbacks))
-    if plan.languages != ("off",):
-        labelled(out, "languages", ", ".join(plan.languages))
     for name in plan.endpoints:
         labelled(out, f"at {name}" if name else "endpoint", _endpoint(plan, name))
     labelled(out, "plan", plan.digest[:_SHOWN])

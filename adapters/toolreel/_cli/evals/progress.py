@@ -1,4 +1,4 @@
-"""An evaluation as it runs: notices when it connects, progress on stderr, and Ctrl-C."""
+"""Progress of an evaluation on stderr, and Ctrl-C, which ends it after the runs that are under way."""
 
 from __future__ import annotations
 
@@ -31,6 +31,80 @@ from toolreel_core.evals._scenarios.catalogue import kind_of
 if TYPE_CHECKING:
     from toolreel.evals._runner.connection import Connection
     from toolreel.evals._runner.evaluation import ExistingRuns
+
+
+def connect_with_notices(plan: EvalPlan) -> Connection:
+    """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply.
+
+    :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
+        scripts
+    """
+    from toolreel.evals._runner.connection import connect
+
+    connection = connect(plan)
+    withhold(connection.secrets)
+    ways = (connection, *connection.at_endpoints.values())
+    servers = (plan.endpoint_at(name) for name in plan.endpoints)
+    variables = (variable for server in servers for _, variable in server.headers_env)
+    for name in dict.fromkeys((*(way.api_key_env or "" for way in ways), *variables)):
+        if notice := key_notice(name, os.environ.get(name, "")):
+            err.print(notice, style="yellow")
+    if _loses_presets(plan):
+        err.print(NO_PRESETS, style="yellow")
+    return connection
+
+
+def _loses_presets(plan: EvalPlan) -> bool:
+    """Whether a strategy takes its settings from a provider, and none is named."""
+    asks = not all(map(kind_of, plan.models))
+    unnamed = any(not plan.endpoint_at(name).provider for name in plan.endpoints)
+    return asks and unnamed and any(each.provider_defaults for each in plan.strategies)
+
+
+_SHOWN: Final = 4
+"""Runs under way that have a line: those that take longest."""
+
+
+class EvaluationBar(Progress):
+    """How many runs have ended, in words below, and what is under way since when.
+
+    :param status: the words
+    """
+
+    def __init__(self, console: Console, total: int, status: Callable[[], str]) -> None:
+        self._status, self._out = status, console
+        self._running: dict[str, tuple[str, float]] = {}
+        columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TimeElapsedColumn())
+        super().__init__(*columns, console=console, transient=True, expand=True)
+        self._total = self.add_task("", total=total)
+
+    def began(self, sample: Sample) -> None:
+        """Show a run that has begun."""
+        cell = sample.cell
+        name = f"{cell.model} {cell.strategy} {cell.scenario} #{sample.trial}"
+        self._running[sample.key] = printable(name), time.monotonic()
+
+    def ended(self, key: str) -> None:
+        """Show a run no more, which has ended."""
+        self._running.pop(key, None)
+
+    def show(self, done: int) -> None:
+        """Show how many runs have ended."""
+        self.update(self._total, completed=done)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bar, then the words, then a line for each run under way."""
+        yield self.make_tasks_table(self.tasks)
+        yield from Text(self._status()).wrap(self._out, self._out.width)
+        running, now = [*self._running.values()], time.monotonic()  # a copy, as other threads add to it
+        for name, since in running[:_SHOWN]:
+            end = f" {duration(round((now - since) * 1000 // 100 * 100))}"
+            line = Text(f"  {name}", style="dim")
+            line.truncate(max(1, self._out.width - len(end)), overflow="ellipsis")
+            yield line + Text(end, style="cyan")
+        if len(running) > _SHOWN:
+            yield Text(f"  and {counted(len(running) - _SHOWN, 'more run')}", style="dim")
+
 
 _WORDS: Final = {
     "pass": "OK",
@@ -141,12 +215,11 @@ class EvaluationProgress:
         cell, verdict = record.cell, record.verdict
         axes = (cell.model, cell.profile, cell.strategy, cell.fallback, cell.endpoint)
         names = ":".join(filter(None, axes))
-        language = "" if cell.language == "off" else f" {cell.language}"
         why = verdict.category + (f": {verdict.reasons[0]}" if verdict.reasons else "")
         sample = f"  {why[:_REASON_LENGTH]}{'…' if len(why) > _REASON_LENGTH else ''}" if why else ""
         done = self._before + self._results.total()
         return (
-            f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names}{language} {cell.scenario} "
+            f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names} {cell.scenario} "
             f"trial {record.trial} {record.ms} ms{sample}"
         )
 
@@ -169,76 +242,3 @@ def _duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7_000 else f"{seconds / 3_600:.1f} h"
-
-
-_SHOWN: Final = 4
-"""Runs under way that have a line: those that take longest."""
-
-
-class EvaluationBar(Progress):
-    """How many runs have ended, in words below, and what is under way since when.
-
-    :param status: the words
-    """
-
-    def __init__(self, console: Console, total: int, status: Callable[[], str]) -> None:
-        self._status, self._out = status, console
-        self._running: dict[str, tuple[str, float]] = {}
-        columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TimeElapsedColumn())
-        super().__init__(*columns, console=console, transient=True, expand=True)
-        self._total = self.add_task("", total=total)
-
-    def began(self, sample: Sample) -> None:
-        """Show a run that has begun."""
-        cell = sample.cell
-        name = f"{cell.model} {cell.strategy} {cell.scenario} #{sample.trial}"
-        self._running[sample.key] = printable(name), time.monotonic()
-
-    def ended(self, key: str) -> None:
-        """Show a run no more, which has ended."""
-        self._running.pop(key, None)
-
-    def show(self, done: int) -> None:
-        """Show how many runs have ended."""
-        self.update(self._total, completed=done)
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        """The bar, then the words, then a line for each run under way."""
-        yield self.make_tasks_table(self.tasks)
-        yield from Text(self._status()).wrap(self._out, self._out.width)
-        running, now = [*self._running.values()], time.monotonic()  # a copy, as other threads add to it
-        for name, since in running[:_SHOWN]:
-            end = f" {duration(round((now - since) * 1000 // 100 * 100))}"
-            line = Text(f"  {name}", style="dim")
-            line.truncate(max(1, self._out.width - len(end)), overflow="ellipsis")
-            yield line + Text(end, style="cyan")
-        if len(running) > _SHOWN:
-            yield Text(f"  and {counted(len(running) - _SHOWN, 'more run')}", style="dim")
-
-
-def connect_with_notices(plan: EvalPlan) -> Connection:
-    """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply.
-
-    :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
-        scripts
-    """
-    from toolreel.evals._runner.connection import connect
-
-    connection = connect(plan)
-    withhold(connection.secrets)
-    ways = (connection, *connection.at_endpoints.values())
-    servers = (plan.endpoint_at(name) for name in plan.endpoints)
-    variables = (variable for server in servers for _, variable in server.headers_env)
-    for name in dict.fromkeys((*(way.api_key_env or "" for way in ways), *variables)):
-        if notice := key_notice(name, os.environ.get(name, "")):
-            err.print(notice, style="yellow")
-    if _loses_presets(plan):
-        err.print(NO_PRESETS, style="yellow")
-    return connection
-
-
-def _loses_presets(plan: EvalPlan) -> bool:
-    """Whether a strategy takes its settings from a provider, and none is named."""
-    asks = not all(map(kind_of, plan.models))
-    unnamed = any(not plan.endpoint_at(name).provider for name in plan.endpoints)
-    return asks and unnamed and any(each.provider_defaults for each in plan.strategies)

@@ -15,7 +15,7 @@ from toolreel.evals._replay.replay import Replayed, replays, write_replayed
 from toolreel.evals._replay.whatif import tallies_under, whatif_lines, whatif_tree
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 _REPLAY_EPILOG: Final = (
     "Exit codes: 0 as recorded, or written, 2 usage, 3 a run would go another way or be judged in another "

@@ -1,11 +1,10 @@
-"""``toolreel eval scenario``: write scenarios of your own, prove their checks, make them of recordings."""
+"""``toolreel eval scenario``: write scenarios of your own, and prove that their checks hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Final
 
 import click
 
@@ -14,28 +13,13 @@ from toolreel._cli.options.settings import parse_settings, settings_option
 from toolreel._cli.output.console import err, labelled, out, printable
 from toolreel._cli.output.errors import FAILED, json_option, reporting, say
 from toolreel.evals._authoring.proof import Proof, proof_of, sentences
-from toolreel.evals._authoring.recorded_session import read_session
-from toolreel.evals._authoring.scenario_of_session import draft_of
+from toolreel.evals._authoring.scenario_of_session import draft_of, read_session
 from toolreel.evals._authoring.template import write_new, write_template
 from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel_core._jsontext.canonical import Json
 
-_EPILOG: Final = "Exit codes: 0 success, 1 a script got another verdict than it has to, 2 usage."
 
-
-@click.group(
-    "scenario",
-    epilog=_EPILOG,
-    short_help="Write scenarios of your own, prove them, make them of recordings.",
-)
-def scenario_command() -> None:
-    """Write scenarios of your own: a TOML file with texts, tools, checks, and scripts that prove the checks.
-
-    toolreel eval scenario new refund, then: toolreel eval scenario check refund.toml
-    """
-
-
-@scenario_command.command("new", short_help="Write a commented scenario to start from.")
+@click.command("new", short_help="Write a commented scenario to start from.")
 @click.argument("name", metavar="NAME")
 @click.option(
     "--out",
@@ -70,7 +54,7 @@ def new_command(name: str, path: Path | None, as_machine: bool) -> int:
     return 0
 
 
-@scenario_command.command(
+@click.command(
     "check",
     short_help="Run the scripts of scenarios, to prove their checks.",
     epilog="Exit codes: 0 every script got its verdict, 1 one did not, 2 a file is not valid.",
@@ -117,7 +101,7 @@ def _tree(proof: Proof) -> dict[str, Json]:
     }
 
 
-@scenario_command.command(
+@click.command(
     "from",
     short_help="Make a scenario of a recorded session.",
     epilog="Exit codes: 0 written, 2 usage, 3 the recording cannot be read as a run.",
@@ -183,3 +167,16 @@ def from_command(
         err.print(printable(f"Decide: {each}."), style="yellow")
     labelled(out, "next", f"toolreel eval scenario check {quote(str(file))}")
     return 0
+
+
+@click.group(
+    "scenario",
+    commands=(check_command, from_command, new_command),
+    epilog="Exit codes: 0 success, 1 a script got another verdict than it has to, 2 usage.",
+    short_help="Write scenarios of your own, prove them, make them of recordings.",
+)
+def scenario_command() -> None:
+    """Write scenarios of your own: a TOML file with texts, tools, checks, and scripts that prove the checks.
+
+    toolreel eval scenario new refund, then: toolreel eval scenario check refund.toml
+    """

@@ -24,7 +24,7 @@ from toolreel_core.evals._causes.configuration_keys import Key, keys_between, ke
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)

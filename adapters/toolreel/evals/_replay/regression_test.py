@@ -15,7 +15,7 @@ from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._scenario_files.stored import scenario_of_tree
+from toolreel.evals._scenario_files.files import scenario_of_tree
 from toolreel.evals._store.recordings import recording_bytes, recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
@@ -25,9 +25,9 @@ from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record, record_of, record_tree
-from toolreel_core.evals._runner.run_retries import Retries
+from toolreel_core.evals._runner import Retries
 from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 _VERSION = 1
 _NO_CHANGES: Tree = {}
@@ -43,8 +43,6 @@ class Promoted:
     url: str
     """Where it was recorded."""
     retries: Retries
-    strict: bool
-    """Whether an answer in another language is a failure."""
     own: JsonText = NOTHING
     """The scenario, if it was read from a file."""
 
@@ -62,7 +60,7 @@ class Promoted:
             retries = Retries(tree["tries"]["empties"], tree["tries"]["voids"])
             record = record_of(canonical(tree["run"]), str(place))
             own = canonical(tree.get("scenario", {}))
-            return cls(record, place.parent, tree["url"], retries, tree["strict"], own)
+            return cls(record, place.parent, tree["url"], retries, own)
         except (OSError, CodecError, KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{place}: cannot be read: {error}; promote the run again") from None
 
@@ -72,7 +70,6 @@ class Promoted:
             "toolreel_promoted": _VERSION,
             "url": self.url,
             "tries": {"empties": self.retries.empties, "voids": self.retries.voids},
-            "strict": self.strict,
             "run": record_tree(self.record),
             **({} if self.own == NOTHING else {"scenario": parse(self.own)}),
         }
@@ -106,7 +103,7 @@ class Promoted:
         name = record.cell.scenario
         builtin = self.own == NOTHING
         posed = scenario(name, record.version) if builtin else scenario_of_tree(name, parse(self.own))
-        return Job(sample, posed, Configuration.of(text), self.retries, self.strict)
+        return Job(sample, posed, Configuration.of(text), self.retries)
 
     def beside(self, cassette: str) -> Promoted:
         """The same run with its cassette under another name."""
@@ -180,7 +177,7 @@ def promote(
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
     own, url = job.scenario.tree, plan.endpoint_at(cell.endpoint).chat_url
-    recorded = Promoted(record, results.path, url, job.retries, job.strict, own)
+    recorded = Promoted(record, results.path, url, job.retries, own)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):

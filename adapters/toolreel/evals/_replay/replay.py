@@ -23,7 +23,7 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record, record_line
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
+from toolreel_core.evals._verdicts import TAXONOMY
 
 
 @dataclass(frozen=True, slots=True)

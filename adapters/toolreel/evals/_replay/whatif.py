@@ -42,7 +42,7 @@ from toolreel_core.evals._records.request_divergence import (
     request_content,
 )
 from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 
 class Diverged(Exception):

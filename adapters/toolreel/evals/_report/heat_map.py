@@ -121,14 +121,8 @@ def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
 
 def _columns(tasks: Iterable[TaskSummary], plan: EvalPlan) -> Iterator[HeatColumn]:
     for task in tasks:
-        label, model = label_of(task.cell, plan), task.cell.model
+        label, model = plan.label(task.cell), task.cell.model
         yield HeatColumn(model, label.removeprefix(model).lstrip(": "), label)
-
-
-def label_of(cell: Cell, plan: EvalPlan) -> str:
-    """What a task is called: by whatever is not the same for all of them."""
-    language = f" {cell.language}" if len(plan.languages) > 1 else ""
-    return f"{plan.label(cell)}{language}"
 
 
 def split_bar(counts: ResultCounts, x: float, y: float, width: float, height: float) -> str:

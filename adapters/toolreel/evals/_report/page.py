@@ -18,7 +18,7 @@ from toolreel._internal.pages.page_frame import asset, framed
 from toolreel._internal.visible_text import printable
 from toolreel.evals import _report as report
 from toolreel.evals._report.forest import forest_drawing
-from toolreel.evals._report.heat_map import HeatMap, heat_map, label_of, split_bar, split_words
+from toolreel.evals._report.heat_map import HeatMap, heat_map, split_bar, split_words
 from toolreel.evals._report.run_data import cell_name, run_data, run_name, transcript_tree
 from toolreel.evals._report.svg import (
     LONGEST,
@@ -53,7 +53,7 @@ from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage
-from toolreel_core.evals._verdicts.failure_taxonomy import Category, category
+from toolreel_core.evals._verdicts import Category, category
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def costs_of(summary: Summary, plan: EvalPlan) -> tuple[TaskCost, ...]:
             usage, runs = task.usage, task.counts().runs
             tokens = (usage.prompt_tokens + usage.completion_tokens) / runs
             cost = None if usage.cost is None else usage.cost / runs
-            found.append(TaskCost(label_of(task.cell, plan), runs, rated.rate, rated.interval, tokens, cost))
+            found.append(TaskCost(plan.label(task.cell), runs, rated.rate, rated.interval, tokens, cost))
     return tuple(found)
 
 
@@ -341,7 +341,6 @@ def _pair_label(match: Match, plan: EvalPlan) -> str:
         cell.model if len(plan.models) > 1 else "",
         cell.profile if len({name for _, name in plan.pairs}) > 1 else "",
         cell.fallback if len(plan.fallbacks) > 1 else "",
-        cell.language if len(plan.languages) > 1 else "",
         cell.endpoint,
         cell.scenario,
     )

@@ -14,7 +14,7 @@ from typing import Final
 
 from toolreel._internal.visible_text import printable
 from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import Result
 
 LONGEST: Final = 4_000
 """Characters of one text that the page shows."""

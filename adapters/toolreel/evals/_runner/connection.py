@@ -21,9 +21,8 @@ from toolreel._driver.ports import Endpoint as EndpointPort
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
-from toolreel.evals._runner.outside_tools import RecordedTools, live_tools
-from toolreel.evals._runner.request_concurrency import ModelLimits, RateLimitedEndpoint
-from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel.evals._runner.endpoints import ModelLimits, RateLimitedEndpoint, ScriptedEndpoint
+from toolreel.evals._runner.exchanges import RecordedTools, live_tools
 from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Header
@@ -31,11 +30,11 @@ from toolreel.http._httpx_conversion import TIMEOUT
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http._request_headers import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._records.record import Attempt
 from toolreel_core.evals._scenarios.catalogue import catalogue_digest, kind_of, scripts_of
-from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
+from toolreel_core.evals._verdicts import TAXONOMY
 
 try:
     import httpx

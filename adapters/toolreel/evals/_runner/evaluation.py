@@ -26,12 +26,12 @@ from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.cost_cap import check_cost_cap
+from toolreel_core.evals._plan.cost_estimate import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._runner.run_retries import Retries
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._runner import Retries
+from toolreel_core.evals._verdicts import Verdict
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 """Characters that are replaced in file names."""
@@ -238,7 +238,7 @@ def cassette_name(sample: Sample) -> str:
     old recording as it is.
     """
     cell = sample.cell
-    last = "__".join((cell.scenario, cell.profile, cell.fallback, cell.language, f"{sample.trial:02}"))
+    last = "__".join((cell.scenario, cell.profile, cell.fallback, f"{sample.trial:02}"))
     where = [cell.endpoint] if cell.endpoint else []
     parts = (cell.model, cell.strategy, *where, f"{last}__{sample.key[:8]}")
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
@@ -251,11 +251,11 @@ def job_of(plan: EvalPlan, sample: Sample) -> Job:
 
 def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
     """The same for many runs: what a cell's runs have in common is made once."""
-    rules, configuration = _rules(plan), cache(plan.configuration)
+    retries, configuration = _retries(plan), cache(plan.configuration)
 
     def job(sample: Sample) -> Job:
         cell = sample.cell
-        return Job(sample, plan.scenario(cell.scenario), configuration(cell), *rules)
+        return Job(sample, plan.scenario(cell.scenario), configuration(cell), retries)
 
     return job
 
@@ -267,12 +267,12 @@ def recorded_job(plan: EvalPlan, record: Record) -> Job:
     """
     sample = Sample(record.cell, record.trial, record.version, record.digest)
     configuration = Configuration.of(record.configuration)
-    return Job(sample, plan.scenario(record.cell.scenario), configuration, *_rules(plan))
+    return Job(sample, plan.scenario(record.cell.scenario), configuration, _retries(plan))
 
 
-def _rules(plan: EvalPlan) -> tuple[Retries, bool]:
-    """How often a run is tried again, and whether an answer in another language is a failure."""
-    return Retries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
+def _retries(plan: EvalPlan) -> Retries:
+    """How often a run is tried again."""
+    return Retries(plan.empty_response_retries, plan.void_retries)
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:

@@ -14,8 +14,7 @@ from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel._internal.toml_files import line_at, read_file, read_toml
-from toolreel.evals._scenario_files.selection import beside, select_all
-from toolreel.evals._scenario_files.stored import stored_scenarios
+from toolreel.evals._scenario_files.files import beside, select_all, stored_scenarios
 from toolreel.evals._store.results import Header
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
@@ -23,14 +22,13 @@ from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Tree, parse
 from toolreel_core._plan.presets.collection import Presets
-from toolreel_core.evals._plan.cost_cap import check_cost_cap
+from toolreel_core.evals._plan.cells import Shard
+from toolreel_core.evals._plan.cost_estimate import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
-from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION
-from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._statistics.gates import METRICS, Threshold, gate_from
 
 _Place = tuple[str, ...]
@@ -90,13 +88,12 @@ def planned(
 
 def _plan(options: Options, presets: Presets) -> EvalPlan:
     scenarios = _found("scenarios", lambda: select_all(options.scenarios))
-    languages = _found("languages", lambda: select_languages(options.languages))
     try:
         whole = presets.extended(Presets.of(parse(options.catalogue)))
     except PlaceError as error:
         raise PlaceError(("catalogue", *error.place), error.what) from None
     _check_gates(options)
-    plan = EvalPlan(options, whole, scenarios, languages)
+    plan = EvalPlan(options, whole, scenarios)
     check_cost_cap(plan)
     return plan
 

@@ -40,7 +40,7 @@ from toolreel_core.evals._records.record import (
     run_in,
     tree_but_configuration,
 )
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
 """One migration a version, from the header of the version before."""

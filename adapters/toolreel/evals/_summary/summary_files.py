@@ -34,7 +34,7 @@ from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
 from toolreel_core.evals._statistics.counts import CellMean, Interval
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank, reference_percentile
-from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of
+from toolreel_core.evals._verdicts import TAXONOMY, alias_of
 
 SUMMARY: Final = "summary.json"
 BY_SCENARIO: Final = "summary_by_scenario.json"

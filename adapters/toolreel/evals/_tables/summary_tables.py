@@ -20,10 +20,10 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import reference_percentile
-from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
+from toolreel_core.evals._verdicts import alias_of
 
 _TASK_HEAD = (
-    *("model", "profile", "strategy", "lang", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
+    *("model", "profile", "strategy", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
     *(
         "control_ok",
         "control_rate",
@@ -82,7 +82,6 @@ def _options(plan: EvalPlan) -> Iterable[str]:
         ("sampling_profile_filter", options.profiles),
         ("strategies", [strategy.name for strategy in plan.strategies]),
         ("scenarios", [scenario.name for scenario in plan.scenarios]),
-        ("language_policies", plan.languages if plan.languages != ("off",) else ()),
         ("fallback_profiles", plan.fallbacks if len(plan.fallbacks) > 1 else ()),
         ("tool_allowlist", options.tool_allowlist),
     )
@@ -124,7 +123,7 @@ def _task(task: TaskSummary) -> tuple[str, ...]:
     times = [entry.ms for entry in task.entries(control=False)]
     failed = next((entry for entry in task.entries() if not entry.ok), None)
     return (
-        *(cell.model, cell.profile, cell.strategy, cell.language, cell.fallback),
+        *(cell.model, cell.profile, cell.strategy, cell.fallback),
         *_part(task, control=False),
         *_part(task, control=True),
         percent(task.counts().coverage),

@@ -14,7 +14,6 @@ from toolreel_core.evals._summary.summary import RunEntry
 _ERROR_LENGTH: Final = 120
 _USUAL: Final = {
     "profile": "default",
-    "lang": "off",
     "fallback_profile": "best_effort",
     "coverage": "100%",
     "after_empty_reply": "0",
@@ -37,7 +36,7 @@ def without_constant_columns(table: TextTable) -> TextTable:
     """A table without the columns that say nothing, or the same default in all rows.
 
     >>> without_constant_columns(
-    ...     TextTable("tasks", ("model", "lang", "error"), (("a", "off", ""), ("b", "off", "")))
+    ...     TextTable("tasks", ("model", "profile", "error"), (("a", "default", ""), ("b", "default", "")))
     ... ).head
     ('model',)
     """

@@ -73,8 +73,6 @@ def _variant(plan: EvalPlan, task: Task) -> Iterator[str]:
         yield task.profile
     if len(plan.fallbacks) > 1:
         yield task.fallback
-    if len(plan.languages) > 1:
-        yield task.language
 
 
 def inspect_log(results: Results, plan: EvalPlan, task: Task, records: Sequence[Record]) -> Tree:
@@ -122,7 +120,6 @@ def _spec(results: Results, plan: EvalPlan, task: Task, created: str) -> Tree:
         "metadata": {
             "profile": task.profile,
             "fallback": task.fallback,
-            "language": task.language,
             "plan": plan.digest,
             "catalogue": results.header.catalogue,
             "taxonomy": results.header.taxonomy,

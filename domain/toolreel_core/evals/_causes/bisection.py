@@ -15,7 +15,7 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from toolreel_core.evals._causes.configuration_keys import Key
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 Answer: TypeAlias = Literal["yes", "no", "undecided"]
 """Whether a set of items suffices; ``undecided``: nobody can say, so it counts as no."""

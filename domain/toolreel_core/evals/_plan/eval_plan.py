@@ -1,8 +1,8 @@
 """Plans of evaluations: which runs there are, in which order and configuration, and what they would cost.
 
-A plan is made of options, a catalogue of presets and models, and the scenarios and languages that were
-chosen; the same parts always give the same plan. Runs are generated one by one, since a plan may have too
-many of them to keep in memory.
+A plan is made of options, a catalogue of presets and models, and the scenarios that were chosen; the same
+parts always give the same plan. Runs are generated one by one, since a plan may have too many of them to keep
+in memory.
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._plan.cells import Cell, Sample, Task
+from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
 from toolreel_core.evals._plan.choice import choice
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import AUTO, DEFAULT, Filter, auto_profile, select_profiles
-from toolreel_core.evals._plan.named_endpoints import NamedEndpoint
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
-from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,
@@ -39,7 +37,6 @@ from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 
 _BEST_EFFORT: Final = "best_effort"
-_OFF: Final = "off"
 _DEFAULTS: Final = canonical(LoopConfig().recorded())
 
 
@@ -63,7 +60,6 @@ class EvalPlan:
     """The catalogue, with the plan's own in it."""
     scenarios: tuple[Scenario, ...]
     """In catalogue order; where tools are disabled, only controls are left of them."""
-    languages: tuple[str, ...] = (_OFF,)
     defaults: JsonText = _DEFAULTS
     """The defaults of the loop, as a record has them: of another version of toolreel in stored results."""
     shard: Shard | None = None
@@ -134,18 +130,17 @@ class EvalPlan:
     @property
     def task_count(self) -> int:
         """How many tasks there are."""
-        axes = (self.pairs, self.strategies, self.fallbacks, self.languages, self.endpoints)
+        axes = (self.pairs, self.strategies, self.fallbacks, self.endpoints)
         return prod(map(len, axes))
 
     def tasks(self) -> Iterator[Task]:
-        """The tasks: models, then strategies, profiles, fallback profiles, languages and endpoints."""
+        """The tasks: models, then strategies, profiles, fallback profiles and endpoints."""
         for model in self.models:
             for strategy in self.strategies:
                 for profile in self.profiles[model]:
                     for fallback in self.fallbacks:
-                        for language in self.languages:
-                            for endpoint in self.endpoints:
-                                yield Task(model, strategy.name, profile.name, fallback, language, endpoint)
+                        for endpoint in self.endpoints:
+                            yield Task(model, strategy.name, profile.name, fallback, endpoint)
 
     def cells(self) -> Iterator[Cell]:
         """The cells: task by task, in each of them all scenarios."""
@@ -282,7 +277,6 @@ class EvalPlan:
             "models": {model: [each.name for each in self.profiles[model]] for model in self.models},
             "strategies": {each.name: each.about for each in self.strategies},
             "fallbacks": [*self.fallbacks],
-            "languages": [*self.languages],
             "scenarios": {each.name: each.version for each in self.scenarios},
             **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
             "count": self.whole_count,
@@ -307,12 +301,10 @@ class EvalPlan:
         known = tuple(scenarios)
         stored = tree["scenarios"]
         wanted = stored.items() if isinstance(stored, Mapping) else ()
-        languages = tree["languages"]
         return cls(
             options,
             presets.extended(Presets.of(parse(options.catalogue))),
             tuple(_of_version(name, version, known) for name, version in wanted),
-            tuple(map(str, languages)) if isinstance(languages, list | tuple) else (_OFF,),
             canonical(tree.get("defaults", {})),
         )
 

@@ -16,9 +16,8 @@ from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_categories, min_coverage
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._plan.named_endpoints import NamedEndpoint, named_endpoints, overrides_of
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, named_endpoints, overrides_of
 from toolreel_core.evals._plan.prices import Price, PriceList, prices_of, prices_tree
 
 
@@ -109,12 +108,8 @@ class Options:
     strategies: tuple[str, ...] = ("production",)
     scenarios: tuple[str, ...] = ("default",)
     """Names and groups."""
-    languages: tuple[str, ...] = ()
-    """Language policies; none: ``off`` alone."""
     endpoints: tuple[str, ...] = ()
     """A filter of the endpoints with names; none: all of them."""
-    language_strict: bool = False
-    """Whether an answer in another language fails."""
     enforce_applicability: bool = True
     """Whether a profile is run only with models that it is for."""
     content_tag_fallback: bool = False
@@ -246,11 +241,11 @@ def layered(layers: Iterable[Tree]) -> Tree:
 
 
 _WORDS: Final = (
-    *("models", "add_models", "profiles", "strategies", "scenarios", "languages", "tool_allowlist"),
+    *("models", "add_models", "profiles", "strategies", "scenarios", "tool_allowlist"),
     *("accept_void", "endpoints"),
 )
 _SWITCHES: Final = (
-    *("language_strict", "enforce_applicability", "content_tag_fallback", "fallback_matrix"),
+    *("enforce_applicability", "content_tag_fallback", "fallback_matrix"),
     *("fix_empty_final", "seeds"),
 )
 _COUNTS: Final[Mapping[str, int]] = {

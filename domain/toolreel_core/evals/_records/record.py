@@ -14,7 +14,7 @@ from toolreel_core._errors import CodecError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts import Result, Verdict
 
 VERSION = 1
 """Version of the format of headers and records."""
@@ -87,8 +87,6 @@ class Record:
     """The final text; empty if there is none."""
     world: Json
     """The contents of the world at the end."""
-    language_shape: str
-    """``ok``, ``drift`` or ``unknown``; empty without a language policy."""
     turns: int
     calls: int
     attempts: tuple[Attempt, ...]
@@ -109,10 +107,10 @@ class Record:
 _RESULTS: Final[tuple[str, ...]] = get_args(Result)
 _OF_ASKED: Final = tuple(SentRequest.__dataclass_fields__)
 _OF_VERDICT: Final = ("result", "category", "reasons")
-_OF_CELL: Final = ("model", "profile", "strategy", "fallback", "language", "scenario")
+_OF_CELL: Final = ("model", "profile", "strategy", "fallback", "scenario")
 _OF_RUN: Final = (
     *("key", "trial", "version", "configuration", "digest", "tools_sent", "loop", "final", "world"),
-    *("language_shape", "turns", "calls", "attempts", "error_status", "error_body", "error_hint", "cassette"),
+    *("turns", "calls", "attempts", "error_status", "error_body", "error_hint", "cassette"),
 )
 
 _SEQUENCES: Final = (str, list, tuple)
@@ -170,7 +168,6 @@ def _from_tools(record: Record) -> dict[str, Json]:
         "loop": record.loop,
         "final": record.final,
         "world": record.world,
-        **_given({"language_shape": record.language_shape}),
         "turns": record.turns,
         "calls": record.calls,
         "attempts": [_attempt_tree(attempt) for attempt in record.attempts],
@@ -331,7 +328,6 @@ def _record_from(fields: _Fields) -> Record:
         loop=fields.text("loop"),
         final=fields.text("final"),
         world=fields.json("world"),
-        language_shape=fields.text("language_shape", ""),
         turns=fields.count("turns"),
         calls=fields.count("calls"),
         attempts=fields.items("attempts", _attempt),

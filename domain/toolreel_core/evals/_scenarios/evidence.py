@@ -72,10 +72,6 @@ class Evidence:
     """The contents of the world at the beginning."""
     tools_sent: bool
     """Whether the requests listed any tools."""
-    language: str = ""
-    """The language that the answer had to be in; empty: whichever."""
-    strict: bool = False
-    """Whether an answer in another language than that is a failure."""
     tools_refused: bool = False
     """Whether the server refused tools, and the run went on without them."""
     answers: tuple[str, ...] = ()
@@ -96,22 +92,19 @@ _RESULTS: Final = (CallEnded, CallRejected, CallSkipped, CallAbandoned)
 _Result: TypeAlias = CallEnded | CallRejected | CallSkipped | CallAbandoned
 
 
-def evidence_of(  # noqa: PLR0913 - a run, its world, and how it is to be looked at
+def evidence_of(
     plan: Plan,
     state: State,
     notes: Iterable[Note],
     world: World,
     begun: Json,
     *,
-    language: str = "",
-    strict: bool = False,
     earlier: tuple[str, ...] = (),
     sent: tuple[Sent, ...] = (),
 ) -> Evidence:
     """The evidence of a run.
 
     :param state: its last; one that has not ended counts as cancelled
-    :param language: of its language policy; ``off`` is none
     :param earlier: the answers of the exchanges before the last one
     :param sent: its requests, with their replies
     """
@@ -126,8 +119,6 @@ def evidence_of(  # noqa: PLR0913 - a run, its world, and how it is to be looked
         world,
         begun,
         tools_sent=plan.sends_tools and bool(plan.tools.names) and not dropped,
-        language="" if language == "off" else language,
-        strict=strict,
         tools_refused=dropped,
         answers=(*earlier, final),
         sent=sent,

@@ -15,7 +15,7 @@ from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,6 @@ class RunEntry:
     attempts: int
     after_silence: bool
     """Whether an attempt before the last ended in an empty text, so that the model was asked again."""
-    language_shape: str
     text_calls: bool
     """Whether calls were to be read from text."""
     digest: str
@@ -285,7 +284,6 @@ def _entry(record: Record) -> RunEntry:
         attempts=len(record.attempts),
         # Only two things are tried again: what the provider failed, and an empty text.
         after_silence=any(attempt.verdict.result == "fail" for attempt in record.attempts[:-1]),
-        language_shape=record.language_shape,
         text_calls='"text_dialects":["' in record.configuration,
         digest=record.digest,
         cassette=record.cassette,

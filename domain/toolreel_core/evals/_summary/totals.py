@@ -16,7 +16,7 @@ from typing import Final, TypeVar, get_args
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._records.record import Record, SentRequest
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import Result
 
 
 @dataclass(frozen=True, slots=True)

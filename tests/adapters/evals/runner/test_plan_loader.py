@@ -79,11 +79,6 @@ def test_a_catalogue_brings_models_too(tmp_path: Path) -> None:
     assert made(given={"eval": {"models": "new"}}, catalogues=(catalogue,)).models == ("my/model",)
 
 
-def test_languages_are_an_axis() -> None:
-    assert made(LANGUAGE_POLICY_FILTER="ja, off").languages == ("ja-JP", "off")
-    assert made().languages == ("off",)
-
-
 MISTAKES: Final = {
     "no TOML": ("[eval\n", "line 1: not TOML: "),
     "an unknown key": ("[eval]\n\ntrails = 3\n", "line 1: eval: there is no key 'trails'; did you mean"),

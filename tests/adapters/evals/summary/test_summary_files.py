@@ -26,7 +26,7 @@ from toolreel.evals._tables.table import as_markdown, interval_text
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.gates import METRICS, GateResult
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts import Result, Verdict
 
 FILES = (
     "summary.json",

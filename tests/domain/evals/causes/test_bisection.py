@@ -12,9 +12,9 @@ from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._causes.bisection import Answer, Bisected, Bisection, Minimal, smallest_set
 from toolreel_core.evals._causes.configuration_keys import Key
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
-CELL = Cell("model", "default", "raw", "best_effort", "off", "happy_path")
+CELL = Cell("model", "default", "raw", "best_effort", "happy_path")
 PASS, LOST, VOID = (
     Verdict("pass"),
     Verdict("fail", "loop.max_turns"),

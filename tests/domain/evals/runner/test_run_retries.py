@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._runner import Retries, remaining_retries, retry_delay_ms
+from toolreel_core.evals._verdicts import Result, Verdict
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import SentRequest
 from toolreel_core.evals._summary.summary import Summary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts import Result, Verdict
 
 CHAT = cell(scenario="chat_only")
 OTHER = cell(strategy="production")
