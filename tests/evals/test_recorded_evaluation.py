@@ -12,7 +12,6 @@ import pytest
 from toolreel._secrets.scan import leaks
 from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._report.page import report_content, strategies_drawing
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel.evals._store.results import Results
@@ -22,7 +21,6 @@ from toolreel.evals._summary.summary_files import summary_of, write_summaries
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
 DOCS = Path(__file__).parents[2] / "docs"
-PICTURES = {"local": DOCS / "evals", "weak": DOCS / "evals" / "weak"}
 NAMES = tuple(sorted(path.parent.name for path in EVALUATIONS.glob("*/header.json")))
 FILES = (
     "summary.json",
@@ -57,12 +55,6 @@ def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(re
         text = path.read_text(encoding="utf-8")
         assert leaks(text, {}) == (), path
         assert not re.search(r"/root/|/home/|/Users/|[A-Z]:\\\\", text), path
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_its_chart_is_drawn_of_it(name: str) -> None:
-    chart = strategies_drawing(report_content(Results.open(EVALUATIONS / name))).standalone
-    assert (PICTURES[name] / "strategies.svg").read_text(encoding="utf-8") == chart
 
 
 def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so() -> None:

@@ -343,10 +343,9 @@ def test_a_report_stands_beside_the_results_unless_it_is_wanted_elsewhere(tmp_pa
     page = (tmp_path / "results" / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert result.stdout.startswith(f"{tmp_path}/results/report.html  ")
-    result = asked(tmp_path / "results", "--out", tmp_path / "new" / "x.html", "--svg", tmp_path / "x.svg")
+    result = asked(tmp_path / "results", "--out", tmp_path / "new" / "x.html")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "new" / "x.html").read_text(encoding="utf-8") == page
-    assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg ")
 
 
 def test_runs_of_scripts_are_told_without_cassettes(tmp_path: Path) -> None:
@@ -359,9 +358,9 @@ def test_runs_of_scripts_are_told_without_cassettes(tmp_path: Path) -> None:
 
 def test_programs_are_told_which_files_were_written(tmp_path: Path) -> None:
     scripted(tmp_path, trials=1, scenarios=["happy_path"])
-    result = asked(tmp_path, "--svg", tmp_path / "x.svg", "--transcripts", "0", "--json")
+    result = asked(tmp_path, "--transcripts", "0", "--json")
     assert json.loads(result.stdout) == {
-        "files": [str(tmp_path / name) for name in ("report.html", "x.svg")],
+        "files": [str(tmp_path / "report.html")],
         "complete": True,
     }
 

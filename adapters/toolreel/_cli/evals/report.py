@@ -23,13 +23,6 @@ from toolreel.evals._store.results import write_atomically
     help="Where the page goes.  [default: report.html in DIR]",
 )
 @click.option(
-    "--svg",
-    "chart",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Also write the chart of the strategies there.",
-)
-@click.option(
     "--transcripts",
     type=click.IntRange(min=0),
     metavar="N",
@@ -41,7 +34,6 @@ from toolreel.evals._store.results import write_atomically
 def report_command(
     folder: Path,
     page: Path | None,
-    chart: Path | None,
     transcripts: int | None,
     opens: bool,
     as_machine: bool,
@@ -53,27 +45,23 @@ def report_command(
 
     \b
     toolreel eval report results
-    toolreel eval report results --out report.html --svg strategies.svg --open
+    toolreel eval report results --out report.html --open
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._internal.browser import show
-    from toolreel.evals._report.page import report_content, report_page, strategies_drawing
+    from toolreel.evals._report.page import report_content, report_page
     from toolreel.evals._store.results import Results
 
     found = report_content(Results.open(folder))
     target = page or folder / "report.html"
-    files = {target: report_page(found, transcripts, _shown_progress())}
-    if chart is not None:
-        files[chart] = strategies_drawing(found).standalone
-    for path, text in files.items():
-        write_atomically(path, text)
+    text = report_page(found, transcripts, _shown_progress())
+    write_atomically(target, text)
     if opens:
         show(target.resolve().as_uri())
     if as_machine:
-        return say({"files": [str(path) for path in files], "complete": found.summary.complete})
+        return say({"files": [str(target)], "complete": found.summary.complete})
     if not found.summary.complete:
         err.print("The evaluation is incomplete, and the page says so.", style="yellow")
-    for path, text in files.items():
-        out.print(f"{path}  {len(text.encode()):,} bytes")
+    out.print(f"{target}  {len(text.encode()):,} bytes")
     return 0
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from toolreel.evals._report.svg import RESULTS, heat_class, interval_words, rect
+from toolreel.evals._report.formats import RESULTS, heat_class, interval_words
 from toolreel.evals._statistics.intervals import mean_over_scenarios, wilson
 from toolreel.evals._summary.summary_statistics import cell_rate, counted_cells, pass_count
 from toolreel_core.evals._plan.cells import Cell
@@ -125,15 +125,15 @@ def _columns(tasks: Iterable[TaskSummary], plan: EvalPlan) -> Iterator[HeatColum
         yield HeatColumn(model, label.removeprefix(model).lstrip(": "), label)
 
 
-def split_bar(counts: ResultCounts, x: float, y: float, width: float, height: float) -> str:
-    """How runs went, as one bar in parts."""
-    parts, at = [rect(x - 1, y - 1, width + 2, height + 2, "paper")], x
+def split_bar(counts: ResultCounts) -> str:
+    """How runs went, as one bar in parts: an SVG element."""
+    parts, at = ['<rect width="96" height="7" class="paper"/>'], 1.0
     for kind, count in _split(counts).items():
-        part = width * count / max(1, counts.runs)
+        wide = 94 * count / max(1, counts.runs)
         if count:
-            parts.append(rect(at, y, part, height, kind))
-        at += part
-    return "".join(parts)
+            parts.append(f'<rect x="{at:.2f}" y="1" width="{wide:.2f}" height="5" class="{kind}"/>')
+        at += wide
+    return f'<svg viewBox="0 0 96 7" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
 
 
 def split_words(counts: ResultCounts) -> str:

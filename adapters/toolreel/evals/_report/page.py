@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page, and the chart of its strategies as a file.
+"""The report as one self-contained HTML page.
 
 Texts of models and servers are escaped, or are in data that the page's own script shows as text. Only the
 page needs Jinja2.
@@ -17,20 +17,18 @@ from toolreel._internal.errors import MissingExtra
 from toolreel._internal.pages.page_frame import asset, framed
 from toolreel._internal.visible_text import printable
 from toolreel.evals import _report as report
-from toolreel.evals._report.forest import forest_drawing
-from toolreel.evals._report.heat_map import HeatMap, heat_map, split_bar, split_words
-from toolreel.evals._report.run_data import cell_name, run_data, run_name, transcript_tree
-from toolreel.evals._report.svg import (
+from toolreel.evals._report.formats import (
     LONGEST,
     RESULTS,
-    Drawing,
-    drawing_css,
     interval_words,
     percent,
     points,
+    result_css,
     thousands,
     truncated,
 )
+from toolreel.evals._report.heat_map import HeatMap, heat_map, split_bar, split_words
+from toolreel.evals._report.run_data import cell_name, run_data, run_name, transcript_tree
 from toolreel.evals._report.transcripts import transcript_of
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics.intervals import methods_of
@@ -52,7 +50,7 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._summary.summary import RunEntry, Summary
-from toolreel_core.evals._summary.totals import ResultCounts, Usage
+from toolreel_core.evals._summary.totals import Usage
 from toolreel_core.evals._verdicts import Category, category
 
 
@@ -94,11 +92,6 @@ def report_content(results: Results) -> ReportContent:
         costs_of(summary, plan),
         with_lateness(check_gates(gates_of(plan), summary, plan), results.header),
     )
-
-
-def strategies_drawing(content: ReportContent) -> Drawing:
-    """The chart of the strategies and of the differences between them."""
-    return forest_drawing(content.findings.strategies, content.compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +151,7 @@ def report_page(
     return framed(
         _title(found.summary),
         _body(found, folder, _told(found.summary, max_runs, data.longest)),
-        styles=(drawing_css(), asset(report, "page.css")),
+        styles=(result_css(), asset(report, "page.css")),
         scripts=tuple(asset(report, name) for name in _SCRIPTS),
         data=data.elements,
     )
@@ -184,7 +177,6 @@ def _body(found: ReportContent, folder: str, told: str) -> str:
             compared=found.compared,
             failures=_failures(found.findings.taxonomy),
             costs=found.costs,
-            chart=_markup(strategies_drawing(found).inline),
             results=RESULTS,
             models=_served(found.summary),
             differences=strategy_differences(found.plan),
@@ -211,7 +203,7 @@ def _environment(found: ReportContent) -> Environment:
         finalize=_finished,
     )
     filters: Mapping[str, Callable[..., object]] = {
-        "bar": _bar,
+        "bar": lambda counts: _markup(split_bar(counts)),
         "bounded": truncated,
         "breaking": _breaking,
         "cell_name": cell_name,
@@ -240,13 +232,6 @@ def _markup(text: str) -> Markup:
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - see above
-
-
-def _bar(counts: ResultCounts) -> Markup:
-    return _markup(
-        '<svg viewBox="0 0 96 7" preserveAspectRatio="none" aria-hidden="true">'
-        f"{split_bar(counts, 1, 1, 94, 5)}</svg>"
-    )
 
 
 def _breaking(name: str) -> Markup:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import fsum
 from statistics import fmean, harmonic_mean
 from typing import Final
 
@@ -76,9 +75,6 @@ class Clustered:
     """Models that have valid runs."""
     left_out: int
     """Cells without a valid run."""
-    design_effect: float | None
-    """The variance over scenarios, measured by what it were if all runs were independent; 1 means that
-    scenarios do not matter. ``None`` where it cannot be estimated."""
 
 
 def methods_of(intervals: Iterable[Interval | None]) -> str:
@@ -120,7 +116,6 @@ def _clustered_rate(cells: tuple[CellRate, ...], confidence: float) -> Clustered
         return None
     scenarios = _by_scenario(rated)
     models = _grouped(rated, lambda cell: cell.model)
-    counts = [total(cell.count for cell in each) for each in scenarios]
     return Clustered(
         total(cell.count for cell in rated),
         fmean(map(_mean, scenarios)),
@@ -128,7 +123,6 @@ def _clustered_rate(cells: tuple[CellRate, ...], confidence: float) -> Clustered
         len(scenarios),
         len(models),
         len(cells) - len(rated),
-        _design_effect(counts),
     )
 
 
@@ -182,15 +176,3 @@ def _mean_bounds(cells: Sequence[CellRate], alpha: float) -> Bounds:
     """
     runs = len(cells) * harmonic_mean([cell.count.runs for cell in cells])
     return wilson_bounds(_mean(cells) * runs, runs, alpha)
-
-
-def _design_effect(counts: Sequence[Count]) -> float | None:
-    """By the sandwich estimator of the rate over all runs, with a correction for few clusters."""
-    both = total(counts)
-    if len(counts) == 1 or both.passed in {0, both.runs}:
-        return None
-    # In whole numbers, so that clusters without a difference give 0 and not nearly 0.
-    residuals = (cluster.passed * both.runs - cluster.runs * both.passed for cluster in counts)
-    variance = fsum(one * one for one in residuals) / both.runs**4 * len(counts) / (len(counts) - 1)
-    share = both.passed / both.runs
-    return variance / (share * (1 - share) / both.runs)

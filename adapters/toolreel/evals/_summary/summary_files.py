@@ -31,7 +31,7 @@ from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
-from toolreel_core.evals._statistics.counts import CellMean, Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank, reference_percentile
 from toolreel_core.evals._verdicts import TAXONOMY, alias_of
@@ -69,17 +69,12 @@ def _total_tree(total: Total) -> Tree:
         "exercised_rate": total.exercised_rate,
         **_after_silence(total.ok_after_silence),
         **_clustered(total.clustered),
-        "pass_at_1": _mean_tree(total.pass_at_1),
-        "pass_hat_k": _mean_tree(total.pass_hat_k),
+        "pass_at_1": asdict(total.pass_at_1),
+        "pass_hat_k": asdict(total.pass_hat_k),
         "last_attempt_ms_p50_nearest_rank": total.p50_ms,
         "last_attempt_ms_p95_nearest_rank": total.p95_ms,
         "usage": total.usage.tree(),
     }
-
-
-def _mean_tree(mean: CellMean) -> Tree:
-    tree: Tree = asdict(mean)
-    return {key: value for key, value in tree.items() if key != "reason" or value}
 
 
 def _after_silence(runs: int) -> dict[str, Json]:
@@ -94,7 +89,6 @@ def _clustered(found: Clustered | None) -> dict[str, Json]:
         "clusters": found.clusters,
         "models": found.models,
         "cells_left_out": found.left_out,
-        "design_effect": found.design_effect,
     }
 
 

@@ -59,11 +59,6 @@ class Total:
         """The mean over the scenarios of the rates of their cells; a pass may be unexercised."""
         return self.clustered.rate if self.clustered else None
 
-    @property
-    def design_effect(self) -> float | None:
-        """How much less the runs say than as many independent ones; see :class:`Clustered`."""
-        return self.clustered.design_effect if self.clustered else None
-
 
 def total_of(name: str, cells: Iterable[CellSummary], trials: int) -> Total:
     """The total of some cells.
