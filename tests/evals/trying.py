@@ -20,6 +20,7 @@ from toolreel.evals._runner.plan_loader import planned
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.tree_access import merged
+from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record, record_tree
 
@@ -65,6 +66,9 @@ class Seen:
     def found(self, found: ExistingRuns, /) -> None:
         """Keep what there was."""
         self.before = found
+
+    def began(self, sample: Sample, /) -> None:
+        """Nothing to keep yet."""
 
     def ended(self, record: Record, /) -> None:
         """Keep the run."""

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
@@ -89,23 +89,18 @@ class EvaluationOutcome:
 
 
 class Watcher(Protocol):
-    """Receives the progress of an evaluation; called from one thread."""
+    """Receives the progress of an evaluation; called from one thread, but for ``began``."""
 
     def found(self, found: ExistingRuns, /) -> None:
         """Called once, before the first run."""
         ...
 
-    def ended(self, record: Record, /) -> None:
-        """Called after each run, once its record is on the disk."""
+    def began(self, sample: Sample, /) -> None:
+        """Called before each run, in the thread that makes it."""
         ...
 
-
-@runtime_checkable
-class BeginningWatcher(Protocol):
-    """A watcher that wants to know what is under way, too."""
-
-    def began(self, sample: Sample, /) -> None:
-        """Called before each run that this process makes, in the thread that makes it."""
+    def ended(self, record: Record, /) -> None:
+        """Called after each run, once its record is on the disk."""
         ...
 
 
@@ -152,7 +147,8 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         )
 
         def run_one(job: Job) -> Record:
-            _tell_began(watcher, job.sample)
+            if watcher:
+                watcher.began(job.sample)
             with recorder.context(job, cassette_name(job.sample)) as (context, saved):
                 record = located(guard.run(job, context), plan)
                 return replace(record, cassette=saved())
@@ -189,11 +185,6 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     return EvaluationOutcome(
         *(plan.count, made, left, void, why, refused, accepted, accepts), shard=str(plan.shard or "")
     )
-
-
-def _tell_began(watcher: object, sample: Sample) -> None:
-    if isinstance(watcher, BeginningWatcher):
-        watcher.began(sample)
 
 
 def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> ExistingRuns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, Protocol
 from uuid import uuid4
@@ -76,18 +76,18 @@ class _KeyedHost:
         return self._host.run(replace(effect, key=chain("attempt", self._attempt, effect.key)))
 
 
-@dataclass(slots=True)
 class RecordedTools:
-    """The results that a record has."""
+    """The results that the attempts of a record have."""
 
-    attempts: Sequence[Attempt]
-    _number: count[int] = field(default_factory=count)
+    def __init__(self, attempts: Sequence[Attempt]) -> None:
+        self._attempts = attempts
+        self._number = count()
 
     @contextmanager
     def begin(self) -> Generator[ToolHost]:
         """The results of the next attempt; of the last one, if it is asked for more."""
-        place = min(next(self._number), len(self.attempts) - 1)
-        yield _RecordedHost([*self.attempts[place].results] if self.attempts else [])
+        place = min(next(self._number), len(self._attempts) - 1)
+        yield _RecordedHost([*self._attempts[place].results] if self._attempts else [])
 
 
 class _RecordedHost:

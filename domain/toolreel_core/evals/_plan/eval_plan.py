@@ -7,8 +7,8 @@ in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from math import prod
 from typing import Final, Protocol, TypeVar
 
@@ -21,9 +21,16 @@ from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
-from toolreel_core.evals._plan.choice import choice
-from toolreel_core.evals._plan.filters import AUTO, DEFAULT, Filter, auto_profile, select_profiles
-from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint
+from toolreel_core.evals._plan.filters import (
+    AUTO,
+    DEFAULT,
+    Filter,
+    auto_profile,
+    profiles_for,
+    select_models,
+    select_profiles,
+)
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, selected_endpoints
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 from toolreel_core.evals._plan.strategies import (
@@ -32,6 +39,7 @@ from toolreel_core.evals._plan.strategies import (
     Strategy,
     configuration_for,
     harness_preset,
+    strategies_of,
 )
 from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
@@ -46,6 +54,7 @@ class _HasName(Protocol):
 
 
 _Item = TypeVar("_Item", bound=_HasName)
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +85,29 @@ class EvalPlan:
     """By the name of the endpoint."""
 
     def __post_init__(self) -> None:
-        options = self.options
-        found = choice(options, self.presets, self.scenarios)
-        places: Sequence[tuple[str, ...]] = [("endpoints", each.name) for each in found.named_endpoints] or [
-            ("endpoint",)
-        ]
+        options, presets = self.options, self.presets
+        select = _at("profiles", lambda: select_profiles(presets, options.profiles))
+        auto = AUTO in Filter(options.profiles).inclusions
+        models = _at("models", lambda: select_models(presets, options.models, options.add_models))
+        profiles = {
+            model: profiles_for(*(presets, model, select), auto=auto, enforce=options.enforce_applicability)
+            for model in models
+        }
+        known = strategies_of(parse(options.own_strategies), presets)
+        words = Filter(options.strategies or ("production",))
+        endpoints = _at("endpoints", lambda: selected_endpoints(options.named_endpoints, options.endpoints))
+        _check_spellings(endpoints, {*models, *(each.name for each in presets.models)})
         derived: Mapping[str, object] = {
-            **{each.name: getattr(found, each.name) for each in fields(found)},
+            "models": models,
+            "profiles": profiles,
+            "strategies": _at(
+                "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
+            ),
+            "scenarios": _usable(self.scenarios, options),
+            "named_endpoints": endpoints,
             "fallbacks": FALLBACKS if options.fallback_matrix else (_BEST_EFFORT,),
-            "_layers": {
-                each.name: self._build_layers(each, place)
-                for each, place in zip(
-                    found.named_endpoints or (NamedEndpoint("", options.endpoint),), places, strict=True
-                )
-            },
+            "_layers": {each.name: self._build_layers(each, ("endpoints", each.name)) for each in endpoints}
+            or {"": self._build_layers(NamedEndpoint("", options.endpoint), ("endpoint",))},
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -320,3 +338,33 @@ def _of_version(name: str, version: Json, known: tuple[Scenario, ...]) -> Scenar
     """The scenario as it was at a version; else as it is now, and a replay says that it has changed."""
     newest = _named("scenario", name, known[::-1])
     return next((each for each in known if (each.name, each.version) == (name, version)), newest)
+
+
+def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario, ...]:
+    """The scenarios that make sense under the options."""
+    if options.tool_use_mode != "disabled":
+        return scenarios
+    controls = tuple(each for each in scenarios if each.control)
+    if not controls:
+        what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
+        raise PlaceError(("eval", "scenarios"), what)
+    return controls
+
+
+def _check_spellings(endpoints: Iterable[NamedEndpoint], known: Collection[str]) -> None:
+    """Refuse another name for a model that there is not: it would change nothing."""
+    for endpoint in endpoints:
+        for model, _ in endpoint.models:
+            if model not in known:
+                place = ("endpoints", endpoint.name, "models", model)
+                raise PlaceError(place, unknown_name("model", model, known))
+
+
+def _at(key: str, find: Callable[[], _Found]) -> _Found:
+    """The result of ``find``; an error names the filter that caused it."""
+    try:
+        return find()
+    except PlaceError:
+        raise
+    except ConfigError as error:
+        raise PlaceError(("eval", key), str(error)) from None

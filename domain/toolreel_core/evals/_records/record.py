@@ -120,35 +120,11 @@ _Item = TypeVar("_Item")
 
 def record_line(record: Record) -> JsonText:
     """The record in one line, without its end."""
-    return line_of(tree_but_configuration(record), record.configuration)
-
-
-def line_of(tree: Tree, configuration: JsonText) -> JsonText:
-    """The line of a record, from :func:`tree_but_configuration` and its configuration.
-
-    The configuration is most of the line, and is canonical text already.
-    """
-    behind = [*tree].index("tools_sent")
-    items = [*tree.items()]
-    before, after = canonical(dict(items[:behind])), canonical(dict(items[behind:]))
-    return JsonText(f'{before[:-1]},"configuration":{configuration},{after[1:]}')
+    return canonical(record_tree(record))
 
 
 def record_tree(record: Record) -> Tree:
     """A record as a JSON object."""
-    return {
-        **_until_digest(record),
-        "configuration": parse(record.configuration),
-        **_from_tools(record),
-    }
-
-
-def tree_but_configuration(record: Record) -> dict[str, Json]:
-    """All of a record but its configuration, which all runs of a cell share."""
-    return {**_until_digest(record), **_from_tools(record)}
-
-
-def _until_digest(record: Record) -> dict[str, Json]:
     cell = record.cell
     return {
         "record": VERSION,
@@ -159,17 +135,8 @@ def _until_digest(record: Record) -> dict[str, Json]:
         **_verdict_tree(record.verdict),
         "version": record.version,
         "digest": record.digest,
-    }
-
-
-def _from_tools(record: Record) -> dict[str, Json]:
-    return {
-        "tools_sent": record.tools_sent,
-        "loop": record.loop,
-        "final": record.final,
-        "world": record.world,
-        "turns": record.turns,
-        "calls": record.calls,
+        "configuration": parse(record.configuration),
+        **{key: getattr(record, key) for key in ("tools_sent", "loop", "final", "world", "turns", "calls")},
         "attempts": [_attempt_tree(attempt) for attempt in record.attempts],
         **_given({key: getattr(record, key) for key in _OF_RUN[-4:]}),
     }
