@@ -15,7 +15,7 @@ from toolreel.evals._summary.comparison_sides import EvaluationSide, Side, read_
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
-from toolreel.evals._transfer.inspect_log import write_inspect_logs
+from toolreel.evals._replay.inspect_log import write_inspect_logs
 
 __all__ = [
     "Comparison",

@@ -96,7 +96,7 @@ def export_command(folder: Path, form: str, target: Path, as_machine: bool) -> i
 
     What that format has no place for is in the metadata of each sample.
     """
-    from toolreel.evals._transfer.inspect_log import write_inspect_logs
+    from toolreel.evals._replay.inspect_log import write_inspect_logs
 
     paths = write_inspect_logs(folder, target)
     if as_machine:

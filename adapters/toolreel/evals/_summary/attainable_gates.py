@@ -82,11 +82,11 @@ def _decided(found: GateResult) -> bool:
 def _measured(plan: EvalPlan, gates: Iterable[Gate], pairs: Pairs) -> Measurements:
     """What would be measured if all pairs of all cells were these."""
     names = [strategy.name for strategy in plan.strategies]
-    found = {pair: _compared(plan, pairs, *pair) for pair in permutations(names, 2)}
+    found = {pair: _compared_if(plan, pairs, *pair) for pair in permutations(names, 2)}
     return Measurements(comparisons=tuple(adjusted_comparisons(found, tests_of(gates)).values()))
 
 
-def _compared(plan: EvalPlan, pairs: Pairs, strategy: str, against: str) -> StrategyComparison:
+def _compared_if(plan: EvalPlan, pairs: Pairs, strategy: str, against: str) -> StrategyComparison:
     sides = [first for first, _ in tool_cells(plan, (strategy, against))]
     cells = [PairedCell(cell.scenario, cell.model, pairs) for cell in sides]
     return StrategyComparison(strategy, against, compare_scenarios(cells), compare_trials(cells))

@@ -10,7 +10,7 @@ from toolreel_core._conversation.message import UserMessage
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._settings.price import Price as RunPrice
 from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._causes.configuration_keys import keys_between, with_keys
+from toolreel_core.evals._records.configuration_keys import keys_between, with_keys
 from toolreel_core.evals._plan.cost_estimate import check_cost_cap, estimate_cost
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from toolreel.evals._tables.table import TextTable, out_of, shortened
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._causes.bisection import Bisected, Bisection, Fate, KeyTally
-from toolreel_core.evals._causes.configuration_keys import Key
+from toolreel_core.evals._records.bisection import Bisected, Bisection, Fate, KeyTally
+from toolreel_core.evals._records.configuration_keys import Key
 from toolreel_core.evals._verdicts import Verdict
 
 _FATES: dict[Fate, str] = {
