@@ -20,7 +20,7 @@ from toolreel._cli.evals.compare import compare_command
 from toolreel._cli.evals.summarize import summarize_command
 from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel.evals._replay.replay import replays, rerun
-from toolreel.evals._runner.locations import server_of
+from toolreel.evals._runner.evaluation import server_of
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._store.results import Results, schema_of
 from toolreel.evals._summary.summary_files import summary_of

@@ -1,6 +1,7 @@
 """The public names of ``toolreel.evals``."""
 
 from toolreel.evals._authoring.proof import Proof, ScriptProof, proof_of
+from toolreel.evals._replay.inspect_log import write_inspect_logs
 from toolreel.evals._replay.regression_test import Promoted, promote
 from toolreel.evals._replay.replay import Replayed, replays
 from toolreel.evals._report.page import ReportContent, report_content, report_page
@@ -10,12 +11,10 @@ from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
 from toolreel.evals._scenario_files.files import read_scenarios, scenario
 from toolreel.evals._store.joining import join_results
 from toolreel.evals._store.results import Header, Results
-from toolreel.evals._summary.comparison import Comparison, compare
-from toolreel.evals._summary.comparison_sides import EvaluationSide, Side, read_sides
+from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
-from toolreel.evals._replay.inspect_log import write_inspect_logs
 
 __all__ = [
     "Comparison",

@@ -103,8 +103,16 @@ from toolreel_core.evals._statistics.gates import (
     check_gate,
     overall_standing,
 )
-from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
-from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
+from toolreel_core.evals._summary import (
+    CellSummary,
+    ResultCounts,
+    RunEntry,
+    Summary,
+    TaskSummary,
+    Usage,
+    nearest_rank,
+    summarise,
+)
 from toolreel_core.evals._verdicts import CATEGORIES, Category, Verdict, judge
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace

@@ -98,9 +98,8 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval compare results/ --by strategy raw production --gate no-regression
     toolreel eval compare results/ --with case-study
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._summary.comparison import compare
+    from toolreel.evals._summary.comparison import compare, read_sides
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
-    from toolreel.evals._summary.comparison_sides import read_sides
     from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
     from toolreel.evals._tables.summary_tables import gate_table
     from toolreel_core.evals._statistics.differences import equivalence

@@ -117,7 +117,7 @@ def _show_gates(plan: EvalPlan) -> None:
 def _gate_warnings(plan: EvalPlan) -> tuple[str, ...]:
     """What has to be known of gates before any run is made."""
     try:
-        from toolreel.evals._summary.attainable_gates import gate_warnings
+        from toolreel.evals._summary.plan_gates import gate_warnings
     except MissingExtra:
         return ()  # the line about power says what is missing
     return gate_warnings(plan)

@@ -19,10 +19,10 @@ from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core.evals._records.bisection import Answer, Bisected, Bisection, smallest_set
-from toolreel_core.evals._records.configuration_keys import Key, keys_between, keys_named, with_keys
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
+from toolreel_core.evals._records.bisection import Answer, Bisected, Bisection, smallest_set
+from toolreel_core.evals._records.configuration_keys import Key, keys_between, keys_named, with_keys
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._verdicts import Verdict
 

@@ -13,8 +13,7 @@ from toolreel.evals._summary.summary_statistics import cell_rate, counted_cells,
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import ResultCounts
+from toolreel_core.evals._summary import CellSummary, ResultCounts, Summary, TaskSummary
 
 _UNKNOWN: Final = "no longer in the plan"
 

@@ -49,8 +49,7 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary.summary import RunEntry, Summary
-from toolreel_core.evals._summary.totals import Usage
+from toolreel_core.evals._summary import RunEntry, Summary, Usage
 from toolreel_core.evals._verdicts import Category, category
 
 

@@ -16,7 +16,7 @@ from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.evidence import ObservedCall
-from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
+from toolreel_core.evals._summary import CellSummary, RunEntry, Summary
 
 LIMIT: Final = 14_000_000
 """Bytes of all transcripts; above it, their texts are shortened until they fit."""

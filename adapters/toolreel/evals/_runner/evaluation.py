@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import queue
 import re
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,14 +14,13 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 from toolreel._internal.errors import ResultsError
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
-from toolreel.evals._runner.locations import Location, by_endpoint, check_locations, located, location_of
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._runner.worker_pool import WorkerPool
 from toolreel.evals._scenario_files.real_tools import check_served
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
@@ -31,7 +32,121 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._runner import Retries
+from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The server of a run."""
+
+    endpoint: str
+    """The name of the endpoint; empty for the one without a name."""
+    base_url: str
+    """Without credentials; empty of a script, and in records of older versions."""
+
+
+def location_of(record: Record) -> Location:
+    """Where a run was made."""
+    return Location(record.cell.endpoint, record.attempts[-1].base_url if record.attempts else "")
+
+
+def located(record: Record, plan: EvalPlan) -> Record:
+    """A record with where its plan sends requests; that of a script goes nowhere."""
+    if kind_of(record.cell.model):
+        return record
+    base_url = server_of(plan, record.cell.endpoint)
+    return replace(record, attempts=tuple(replace(each, base_url=base_url) for each in record.attempts))
+
+
+def server_of(plan: EvalPlan, endpoint: str) -> str:
+    """The base URL of an endpoint, without credentials."""
+    return scrubbed_url(plan.endpoint_at(endpoint).base_url)
+
+
+def by_endpoint(locations: Iterable[Location]) -> dict[str, frozenset[str]]:
+    """The base URLs of each endpoint, those that are known."""
+    found: dict[str, set[str]] = {}
+    for one in locations:
+        if one.base_url:
+            found.setdefault(one.endpoint, set()).add(one.base_url)
+    return {name: frozenset(urls) for name, urls in found.items()}
+
+
+def check_locations(out: Path, there: Mapping[str, frozenset[str]], plan: EvalPlan) -> None:
+    """Refuse to mix runs of two servers under one name.
+
+    :param there: where the runs of the plan were made that need not be repeated
+    :raises ResultsError: if an endpoint is somewhere else now
+    """
+    for name, urls in there.items():
+        now = server_of(plan, name)
+        if others := sorted(urls - {now}):
+            endpoint = f"the endpoint {name!r}" if name else "the endpoint"
+            raise ResultsError(
+                f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} now; "
+                "evaluate into another directory, give each server a table [endpoints.NAME], or go on with "
+                "--accept-endpoint-change if both are the same server"
+            )
+
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded(Generic[_Result]):
+    """A job that has ended, with what came of it or with what went wrong in this program."""
+
+    result: _Result | None = None
+    error: BaseException | None = None
+
+
+class WorkerPool(Generic[_Job, _Result]):
+    """Runs jobs in a few threads.
+
+    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole.
+
+    :param run: called in a thread, with one job at a time
+    :param stop: once it is set, no further job is begun; those under way still end
+    """
+
+    def __init__(
+        self, jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: threading.Event
+    ) -> None:
+        self._jobs = jobs
+        self._run = run
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[JobEnded[_Result] | None] = queue.SimpleQueue()
+        self._working = threads
+        self._stop = stop
+        for _ in range(threads):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def next_ended(self) -> Sequence[JobEnded[_Result]]:
+        """Wait for the next job that ends; returns all that have by then, and none when there are no more."""
+        found = list[JobEnded[_Result]]()
+        while self._working and not (found and self._ended.empty()):
+            ended = self._ended.get()
+            if ended is None:
+                self._working -= 1
+            else:
+                found.append(ended)
+        return found
+
+    def _work(self) -> None:
+        try:
+            while (job := self._next()) is not None:
+                self._ended.put(JobEnded(self._run(job)))
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
+            self._ended.put(JobEnded(error=error))
+        finally:
+            self._ended.put(None)
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            return None if self._stop.is_set() else next(self._jobs, None)
+
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 """Characters that are replaced in file names."""

@@ -14,7 +14,7 @@ from toolreel.evals._summary.summary_statistics import LEVEL, Findings, PValues,
 from toolreel_core.evals._statistics.counts import Pairs, total_pairs
 from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary.summary import RunEntry, Summary
+from toolreel_core.evals._summary import RunEntry, Summary
 
 _NAMED: Final = 4
 """Candidates that a sentence names; it counts more of them."""

@@ -32,8 +32,16 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
 from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
-from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank, reference_percentile
+from toolreel_core.evals._summary import (
+    CellSummary,
+    ResultCounts,
+    RunEntry,
+    Summary,
+    TaskSummary,
+    nearest_rank,
+    reference_percentile,
+    summarise,
+)
 from toolreel_core.evals._verdicts import TAXONOMY, alias_of
 
 SUMMARY: Final = "summary.json"

@@ -28,8 +28,15 @@ from toolreel.evals._summary.run_pairs import Axis, scenario_and_model, task_of,
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import CellMean, Count, Pairs, pass_hat
 from toolreel_core.evals._statistics.differences import PairedCell, clusters_to_reach
-from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
+from toolreel_core.evals._summary import (
+    CellSummary,
+    ResultCounts,
+    RunEntry,
+    Summary,
+    TaskSummary,
+    Usage,
+    nearest_rank,
+)
 
 
 @dataclass(frozen=True, slots=True)

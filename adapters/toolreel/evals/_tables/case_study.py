@@ -14,7 +14,7 @@ from toolreel.evals._summary.summary_files import interval_tree
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, points
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count, Interval, total
-from toolreel_core.evals._summary.summary import CellSummary, Summary
+from toolreel_core.evals._summary import CellSummary, Summary
 
 _STUDIED: Final = "study_"
 

@@ -12,7 +12,7 @@ from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, poi
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._summary.summary import RunEntry
+from toolreel_core.evals._summary import RunEntry
 
 
 def comparison_lines(found: Comparison) -> tuple[str, ...]:

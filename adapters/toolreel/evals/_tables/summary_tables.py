@@ -18,8 +18,7 @@ from toolreel.evals._summary.summary_statistics import (
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened, where
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import reference_percentile
+from toolreel_core.evals._summary import RunEntry, Summary, TaskSummary, reference_percentile
 from toolreel_core.evals._verdicts import alias_of
 
 _TASK_HEAD = (

@@ -9,7 +9,7 @@ from typing import Final
 
 from toolreel._internal.visible_text import printable
 from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._summary.summary import RunEntry
+from toolreel_core.evals._summary import RunEntry
 
 _ERROR_LENGTH: Final = 120
 _USUAL: Final = {

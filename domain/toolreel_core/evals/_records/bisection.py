@@ -13,8 +13,8 @@ from itertools import combinations, pairwise
 from math import comb
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
-from toolreel_core.evals._records.configuration_keys import Key
 from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._records.configuration_keys import Key
 from toolreel_core.evals._verdicts import Verdict
 
 Answer: TypeAlias = Literal["yes", "no", "undecided"]

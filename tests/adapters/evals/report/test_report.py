@@ -20,7 +20,7 @@ from toolreel.evals._report.page import ReportContent, report_content, report_pa
 from toolreel.evals._report.run_data import run_data, transcript_tree
 from toolreel.evals._report.transcripts import Transcript, transcript_of
 from toolreel.evals._store.results import Results
-from toolreel_core.evals._summary.summary import RunEntry
+from toolreel_core.evals._summary import RunEntry
 
 VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}
 LOADING: Final = {

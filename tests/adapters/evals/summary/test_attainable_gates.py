@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.evals.provided import planned
-from toolreel.evals._summary.attainable_gates import gate_warnings
+from toolreel.evals._summary.plan_gates import gate_warnings
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 

@@ -15,8 +15,7 @@ from toolreel._internal.errors import ResultsError
 from toolreel.evals._report.page import report_content, report_page
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results, write_atomically
-from toolreel.evals._summary.comparison import compare
-from toolreel.evals._summary.comparison_sides import read_sides
+from toolreel.evals._summary.comparison import compare, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of, values_of
 from toolreel.evals._summary.summary_files import write_summaries
 from toolreel.evals._summary.summary_statistics import findings_of, total_of

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._jsontext.canonical import canonical
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.bisection import Answer, Bisected, Bisection, Minimal, smallest_set
 from toolreel_core.evals._records.configuration_keys import Key
-from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts import Verdict
 
 CELL = Cell("model", "default", "raw", "best_effort", "happy_path")

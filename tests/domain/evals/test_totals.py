@@ -8,7 +8,7 @@ from tests.evals.made import record
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._summary.totals import (
+from toolreel_core.evals._summary import (
     ResultCounts,
     Usage,
     nearest_rank,

@@ -10,8 +10,7 @@ from tests.evals.made import CELL, cell, record
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._summary.summary import Summary, summarise
-from toolreel_core.evals._summary.totals import ResultCounts
+from toolreel_core.evals._summary import ResultCounts, Summary, summarise
 from toolreel_core.evals._verdicts import Result, Verdict
 
 CHAT = cell(scenario="chat_only")
