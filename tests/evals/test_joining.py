@@ -15,8 +15,8 @@ from tests.evals.trying import evaluated, plan_of, records
 from toolreel._cli.evals.summarize import summarize_command
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import replays
+from toolreel.evals._runner.joining import join_results
 from toolreel.evals._runner.plan_loader import plan_of_header, sharded
-from toolreel.evals._store.joining import join_results
 from toolreel.evals._store.results import Results, all_records, read_header, schema_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel_core._jsontext.canonical import Json

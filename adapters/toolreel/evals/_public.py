@@ -7,9 +7,9 @@ from toolreel.evals._replay.replay import Replayed, replays
 from toolreel.evals._report.page import ReportContent, report_content, report_page
 from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
+from toolreel.evals._runner.joining import join_results
 from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
 from toolreel.evals._scenario_files.files import read_scenarios, scenario
-from toolreel.evals._store.joining import join_results
 from toolreel.evals._store.results import Header, Results
 from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of

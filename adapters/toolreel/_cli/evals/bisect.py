@@ -76,14 +76,14 @@ def bisect_command(  # noqa: PLR0913, PLR0917 - options of a command
     toolreel eval bisect results 7c5dd875e43a --only config.text_dialects+llama_json
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel.evals._replay.bisect import RunFilter, bisected, with_only
-    from toolreel.evals._replay.bisection_tables import (
+    from toolreel.evals._runner.plan_loader import plan_of_header
+    from toolreel.evals._store.results import Results, write_atomically
+    from toolreel.evals._tables.bisection_tables import (
         bisection_lines,
         bisection_tables,
         bisection_tree,
         verdict_line,
     )
-    from toolreel.evals._runner.plan_loader import plan_of_header
-    from toolreel.evals._store.results import Results, write_atomically
     from toolreel.evals._tables.table import as_markdown
     from toolreel_core.evals._scenarios.catalogue import select_scenarios
 

@@ -74,13 +74,13 @@ def summarize_command(
     toolreel eval summarize results
     toolreel eval summarize monday tuesday --out results
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header
-    from toolreel.evals._store.joining import join_results
-    from toolreel.evals._summary.answer import answer_of, compared_strategies
     from toolreel.evals._summary.plan_changes import plan_changes, with_lateness
     from toolreel.evals._summary.plan_gates import check_gates, gates_of
     from toolreel.evals._summary.summary_files import summary_of, summary_trees, write_trees
     from toolreel.evals._summary.summary_statistics import findings_of
+    from toolreel.evals._tables.answer import answer_of, compared_strategies
     from toolreel.evals._tables.summary_tables import gate_table, head_lines, summary_tables
 
     if (target is None) != (len(folders) == 1):

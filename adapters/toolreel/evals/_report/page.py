@@ -17,16 +17,6 @@ from toolreel._internal.errors import MissingExtra
 from toolreel._internal.pages.page_frame import asset, framed
 from toolreel._internal.visible_text import printable
 from toolreel.evals import _report as report
-from toolreel.evals._report.formats import (
-    LONGEST,
-    RESULTS,
-    interval_words,
-    percent,
-    points,
-    result_css,
-    thousands,
-    truncated,
-)
 from toolreel.evals._report.heat_map import HeatMap, heat_map, split_bar, split_words
 from toolreel.evals._report.run_data import cell_name, run_data, run_name, transcript_tree
 from toolreel.evals._report.transcripts import transcript_of
@@ -34,7 +24,6 @@ from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.results import Results
-from toolreel.evals._summary.answer import Answer, StrategyPair, answer_of, compared_strategies
 from toolreel.evals._summary.plan_changes import gates_set_later, plan_changes, with_lateness
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.run_pairs import Match, pair_runs
@@ -44,6 +33,17 @@ from toolreel.evals._summary.summary_statistics import (
     counted_cells,
     findings_of,
     over_clusters,
+)
+from toolreel.evals._tables.answer import Answer, StrategyPair, answer_of, compared_strategies
+from toolreel.evals._tables.formats import (
+    LONGEST,
+    RESULTS,
+    interval_words,
+    percent,
+    points,
+    result_css,
+    thousands,
+    truncated,
 )
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan

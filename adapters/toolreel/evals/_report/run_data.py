@@ -8,9 +8,9 @@ from typing import Final
 
 from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
 from toolreel._internal.pages.shortened_texts import cut_to, shortened
-from toolreel.evals._report.formats import LONGEST, RESULTS
 from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
 from toolreel.evals._summary.run_pairs import AXES
+from toolreel.evals._tables.formats import LONGEST, RESULTS
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.cells import Cell

@@ -15,11 +15,11 @@ from typing import Any, Final
 import pytest
 
 from tests.evals.evaluated import evaluated
-from toolreel.evals._report.formats import HEAT
 from toolreel.evals._report.page import ReportContent, report_content, report_page
 from toolreel.evals._report.run_data import run_data, transcript_tree
 from toolreel.evals._report.transcripts import Transcript, transcript_of
 from toolreel.evals._store.results import Results
+from toolreel.evals._tables.formats import HEAT
 from toolreel_core.evals._summary import RunEntry
 
 VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from toolreel.evals._report.formats import percent, points
 from toolreel.evals._statistics.side_differences import compare_scenarios
 from toolreel.evals._summary.run_pairs import pair_runs, paired_cells
 from toolreel.evals._summary.summary_statistics import LEVEL, Findings, PValues, Total, counted_cells
+from toolreel.evals._tables.formats import percent, points
 from toolreel_core.evals._statistics.counts import Pairs, total_pairs
 from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.gates import GateResult
