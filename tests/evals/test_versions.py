@@ -27,15 +27,15 @@ from toolreel_core.evals._records.record import VERSION, record_line, record_of
 FROZEN: Final = Path(__file__).parents[1] / "versions"
 DIGESTS: Final = {
     1: (
-        "de86ee51833a779d0c13051b3ba3a6a1ac589c91a8c16c91ccc80a74973e6ee3",
-        "bef2a5f02ddce151d6139bedca3af34a162074cda2dd7d425b2a8d76bfd45fa9",
+        "c00dc5fcf9a18a8643d3121e2402f988d5bdec224fdcba7d84bea7a644e7777d",
+        "40f9e15eaaece48d2449e9e4989dbef97939e9d6c110005ae6548b270db157c5",
     ),
 }
 """By version, the digests of a frozen header and its journal, whose bytes never change."""
 
 ENDPOINTS: Final = {
-    "header.json": "ce184d56c1b1e8b5a76834e45d9227fd3fb584171973d1c7ed83138c6997502f",
-    "journal.jsonl": "9c54f69772ea7c4cc3fe4baad0251c5a2ae36528a245e283a5339da52b00ea06",
+    "header.json": "bb3383af6c7b2d328b0878fdc6b9f7cf244d8b1950a97ce8fe4427ef58195ea8",
+    "journal.jsonl": "d5183272a89027f0ebc16a74ed0db9a2ac3d15761605572bd2dcee9ea3429051",
 }
 """Digests of a frozen evaluation at two endpoints, whose plan was changed."""
 

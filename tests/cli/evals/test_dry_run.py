@@ -48,7 +48,7 @@ def test_a_plan_is_shown_before_anything_is_sent() -> None:
     result = asked("--preset", "typical", "--models", "stable,z_ai", "--max-cost", "5")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == ("runs        600 = 8 model and profile pairs × 3 strategies × 5 scenarios × 5 trials")
+    assert lines[0] == "runs        600 = 8 model and profile pairs × 3 strategies × 5 scenarios × 5 trials"
     assert (
         "endpoint    https://openrouter.ai/api/v1/chat/completions, openrouter, key from OPENROUTER_API_KEY"
         in lines
@@ -59,7 +59,7 @@ def test_a_plan_is_shown_before_anything_is_sent() -> None:
     assert 'cost        unknown: the plan has no prices; give them as [prices."MODEL"]' in lines
     assert "budget      max_cost 5" in lines
     assert lines[-1].startswith(
-        "power       with 4 scenarios of 80 pairs each, on 8 models, nothing can be seen, however many "
+        "power       with 4 scenarios of 40 pairs each, on 8 models, nothing can be seen, however many "
     )
 
 

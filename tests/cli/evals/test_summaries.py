@@ -71,7 +71,7 @@ def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
     assert f"full report: {out}" in lines
     head = lines.index("model profiles") + 1
     assert [part.strip() for part in lines[head].split("|")] == [
-        *("model", "profile", "strategy", "lang", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
+        *("model", "profile", "strategy", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
         *("control_ok", "control_rate", "control_95%", "coverage", "recommended", "tool_p95_ms"),
         *("status", "category", "alias", "sample", "error"),
     ]

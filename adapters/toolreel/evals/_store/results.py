@@ -29,7 +29,7 @@ from toolreel._journal.migrations import Versions
 from toolreel._secrets.scanned_texts import new_leaks, tree_texts
 from toolreel.evals._store.plan_history import EarlierPlan, earlier_plans
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import (
     VERSION,
@@ -159,8 +159,8 @@ def write_json(path: Path, tree: Tree) -> None:
 
     :raises ResultsError: if it cannot be written
     """
-    # Through canonical text, since a tree may have mappings and tuples that json does not know.
-    write_atomically(path, f"{json.dumps(parse(canonical(tree)), indent=2, ensure_ascii=False)}\n")
+    # A tree may have mappings that json does not know.
+    write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False, default=dict)}\n")
 
 
 StoredFile: TypeAlias = Literal["header", "record"]
