@@ -83,7 +83,7 @@ def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
         ("scripted:bad", "raw", "0/8", "0%", "0.0-60.2"),
         ("scripted:bad", "production", "0/8", "0%", "0.0-60.2"),
     ]
-    assert rows[2][15] == "task.outcome:draft"
+    assert rows[2][14] == "task.outcome:draft"
     assert (tmp_path / "s.md").read_text().startswith("# Evaluation of tool calls\n")
     root = parsed(tmp_path / "s.xml")
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("1", "0", "0")

@@ -105,10 +105,6 @@ MISTAKES: Final = {
         "[[gate]]\nmetric = 'rate'\n",
         "line 1: gate: a gate about a metric has either at_least or at_most",
     ),
-    "a rule for stopping": (
-        "[adaptive]\nuntil = 'never'\n",
-        "line 2: adaptive.until: expected one of narrow, decided, got 'never'",
-    ),
     "its own catalogue": (
         "[catalogue.model.mine]\npresets = ['x']\n",
         "line 2: catalogue.model.mine.presets: there is no preset 'x'",

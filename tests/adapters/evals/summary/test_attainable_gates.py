@@ -71,13 +71,6 @@ def test_made_up_results_are_not_told() -> None:
     assert warning.endswith("no difference can reach 0.05; 6 or more can.")
 
 
-def test_a_test_after_looks_is_told_too() -> None:
-    looks = {"until": "decided", "looks": [2, 4]}
-    gate = {**TEST, "about": "these-scenarios"}
-    [warning] = gate_warnings(plan_of(gate, scenarios=MANY, adaptive=looks))
-    assert "has stopped the trials by looking at this very difference" in warning
-
-
 @pytest.mark.parametrize(
     "gate",
     [

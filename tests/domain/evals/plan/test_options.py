@@ -154,7 +154,6 @@ WHOLE: Final[dict[str, Any]] = {
     "budget": {"max_cost": 1},
     "prices": {"mine": {"prompt": 1, "completion": 2}},
     "gate": [{"metric": "rate", "at_least": 0.9}],
-    "adaptive": {"until": "narrow"},
     "strategy": {"own": {"extends": "raw"}},
     "catalogue": {"preset": {"x": {}}},
 }
