@@ -27,14 +27,14 @@ from toolreel_core.evals._records.record import VERSION, record_line, record_of
 FROZEN: Final = Path(__file__).parents[1] / "versions"
 DIGESTS: Final = {
     1: (
-        "c00dc5fcf9a18a8643d3121e2402f988d5bdec224fdcba7d84bea7a644e7777d",
+        "1d7a2562bbabac04d4872f4c8606a1e9138c0faf65106b2ce57142182ce03b69",
         "40f9e15eaaece48d2449e9e4989dbef97939e9d6c110005ae6548b270db157c5",
     ),
 }
 """By version, the digests of a frozen header and its journal, whose bytes never change."""
 
 ENDPOINTS: Final = {
-    "header.json": "bb3383af6c7b2d328b0878fdc6b9f7cf244d8b1950a97ce8fe4427ef58195ea8",
+    "header.json": "575929fd089dc707a7ce7bae1a7084b504d2492fac8d58b274d139e6f8b7bc6c",
     "journal.jsonl": "d5183272a89027f0ebc16a74ed0db9a2ac3d15761605572bd2dcee9ea3429051",
 }
 """Digests of a frozen evaluation at two endpoints, whose plan was changed."""

@@ -77,7 +77,7 @@ def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
     ]
     assert set(lines[head + 1]) == {"-", "|"}
     rows = [[part.strip() for part in line.split(" | ")] for line in lines[head + 2 : head + 6]]
-    assert [(row[0], row[2], row[5], row[6], row[7]) for row in rows] == [
+    assert [(row[0], row[2], row[4], row[5], row[6]) for row in rows] == [
         ("scripted:good", "raw", "8/8", "100%", "39.8-100.0"),
         ("scripted:good", "production", "8/8", "100%", "39.8-100.0"),
         ("scripted:bad", "raw", "0/8", "0%", "0.0-60.2"),

@@ -63,7 +63,7 @@ def test_a_new_oracle_changes_verdicts_and_nothing_else(results: Path, tmp_path:
     assert replayed(results).exit_code == 3
     said = replayed(results, "--out", tmp_path / "new")
     assert said.exit_code == 0
-    assert 'result: "fail" -> "pass"' in said.stderr
+    assert 'category: "task.outcome:older" -> ' in said.stderr
     assert said.stdout.endswith("8 runs replayed, 1 of them not as recorded\n")
     assert (tmp_path / "new" / "journal.jsonl").read_text() == journal, "measured times are kept"
     again = json.loads(replayed(results, "--out", tmp_path / "again", "--json").stdout)
