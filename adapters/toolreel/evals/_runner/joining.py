@@ -38,20 +38,21 @@ class _Kept:
     void: bool
 
 
-def join_results(sources: Sequence[Path], out: Path) -> None:
+def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
     """Join directories of the same plan into a new one, with their recordings; all of it or nothing.
 
     :raises ResultsError: if plans or runs disagree, with both sides; or if ``out`` is there already
     :raises CassetteError: if a recording is missing
     """
+    folders, out = [*map(Path, sources)], Path(out)
     if out.exists() and any(out.iterdir()):
         raise ResultsError(f"{out}: exists already; name another directory (--out)")
-    header = _header(sources, [read_header(folder / "header.json") for folder in sources])
+    header = _header(folders, [read_header(folder / "header.json") for folder in folders])
     plan = plan_of_header(header)
     places: Mapping[_Run, int] = {
         (sample.cell, sample.trial): place for place, sample in enumerate(plan.samples())
     }
-    runs = _runs(sources)
+    runs = _runs(folders)
     last = len(places)
     order = sorted(runs, key=lambda run: (places.get(run, last), *run[0].task, run[0].scenario, run[1]))
     kept = [runs[run] for run in order]

@@ -49,7 +49,7 @@ BY_SCENARIO: Final = "summary_by_scenario.json"
 BY_STRATEGY: Final = "summary_by_scenario_and_strategy.json"
 
 _FAILURES: Final = 3
-"""Failed runs of a task that are shown once more by themselves."""
+"""Failed runs of a task that are listed again by themselves."""
 
 
 def figure_tree(findings: Findings) -> dict[str, Json]:
