@@ -77,17 +77,17 @@ def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
     ]
     assert set(lines[head + 1]) == {"-", "|"}
     rows = [[part.strip() for part in line.split(" | ")] for line in lines[head + 2 : head + 6]]
-    assert [(row[0], row[2], row[5], row[6], row[7]) for row in rows] == [
+    assert [(row[0], row[2], row[4], row[5], row[6]) for row in rows] == [
         ("scripted:good", "raw", "8/8", "100%", "39.8-100.0"),
         ("scripted:good", "production", "8/8", "100%", "39.8-100.0"),
         ("scripted:bad", "raw", "0/8", "0%", "0.0-60.2"),
         ("scripted:bad", "production", "0/8", "0%", "0.0-60.2"),
     ]
-    assert rows[2][14] == "task.outcome:draft"
+    assert rows[2][13] == "task.outcome:draft"
     assert (tmp_path / "s.md").read_text().startswith("# Evaluation of tool calls\n")
     root = parsed(tmp_path / "s.xml")
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("1", "0", "0")
-    assert "failure: scripted:bad.default.raw.best_effort.off happy_path: 0 of " in "".join(root.itertext())
+    assert "failure: scripted:bad.default.raw.best_effort happy_path: 0 of " in "".join(root.itertext())
     said(summarize_command, out, "--junit", tmp_path / "c.xml", "--junit-cells")
     assert (parsed(tmp_path / "c.xml").get("tests"), parsed(tmp_path / "c.xml").get("failures")) == (
         "20",
