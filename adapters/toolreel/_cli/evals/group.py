@@ -24,7 +24,9 @@ _COMMANDS: Final = (
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
-    LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
+    LazyCommand(
+        "promote", "evals.recorded.promote:promote_command", "Make a regression test of a recorded run."
+    ),
     LazyCommand(
         "recommend", "evals.analysis.recommend:recommend_command", "Say which models to use for tools."
     ),
