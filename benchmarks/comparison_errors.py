@@ -18,8 +18,12 @@ from typing import Final
 import numpy as np
 
 from benchmarks.interval_coverage import holds
-from toolreel.evals._statistics.scenario_differences import clusterings, compare_scenarios, scenarios_p
-from toolreel.evals._statistics.trial_differences import compare_trials
+from toolreel.evals._statistics.side_differences import (
+    clusterings,
+    compare_scenarios,
+    compare_trials,
+    scenarios_p,
+)
 from toolreel_core.evals import NoRegression, NoWorseThan, Pairs, StrategyComparison, check_gate
 from toolreel_core.evals._statistics.differences import About, PairedCell
 from toolreel_core.evals._statistics.gates import Gate, Measurements, Standing

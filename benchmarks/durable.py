@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.durable [--runs N] [--parts N] [--queued N] [--peer PYTHON]`` measures the shop of the
 tests (a model and a tool that answer at once): embedded; on SQLite in a new file and on a PostgreSQL of its
-own, with one worker process and with two; then DBOS alone with as many empty steps. ``--peer`` names
+own, with one worker process and with two. ``--peer`` names
 an interpreter that has ``pydantic-ai-slim[dbos]`` and psycopg, and measures its wrapper with the same run.
 ``--queued`` puts this many runs behind those that are measured, to see what a long queue costs.
 CPU is that of the workers, with their start; that of a PostgreSQL server is printed separately.
@@ -25,14 +25,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
-from dbos import DBOS
 
 from tests.adapters.durable.shop import Shop, plan_of
 from tests.servers.postgres import found, serving_postgres
 from toolreel import run
 from toolreel.durable import DurableRuns, Worker
 from toolreel.durable._store.database import database_url, open_database
-from toolreel.durable._tasks import Tasks, TaskWorker
 
 _POLL: Final = 0.02
 _TOGETHER: Final = 8
@@ -106,41 +104,6 @@ def _work(parent: Connection, url: str, log: Path) -> None:
     before = _cpu_seconds()
     with Worker(Shop(log).ports, url, concurrency=_TOGETHER, poll_seconds=_POLL):
         parent.recv()
-    parent.send(_cpu_seconds() - before)
-
-
-def empty_steps(size: Size, place: Place) -> None:
-    """DBOS alone: as many workflows, each with as many empty steps."""
-    url = place.new()
-    store = Tasks(database_url(url), "empty")
-    for number in range(size.runs):
-        store.put(str(number), str(size.steps))
-    with _processes(1, _empty_work, url) as (connection,):
-        before, began = place.server_cpu(), time.monotonic()
-        connection.send("go")
-        for _ in store.done(_POLL):
-            pass
-        seconds, server = time.monotonic() - began, place.server_cpu() - before
-        connection.send("stop")
-        cpu = float(connection.recv())
-    store.close()
-    size.show(f"{place.name}, DBOS alone", cpu, seconds, server)
-
-
-def _empty_work(parent: Connection, url: str) -> None:
-    """A worker whose workflows do nothing, in a process of its own."""
-
-    def perform(steps: str) -> str:
-        for _ in range(int(steps) - 1):  # the task itself is the last one
-            DBOS.run_step({"name": "empty"}, str)
-        return ""
-
-    parent.send("ready")
-    parent.recv()
-    before = _cpu_seconds()
-    worker = TaskWorker(database_url(url), "empty", perform, _TOGETHER, _POLL)
-    parent.recv()
-    worker.close()
     parent.send(_cpu_seconds() - before)
 
 
@@ -231,10 +194,7 @@ def main() -> None:
         for place in _places(Path(folder)):
             for workers in (1, 2):
                 durable(size, place, shop, log, workers)
-            if size.queued:
-                continue
-            empty_steps(size, place)
-            if given.peer:
+            if given.peer and not size.queued:
                 peer(size, place, given.peer)
 
 

@@ -23,10 +23,11 @@ from time import perf_counter, process_time
 from toolreel import InstantClock, Ports, run
 from toolreel.evals import Results, evaluate, planned, write_summaries
 from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.evaluation import ExistingRuns, jobs_of
 from toolreel.evals._runner.exchanges import WorldHost
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.catalogue import kind_of, scripts_of
@@ -60,6 +61,9 @@ class Turns:
 
     def found(self, found: ExistingRuns, /) -> None:
         """Nothing is there before."""
+
+    def began(self, sample: Sample, /) -> None:
+        """Nothing to count yet."""
 
     def ended(self, record: Record, /) -> None:
         """Add a run's."""

@@ -23,17 +23,14 @@ from typing import Literal, TypeAlias, assert_never, get_args
 import numpy as np
 from scipy import optimize, special, stats
 
-from toolreel.evals._statistics.cluster_means import (
+from toolreel.evals._statistics.interval_bounds import (
     cluster_mean_below,
     cluster_mean_bounds,
     two_way_mean_below,
     two_way_mean_bounds,
+    wilson_bounds,
 )
-from toolreel.evals._statistics.interval_bounds import wilson_bounds
-from toolreel.evals._statistics.stopping_decisions import counting_outcomes, early_stops
 from toolreel_core.evals._statistics.counts import Count
-from toolreel_core.evals._statistics.declared_stopping_rules import Looks, NarrowEnough
-from toolreel_core.evals._statistics.early_stops import chance_of_first_passes
 
 ALPHA = 0.05
 PLANS = 2_000
@@ -56,16 +53,6 @@ class Setting:
     trials: int
     mean: float
     spread: Spread
-
-
-@dataclass(frozen=True, slots=True)
-class Narrow:
-    """The same, in a plan that stops each cell as soon as its interval is narrow enough."""
-
-    scenarios: int
-    mean: float
-    spread: Spread
-    rule: NarrowEnough
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +89,7 @@ class Found:
     width_before: float
 
 
-def coverage(
-    setting: Setting | Narrow | TwoWay, plans: int = PLANS, seed: int = 1, measured: int = MEASURED
-) -> Found:
+def coverage(setting: Setting | TwoWay, plans: int = PLANS, seed: int = 1, measured: int = MEASURED) -> Found:
     """How often the intervals of some plans hold the rate.
 
     :param measured: plans whose interval is computed, for its width
@@ -121,12 +106,10 @@ def coverage(
     )
 
 
-def _plans(setting: Setting | Narrow | TwoWay, plans: int, draws: Draws) -> Iterator[Drawn]:
+def _plans(setting: Setting | TwoWay, plans: int, draws: Draws) -> Iterator[Drawn]:
     match setting:
         case Setting():
             return (_fixed(setting, draws) for _ in range(plans))
-        case Narrow():
-            return (_narrow(setting, draws) for _ in range(plans))
         case TwoWay():
             base = _base(setting)
             return (_two_way(setting, base, draws) for _ in range(plans))
@@ -140,15 +123,6 @@ def _fixed(setting: Setting, draws: Draws) -> Drawn:
     return _over_scenarios(rates, setting.mean, [Count(int(each), setting.trials) for each in passed])
 
 
-def _narrow(setting: Narrow, draws: Draws) -> Drawn:
-    counts = []
-    for rate in _rates(setting, draws):
-        outcomes = [bool(one) for one in draws.random(setting.rule.looks.at[-1]) < rate]
-        counts.append(Count.of(counting_outcomes(setting.rule, outcomes)))
-    rates = [chance_of_first_passes(count, 1, early_stops(setting.rule)) for count in counts]
-    return _over_scenarios([rate or 0.0 for rate in rates], setting.mean, counts)
-
-
 def _over_scenarios(rates: list[float], mean: float, counts: Sequence[Count]) -> Drawn:
     return Drawn(holds(tuple(sorted(rates)), mean), lambda: cluster_mean_bounds(rates, ALPHA), counts)
 
@@ -160,7 +134,7 @@ def holds(rates: tuple[float, ...], mean: float) -> bool:
     return low and cluster_mean_below([1.0 - rate for rate in rates])(1.0 - mean) >= ALPHA / 2
 
 
-def _rates(setting: Setting | Narrow, draws: Draws) -> Sequence[float]:
+def _rates(setting: Setting, draws: Draws) -> Sequence[float]:
     match setting.spread:
         case "equal":
             return [setting.mean] * setting.scenarios
@@ -230,11 +204,6 @@ FIXED = tuple(
         ((0.3, 1), (0.8, 20), (0.95, 5), (0.99, 20)),
     )
 )
-EAGER, STRICT = NarrowEnough(0.7, Looks((5, 10, 20))), NarrowEnough(0.4, Looks((10, 20, 40)))
-NARROW = tuple(
-    Narrow(scenarios, mean, spread, rule)
-    for (rule, mean), spread, scenarios in product(((EAGER, 0.8), (STRICT, 0.95)), SPREADS[:2], (8, 20))
-)
 BOTH = (
     TwoWay(8, 6, 0.8, 1.0, 1.0),
     TwoWay(20, 6, 0.8, 1.0, 2.0),
@@ -265,13 +234,6 @@ def _fixed_table(plans: int, seed: int) -> Iterator[str]:
         yield _row(*about, found=coverage(each, plans, seed))
 
 
-def _narrow_table(plans: int, seed: int) -> Iterator[str]:
-    yield _head("looks, width", "scenarios differ", "scenarios", "mean rate")
-    for each in NARROW:
-        looks = f"{', '.join(map(str, each.rule.looks.at))}; {each.rule.width}"
-        yield _row(looks, each.spread, each.scenarios, each.mean, found=coverage(each, plans, seed))
-
-
 def _two_way_table(plans: int, seed: int) -> Iterator[str]:
     yield _head("scenarios", "models", "mean rate", "sd of scenarios", "sd of models")
     for each in BOTH:
@@ -284,9 +246,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plans", type=int, default=PLANS, help="plans of each setting (2000)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=("fixed", "narrow", "both"), help="one of the three tables")
+    parser.add_argument("--only", choices=("fixed", "both"), help="one of the two tables")
     given = parser.parse_args()
-    tables = {"fixed": _fixed_table, "narrow": _narrow_table, "both": _two_way_table}
+    tables = {"fixed": _fixed_table, "both": _two_way_table}
     for name, table in tables.items():
         if given.only in {None, name}:
             for line in table(given.plans, given.seed):

@@ -64,7 +64,7 @@ PARALLEL: Final = scenario("parallel", request={"parallel_tool_calls": True})
 CHAT: Final = scenario("chat_only", config={"tool_use_mode": "disabled"})
 
 
-def plan_of(*scenarios: Scenario, languages: tuple[str, ...] = ("off",), **tables: object) -> EvalPlan:
+def plan_of(*scenarios: Scenario, **tables: object) -> EvalPlan:
     """The plan of a file with these tables, under the small catalogue, at its one provider."""
     tree = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}, **tables}
-    return EvalPlan(Options.of(tree), CATALOGUE, scenarios or (READ, CHAT), languages)
+    return EvalPlan(Options.of(tree), CATALOGUE, scenarios or (READ, CHAT))

@@ -7,9 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.evals.own_scenario_files import RESERVE, written
-from toolreel._cli.evals.scenarios.check import check_command
-from toolreel._cli.evals.scenarios.import_dataset import import_command
-from toolreel._cli.evals.scenarios.new import new_command
+from toolreel._cli.evals.scenario import check_command, new_command
 from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._authoring.template import template
 from toolreel.evals._scenario_files.files import read_scenarios
@@ -118,46 +116,3 @@ def test_a_scenario_without_scripts_proves_nothing(tmp_path: Path) -> None:
 def test_the_example_is_the_template() -> None:
     example = Path(__file__).resolve().parents[2] / "examples" / "refund.toml"
     assert example.read_text(encoding="utf-8") == template("refund")
-
-
-CASE = {
-    "id": "garden_0",
-    "question": [[{"role": "user", "content": "Water the roses."}]],
-    "function": [
-        {"name": "water", "parameters": {"type": "dict", "properties": {"bed": {"type": "string"}}}}
-    ],
-    "ground_truth": [["water(bed='roses')"]],
-}
-
-
-def test_a_data_set_is_imported_and_what_is_missing_is_told(tmp_path: Path) -> None:
-    source, other = tmp_path / "cases.json", {**CASE, "id": "garden_1", "ground_truth": [[]]}
-    source.write_text("".join(f"{json.dumps(case)}\n" for case in (CASE, other)))
-    given = [str(source), "--format", "bfcl", "--out", str(tmp_path / "set.jsonl")]
-    said = CliRunner().invoke(import_command, given)
-    assert said.exit_code == 0
-    assert "set.jsonl is written: 1 of 2 cases." in said.stdout.replace("\n", "")
-    assert said.stderr.splitlines() == [
-        "garden_0: left out of it: what water returned: calls are noted and work",
-        "garden_1: not imported: no turn wants a call, so nothing can be checked",
-    ]
-    assert [one.name for one in read_scenarios(tmp_path / "set.jsonl")] == ["garden_0"]
-    again = CliRunner().invoke(import_command, given)
-    assert (again.exit_code, "exists already" in again.stderr) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (("--format", "bfcl", "--out", "set.toml"), "ends in .jsonl"),
-        (("--format", "tau2", "--out", "set.jsonl"), "--user-model: name the model"),
-    ],
-)
-def test_an_import_says_what_to_write_instead(given: tuple[str, ...], told: str, tmp_path: Path) -> None:
-    said = CliRunner().invoke(import_command, [str(tmp_path / "cases.json"), *given])
-    assert (said.exit_code, told in said.stderr) == (2, True)
-
-
-def test_the_example_with_a_simulated_user_holds() -> None:
-    example = Path(__file__).resolve().parents[2] / "examples" / "simulated_user.toml"
-    assert proof_of(read_scenarios(example)[0], 3).holds

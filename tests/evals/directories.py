@@ -13,6 +13,7 @@ from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import ExistingRuns, evaluate
 from toolreel.evals._store.results import Journal
 from toolreel.presets._catalogues import shipped
+from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._records.record import Record
@@ -27,6 +28,8 @@ class _Nobody:
     """Watches nothing."""
 
     def found(self, found: ExistingRuns, /) -> None: ...
+
+    def began(self, sample: Sample, /) -> None: ...
 
     def ended(self, record: Record, /) -> None: ...
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import ExistingRuns, evaluate, job_of
 from toolreel.presets._catalogues import shipped
+from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._records.record import Record
@@ -39,6 +40,9 @@ class _Nobody:
 
     def found(self, found: ExistingRuns, /) -> None:
         """Nothing."""
+
+    def began(self, sample: Sample, /) -> None:
+        """Nothing to keep yet."""
 
     def ended(self, record: Record, /) -> None:
         """Nothing."""

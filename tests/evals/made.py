@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts import Result, Verdict
 
 __all__ = ["CELL", "cell", "record"]
 
-CELL = Cell("vendor/model", "default", "raw", "best_effort", "off", "happy_path")
+CELL = Cell("vendor/model", "default", "raw", "best_effort", "happy_path")
 _CATEGORIES: dict[Result, str] = {
     "pass": "",
     "pass_unexercised": "task.exercise:state_get_first",
@@ -37,7 +37,6 @@ def record(  # noqa: PLR0913 - a record has that many parts, each by its name
     reasons: tuple[str, ...] | None = None,
     asked: Sequence[SentRequest] | None = None,
     status: int | None = None,
-    shape: str = "",
     dialects: Sequence[str] = (),
     digest: str = "d",
     hint: str = "",
@@ -60,7 +59,6 @@ def record(  # noqa: PLR0913 - a record has that many parts, each by its name
         loop="completed",
         final="Done.",
         world={},
-        language_shape=shape,
         turns=3,
         calls=2,
         attempts=tuple(Attempt(each, verdict, requests) for each in ms),

@@ -14,6 +14,7 @@ from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
 from toolreel.evals._store.results import Results
 from toolreel.presets._catalogues import with_files
+from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._records.record import Record
@@ -44,6 +45,9 @@ def planned(
 class _Watching:
     def found(self, found: ExistingRuns, /) -> None:
         """Not of interest."""
+
+    def began(self, sample: Sample, /) -> None:
+        """Nothing to keep yet."""
 
     def ended(self, record: Record, /) -> None:
         """Not of interest."""

@@ -20,8 +20,7 @@ from toolreel_core._conversation.message import Message
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, reply_of, scripts_of
-from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
-from toolreel_core.evals._scenarios.scripted_stream import scripted_stream
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_stream
 
 __all__ = ["Provider", "provider"]
 
@@ -209,7 +208,7 @@ def _openings() -> dict[str, _Trial]:
     found = dict[str, _Trial]()
     for one in SCENARIOS:
         for trial in range(1, _TRIALS + 1):
-            cell = Cell("any/model", "default", "raw", "best_effort", "off", one.name)
+            cell = Cell("any/model", "default", "raw", "best_effort", one.name)
             seed = Sample(cell, trial, one.version, "").seed
             opening = _opening(map(_words, one.begin(seed).messages))
             found.setdefault(opening, _Trial(one.name, scripts_of(one, seed)))

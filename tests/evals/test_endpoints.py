@@ -20,11 +20,11 @@ from toolreel._cli.evals.compare import compare_command
 from toolreel._cli.evals.summarize import summarize_command
 from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel.evals._replay.replay import replays, rerun
-from toolreel.evals._runner.locations import server_of
+from toolreel.evals._runner.evaluation import server_of
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._store.results import Results, schema_of
 from toolreel.evals._summary.summary_files import summary_of
-from toolreel.evals._summary.summary_statistics import findings_of
+from toolreel.evals._summary.summary_statistics import LEVEL, findings_of
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS as SCENARIOS_OF_ALL
 
@@ -218,4 +218,4 @@ def test_models_are_compared_at_every_endpoint_and_not_only_at_the_last(tmp_path
     results = Results.open(tmp_path)
     assert len(results) == plan.count == 32
     found = findings_of(summary_of(results, plan), plan)
-    assert found.model_ties.ties.sets == (("good/model",), ("bad/model",))
+    assert found.model_p_values["good/model", "bad/model"] <= LEVEL

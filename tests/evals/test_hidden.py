@@ -10,8 +10,8 @@ import pytest
 
 from tests.evals.trying import plan_of
 from toolreel._driver.clock.clocks import InstantClock
+from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.evaluation import jobs_of
-from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import RunContext, run_job
 from toolreel.testing._scripted import calling
 from toolreel_core._jsontext.canonical import Json, canonical

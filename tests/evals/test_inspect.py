@@ -15,9 +15,9 @@ from tests.evals.made import cell, record
 from tests.evals.provider import provider
 from tests.evals.trying import evaluated, plan_of
 from toolreel._internal.errors import ResultsError
+from toolreel.evals._replay.inspect_log import write_inspect_logs
 from toolreel.evals._runner.connection import new_header
 from toolreel.evals._store.results import Journal, Results
-from toolreel.evals._transfer.inspect_log import write_inspect_logs
 
 READER: Final = """
 import json, sys

@@ -33,10 +33,10 @@ from tests.evals.trying import evaluated
 from tests.evals.test_killed import plan_of_many
 
 for line in sys.stdin:
-    url, models, trials, out, packed = json.loads(line)
+    url, models, trials, out = json.loads(line)
     child = os.fork()
     if not child:
-        evaluated(plan_of_many(url, models, trials), Path(out), packed=packed)
+        evaluated(plan_of_many(url, models, trials), Path(out))
         os._exit(0)
     print(child, flush=True)
     print(os.waitpid(child, 0)[1], flush=True)
@@ -75,9 +75,7 @@ def unplaced(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def killed_again_and_again(
-    *, models: int, trials: int, kills: int, out: Path, chance: random.Random, packed: bool
-) -> None:
+def killed_again_and_again(*, models: int, trials: int, kills: int, out: Path, chance: random.Random) -> None:
     count = models * len(SCENARIOS) * trials
     with provider() as calm:
         evaluated(plan_of_many(calm.url, models, trials), out / "calm", cassettes=False)
@@ -89,7 +87,7 @@ def killed_again_and_again(
     with provider() as far, started as parent:
         assert parent.stdin
         assert parent.stdout
-        plan = json.dumps([far.url, models, trials, str(out / "killed"), packed])
+        plan = json.dumps([far.url, models, trials, str(out / "killed")])
         for kill in range(kills):
             parent.stdin.write(f"{plan}\n")
             parent.stdin.flush()
@@ -113,21 +111,16 @@ def killed_again_and_again(
     resumed = records(out / "killed")
     names = [tree["cassette"] for tree in resumed.values()]
     assert all(recording_of(out / "killed", name).exchanges for name in names), "every recording is readable"
-    assert not packed or not (out / "killed" / "cassettes").exists()
     assert unplaced(resumed) == undisturbed
     assert len(resumed) == count
 
 
-@pytest.mark.parametrize("packed", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_killed_three_times_it_ends_with_the_records_of_an_undisturbed_run(
-    tmp_path: Path, packed: bool
-) -> None:
+def test_killed_three_times_it_ends_with_the_records_of_an_undisturbed_run(tmp_path: Path) -> None:
     chance = random.Random(3)
-    killed_again_and_again(models=2, trials=4, kills=3, out=tmp_path, chance=chance, packed=packed)
+    killed_again_and_again(models=2, trials=4, kills=3, out=tmp_path, chance=chance)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packed", [False, True])
-def test_killed_thirty_times_it_still_does(tmp_path: Path, packed: bool) -> None:
+def test_killed_thirty_times_it_still_does(tmp_path: Path) -> None:
     chance = random.Random(30)
-    killed_again_and_again(models=4, trials=25, kills=30, out=tmp_path, chance=chance, packed=packed)
+    killed_again_and_again(models=4, trials=25, kills=30, out=tmp_path, chance=chance)

@@ -13,7 +13,7 @@ from tests.evals.provided import evaluated
 from tests.servers.chat_server import nobody_listens, serving
 from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel.evals._replay.regression_test import Promoted, find_run, promote
-from toolreel.evals._replay.replay import replays, rescored
+from toolreel.evals._replay.replay import replays
 from toolreel.evals._runner.evaluation import evaluate
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._store.results import Results
@@ -62,7 +62,7 @@ def test_the_results_hold_the_scenario_and_are_judged_without_the_file(
     recorded[1].rename(recorded[1].with_suffix(".gone"))
     try:
         plan = plan_of_header(results.header)
-        assert [again.drift for again in (*replays(results, plan), *rescored(results, plan))] == [""] * 4
+        assert [again.drift for again in replays(results, plan)] == [""] * 2
     finally:
         recorded[1].with_suffix(".gone").rename(recorded[1])
 

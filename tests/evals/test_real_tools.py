@@ -17,15 +17,15 @@ from tests.servers.chat_server import nobody_listens, serving
 from toolreel._internal.errors import AdapterError
 from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._replay.regression_test import Promoted, promote
-from toolreel.evals._replay.replay import replays, rerun, rescored
-from toolreel.evals._replay.whatif import what_ifs
+from toolreel.evals._replay.replay import replays, rerun
+from toolreel.evals._replay.whatif import tallies_under
 from toolreel.evals._runner.plan_loader import plan_of_header, planned
 from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel.evals._store.results import Results, schema_of
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._runner.run_retries import Retries
+from toolreel_core.evals._runner import Retries
 
 TOOLS = '''\
 def stock(part: str) -> int:
@@ -129,9 +129,11 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
     # Each run has a server of its own: the note of the second trial is the first of its server.
     assert [result.name for result in attempt.results] == ["stock", "order", "mcp_notes_note"]
     assert attempt.results == records[0].attempts[0].results
-    assert [again.drift for again in (*replays(results, plan), *rescored(results, plan))] == [""] * 4
+    assert [again.drift for again in replays(results, plan)] == [""] * 2
     assert len(rerun(records[0], plan, results.path).evidence.calls) == 3
-    assert [one.now.result for one in what_ifs(results, plan, "raw", ["baseline"]) if one.now] == ["pass"] * 2
+    assert [one.now.result for one in tallies_under(results, plan, "baseline")[1]["raw"].runs if one.now] == [
+        "pass"
+    ] * 2
     promote(results, plan, records[0], tmp_path / "tests", "it")
     promoted = Promoted.open(tmp_path / "tests" / "it.json")
     assert promoted.verdict().result == "pass"
@@ -151,10 +153,10 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
     record = next(results.records())
     with pytest.raises(ReplayMismatch, match="the record has no result of it"):
         rerun(record, plan, results.path)
-    found = [*what_ifs(results, plan, "raw", ["baseline"])]
+    found = tallies_under(results, plan, "baseline")[1]["raw"].runs
     assert [one.fate for one in found] == ["undecided"] * 2
     own = plan.scenarios[0].tree
-    promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), strict=False, own=own)
+    promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), own=own)
     with pytest.raises(ReplayMismatch, match="parts from its recording at turn 2"):
         promoted.verdict({"config": {"max_turns": 9}})
 

@@ -8,13 +8,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from toolreel._cli.evals.drift import drift_command
 from toolreel._secrets.scan import leaks
 from toolreel.evals._authoring.proof import proof_of
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._report.page import report_content, report_pictures
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel.evals._store.results import Results
@@ -24,13 +21,11 @@ from toolreel.evals._summary.summary_files import summary_of, write_summaries
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
 DOCS = Path(__file__).parents[2] / "docs"
-PICTURES = {"local": DOCS / "evals", "weak": DOCS / "evals" / "weak"}
 NAMES = tuple(sorted(path.parent.name for path in EVALUATIONS.glob("*/header.json")))
 FILES = (
     "summary.json",
     "summary_by_scenario.json",
     "summary_by_scenario_and_strategy.json",
-    "summary_by_scenario_and_language_policy.json",
 )
 
 
@@ -62,14 +57,6 @@ def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(re
         assert not re.search(r"/root/|/home/|/Users/|[A-Z]:\\\\", text), path
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_its_pictures_are_drawn_of_it(name: str) -> None:
-    pictures = report_pictures(report_content(Results.open(EVALUATIONS / name)))
-    assert {path.name for path in PICTURES[name].glob("*.svg")} == set(pictures)
-    for picture, text in pictures.items():
-        assert (PICTURES[name] / picture).read_text(encoding="utf-8") == text, picture
-
-
 def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so() -> None:
     results = Results.open(EVALUATIONS / "weak")
     plan = plan_of_header(results.header)
@@ -78,20 +65,6 @@ def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so()
     )
     assert (first.standing, second.standing) == ("passed", "passed")
     assert ("after the runs" in first.sentence, "after the runs" in second.sentence) == (False, True)
-
-
-def test_the_drift_of_the_second_setting_of_the_server_is_judged_as_it_was(tmp_path: Path) -> None:
-    for name in ("servings", "servings-small-cache"):
-        shutil.copytree(EVALUATIONS / name, tmp_path / name)
-    again = tmp_path / "servings-small-cache"
-    stored = json.loads((again / "drift.json").read_text())
-    (again / "drift.json").unlink()
-    # All runs are there, so nothing is sent.
-    options = ["--base-url", "http://127.0.0.1:8092", "--margin", "0.2", "--out", str(again)]
-    done = CliRunner().invoke(drift_command, [str(tmp_path / "servings"), *options])
-    assert done.exit_code == 3, done.output
-    assert json.loads((again / "drift.json").read_text()) == stored
-    assert (stored["verdict"], stored["recorded_pairs"]) == ("undecided", 8)
 
 
 def test_the_scenarios_for_finding_settings_prove_their_checks() -> None:
@@ -121,15 +94,3 @@ def test_the_page_tells_how_each_task_for_finding_ended() -> None:
         cells = ["yes" if result == "pass" else "no" for result in results.values()]
         assert list(results) == ["production", "final", "claim", "withhold"]
         assert f"| `{scenario}` | {' | '.join(cells)} |" in page
-
-
-def test_the_page_tells_how_far_the_recorded_judges_agree() -> None:
-    page = (DOCS / "simulated-users-and-judges.md").read_text(encoding="utf-8")
-    *each, whole = json.loads((EVALUATIONS / "judged" / "summary.json").read_text())["figures"]["judges"]
-    for judge in (*each, whole):
-        agreed = judge["yes_and_hold"] + judge["no_and_fail"]
-        name = f"`{judge['check']}`" if judge["scenario"] else judge["check"]
-        assert f"| {name} | {judge['runs']} | {agreed} | {judge['split_votes']} |" in page
-    low, high = (format(100 * whole["interval"][side], ".1f") for side in ("low", "high"))
-    assert f"Kappa over the six answers is {whole['kappa']:.2f}" in page
-    assert f"{low} to {high} %" in page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
@@ -13,13 +12,12 @@ from tests.evals.provided import evaluated
 from tests.evals.several_turns import RESERVING, plan_of_several_turns
 from tests.servers.chat_server import replying, serving
 from toolreel._driver.clock.clocks import InstantClock
-from toolreel.evals._replay.replay import replays, rerun, rescored
-from toolreel.evals._replay.whatif import what_ifs
+from toolreel.evals._replay.replay import replays, rerun
+from toolreel.evals._replay.whatif import tallies_under
 from toolreel.evals._report.transcripts import transcript_of
 from toolreel.evals._runner.evaluation import jobs_of
 from toolreel.evals._runner.trial import RunContext, run_job
 from toolreel.evals._store.results import Results
-from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
@@ -63,7 +61,7 @@ def test_a_record_has_the_last_answer_and_counts_all_turns(results: tuple[Result
 
 
 def test_it_replays_to_the_same_record_and_is_judged_again(results: tuple[Results, EvalPlan]) -> None:
-    for again in (*replays(*results), *rescored(*results)):
+    for again in replays(*results):
         assert again.drift == ""
         assert again.now == again.record
 
@@ -89,7 +87,7 @@ def test_its_transcript_says_what_the_user_said(results: tuple[Results, EvalPlan
 
 
 def test_another_strategy_meets_the_same_turns(results: tuple[Results, EvalPlan]) -> None:
-    (one,) = what_ifs(*results, "raw", ["baseline"])
+    (one,) = tallies_under(*results, "baseline")[1]["raw"].runs
     assert one.now is not None
     assert one.now.result == "pass"
 
@@ -120,12 +118,3 @@ def test_an_exchange_without_an_answer_is_the_last() -> None:
     job = jobs_of(plan)(next(plan.samples()))
     record = run_job(job, RunContext(_Scripted("good"), InstantClock()))
     assert (record.verdict.category, record.turns, record.final) == ("loop.max_turns", 1, "")
-
-
-def test_what_the_user_says_later_is_in_the_language_of_the_cell() -> None:
-    plan = plan_of_several_turns("http://localhost")
-    sample = next(plan.samples())
-    japanese = replace(sample, cell=replace(sample.cell, language="ja-JP"))
-    job = replace(jobs_of(plan)(sample), sample=japanese)
-    assert job.case.follow_ups[-1] == "Thank you. 完了しました。"
-    assert isinstance(job.case.messages[-1], UserMessage)

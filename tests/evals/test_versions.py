@@ -27,15 +27,15 @@ from toolreel_core.evals._records.record import VERSION, record_line, record_of
 FROZEN: Final = Path(__file__).parents[1] / "versions"
 DIGESTS: Final = {
     1: (
-        "de86ee51833a779d0c13051b3ba3a6a1ac589c91a8c16c91ccc80a74973e6ee3",
-        "bef2a5f02ddce151d6139bedca3af34a162074cda2dd7d425b2a8d76bfd45fa9",
+        "1d7a2562bbabac04d4872f4c8606a1e9138c0faf65106b2ce57142182ce03b69",
+        "40f9e15eaaece48d2449e9e4989dbef97939e9d6c110005ae6548b270db157c5",
     ),
 }
 """By version, the digests of a frozen header and its journal, whose bytes never change."""
 
 ENDPOINTS: Final = {
-    "header.json": "ce184d56c1b1e8b5a76834e45d9227fd3fb584171973d1c7ed83138c6997502f",
-    "journal.jsonl": "9c54f69772ea7c4cc3fe4baad0251c5a2ae36528a245e283a5339da52b00ea06",
+    "header.json": "575929fd089dc707a7ce7bae1a7084b504d2492fac8d58b274d139e6f8b7bc6c",
+    "journal.jsonl": "d5183272a89027f0ebc16a74ed0db9a2ac3d15761605572bd2dcee9ea3429051",
 }
 """Digests of a frozen evaluation at two endpoints, whose plan was changed."""
 
@@ -114,8 +114,8 @@ def test_all_that_is_written_is_as_the_schemas_say(tmp_path: Path) -> None:
 def full() -> Any:  # noqa: ANN401 - JSON that tests change
     """A record that has every field."""
     verdict = {"result": "void", "category": "transport.rate_limit", "reasons": ["Slow down."]}
-    names = ("failure", "finish", "model", "provider", "fingerprint", "request_id", "asked_model")
-    asked = {**dict.fromkeys(names, "text"), "role": "judge"}
+    names = ("failure", "finish", "model", "provider", "fingerprint", "request_id")
+    asked = dict.fromkeys(names, "text")
     counts = dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), 1)
     texts = (
         "key",
@@ -123,7 +123,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "profile",
         "strategy",
         "fallback",
-        "language",
         "scenario",
         "endpoint",
         "digest",
@@ -138,7 +137,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "configuration": {},
         "tools_sent": True,
         "world": {},
-        "language_shape": "drift",
         "attempts": [
             {
                 "ms": 1,
@@ -151,7 +149,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "error_body": {"error": "Slow down."},
         "error_hint": "Acme: Slow down.",
         "cassette": "cassettes/a.yaml",
-        "judged": [{"check": "polite", "votes": ["yes"], "reason": "It was.", "others_hold": True}],
     }
 
 

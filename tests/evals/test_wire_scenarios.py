@@ -11,7 +11,7 @@ import pytest
 from tests.evals.provided import evaluated, planned
 from tests.evals.provider import provider
 from toolreel._internal.errors import MissingExtra
-from toolreel.evals._replay.replay import replays, rescored
+from toolreel.evals._replay.replay import replays
 from toolreel.evals._scenario_files import real_tools
 from toolreel.evals._store.results import Results
 
@@ -33,7 +33,7 @@ def test_they_are_run_for_real_and_replayed_without_the_server(
         "mcp_parcels_find_parcels",
         "mcp_parcels_redirect_parcel",
     ]
-    for again in (*replays(results, plan), *rescored(results, plan)):
+    for again in replays(results, plan):
         assert again.drift == ""
         assert again.now == again.record
 

@@ -14,12 +14,13 @@ from typing import Any, Final
 
 from toolreel._driver.clock.clocks import InstantClock
 from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.endpoints import ModelLimits
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
 from toolreel.evals._runner.plan_loader import planned
-from toolreel.evals._runner.request_concurrency import ModelLimits
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.tree_access import merged
+from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record, record_tree
 
@@ -66,6 +67,9 @@ class Seen:
         """Keep what there was."""
         self.before = found
 
+    def began(self, sample: Sample, /) -> None:
+        """Nothing to keep yet."""
+
     def ended(self, record: Record, /) -> None:
         """Keep the run."""
         self.ran.append(record)
@@ -80,7 +84,6 @@ def evaluated(
     *,
     pauses: list[float] | None = None,
     cassettes: bool = True,
-    packed: bool | None = None,
     accept_changes: bool = False,
     accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
@@ -103,7 +106,7 @@ def evaluated(
             new_header(plan, datetime(2026, 11, 22, 8, 30, tzinfo=UTC)),
             watching,
             watching.stop,
-            cassettes=cassettes if packed is None else "packs" if packed else "files",
+            cassettes=cassettes,
             accept_changes=accept_changes,
             accept_endpoint_change=accept_endpoint_change,
         )

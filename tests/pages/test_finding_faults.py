@@ -10,8 +10,6 @@ from playwright.sync_api import Browser, expect
 from tests.pages.watched import opened
 from tests.replay.sessions import FOLDER, cassette
 from toolreel._replay.run_page.view import page_of
-from toolreel.evals import Results
-from toolreel.evals._replay.run_pages import page_of_run
 
 EVALUATION = FOLDER / "evals" / "local"
 
@@ -49,8 +47,8 @@ def test_an_empty_reply_that_ends_the_run(browser: Browser, page: Path) -> None:
 
 
 def test_a_call_that_nobody_could_read(browser: Browser, page: Path) -> None:
-    _, text = page_of_run(Results.open(EVALUATION), "05a88d39c5ff")
-    page.write_text(text, "utf-8")
+    (recording,) = EVALUATION.rglob("*__05a88d39.yaml")
+    page.write_text(page_of(recording), "utf-8")
     with opened(browser, page) as shown:
         expect(shown.locator(".warnings")).to_contain_text("calls written as text are not read")
         shown.locator(".warnings li", has_text="TEXT_CALL_SUSPECTED").get_by_role("link").click()

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from toolreel._internal.pages.page_frame import framed
 from toolreel._internal.visible_text import printable
-from toolreel.evals._summary.comparison import compare
-from toolreel.evals._summary.comparison_sides import read_sides
+from toolreel.evals._summary.comparison import compare, read_sides
 from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables
 from toolreel.evals._tables.table import TextTable
 

@@ -25,7 +25,7 @@ _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
 _OURS: Final = b"toolreel"
 """What the beginning of each cassette of ours has; other YAML files are not listed."""
 _BEGINNING: Final = 400
-_RUN: Final = ("model", "profile", "strategy", "fallback", "language", "scenario", "endpoint", "trial")
+_RUN: Final = ("model", "profile", "strategy", "fallback", "scenario", "endpoint", "trial")
 """What names one run in the journal of an evaluation."""
 
 

@@ -17,11 +17,11 @@ from toolreel.durable._store.slots import take_slot
 from toolreel.durable._store.store import FOR_EVER, Store
 
 APPLICATION: Final = "toolreel"
-TASK: Final = "toolreel.task"
 Perform: TypeAlias = Callable[[str, str], str]
 """Gets what a workflow is about and its id, and returns its result; called from several threads."""
 
-_performing: dict[str, Perform] = {}
+_performing: list[Perform] = []
+"""What performs the segments in this process; none before a worker has started."""
 
 
 class Host:
@@ -41,16 +41,15 @@ class Host:
         self.store = Store(url, connections=concurrency + 6, patience=FOR_EVER)
         self.slot = take_slot(url, queue, slot)
 
-    def start(self, kind: str, perform: Perform) -> None:
+    def start(self, perform: Perform) -> None:
         """Take up what a worker of this slot left behind, and listen to the queue.
 
-        :param kind: the workflows that are performed, ``WORKFLOW`` or ``TASK``
         :param perform: may be called before this returns
         :raises DurableError: if the database went away and does not come back
         """
         release = f"toolreel {version('toolreel')}"
         self.store.adopt(self.slot.executor, but_of=release)
-        _performing[kind] = self._counted(perform)
+        _performing.append(self._counted(perform))
         lasting(lambda: self._launch(release))
         lasting(self._register_queue)  # DBOS raises a loss of its connection here, too
 
@@ -113,18 +112,9 @@ class Host:
         return counted
 
 
-def _perform(kind: str, about: str) -> str:
-    perform, workflow_id = _performing.get(kind), DBOS.workflow_id
-    if perform is None or workflow_id is None:
-        raise DurableError(f"worker: it does not perform {kind}")
-    return perform(about, workflow_id)
-
-
 @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
 def _segment(run_id: str) -> str:
-    return _perform(WORKFLOW, run_id)
-
-
-@DBOS.workflow(name=TASK, max_recovery_attempts=None)
-def _task(about: str) -> str:
-    return _perform(TASK, about)
+    workflow_id = DBOS.workflow_id
+    if not _performing or workflow_id is None:
+        raise DurableError(f"worker: it does not perform {WORKFLOW}")
+    return _performing[0](run_id, workflow_id)

@@ -27,7 +27,7 @@ from toolreel.durable._host import Host
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment.answers import Uncertain
 from toolreel.durable._segment.segment import Policy, perform_segment
-from toolreel.durable._store.claims import WORKFLOW, Resting
+from toolreel.durable._store.claims import Resting
 from toolreel.durable._store.database import database_url
 from toolreel.durable._store.steps import Written
 from toolreel.durable._store.store import Store
@@ -165,7 +165,7 @@ class Worker:
         if self._health is not None:
             self._answer_probes(self._health, self._host)
         try:
-            self._host.start(WORKFLOW, self._segment)
+            self._host.start(self._segment)
         except BaseException:
             self.stop(0)
             raise

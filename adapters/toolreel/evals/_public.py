@@ -1,27 +1,20 @@
 """The public names of ``toolreel.evals``."""
 
 from toolreel.evals._authoring.proof import Proof, ScriptProof, proof_of
+from toolreel.evals._replay.inspect_log import write_inspect_logs
 from toolreel.evals._replay.regression_test import Promoted, promote
-from toolreel.evals._replay.replay import Replayed, replays, rescored
-from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
+from toolreel.evals._replay.replay import Replayed, replays
+from toolreel.evals._report.page import ReportContent, report_content, report_page
 from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
-from toolreel.evals._runner.plan_loader import plan_of_header, planned
-from toolreel.evals._runner.sharding import sharded
-from toolreel.evals._scenario_files.files import read_scenarios
-from toolreel.evals._scenario_files.python_scenarios import scenario
+from toolreel.evals._runner.joining import join_results
+from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
+from toolreel.evals._scenario_files.files import read_scenarios, scenario
 from toolreel.evals._store.results import Header, Results
-from toolreel.evals._summary.comparison import Comparison, compare
-from toolreel.evals._summary.comparison_sides import EvaluationSide, Side, read_sides
+from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
 from toolreel.evals._summary.summary_files import summary_of, write_summaries
 from toolreel.evals._summary.summary_statistics import Findings, findings_of
-from toolreel.evals._transfer.bundle import write_bundle
-from toolreel.evals._transfer.inspect_log import write_inspect_logs
-from toolreel.evals._transfer.leaderboard import Leaderboard, leaderboard_of
-from toolreel.evals._transfer.leaderboard_page import leaderboard_page
-from toolreel.evals._transfer.merge import Merged, merge_results
-from toolreel.evals._transfer.verification import Verification, verify_bundle
 
 __all__ = [
     "Comparison",
@@ -31,8 +24,6 @@ __all__ = [
     "ExistingRuns",
     "Findings",
     "Header",
-    "Leaderboard",
-    "Merged",
     "Promoted",
     "Proof",
     "Replayed",
@@ -40,7 +31,6 @@ __all__ = [
     "Results",
     "ScriptProof",
     "Side",
-    "Verification",
     "Watcher",
     "check_gates",
     "compare",
@@ -48,9 +38,7 @@ __all__ = [
     "evaluate",
     "findings_of",
     "gates_of",
-    "leaderboard_of",
-    "leaderboard_page",
-    "merge_results",
+    "join_results",
     "new_header",
     "plan_of_header",
     "planned",
@@ -61,13 +49,9 @@ __all__ = [
     "replays",
     "report_content",
     "report_page",
-    "report_pictures",
-    "rescored",
     "scenario",
     "sharded",
     "summary_of",
-    "verify_bundle",
-    "write_bundle",
     "write_inspect_logs",
     "write_summaries",
 ]

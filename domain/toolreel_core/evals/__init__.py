@@ -20,7 +20,7 @@ strategy
 configuration
     The complete settings of one run, made of strategy, provider, model, sampling profile and scenario.
 cell
-    One combination of the axes: model, sampling profile, strategy, fallback profile, language, scenario.
+    One combination of the axes: model, sampling profile, strategy, fallback profile, scenario.
 task
     A cell without its scenario: one row of a summary.
 trial, sample
@@ -37,18 +37,14 @@ control
     A scenario without tools. It is counted apart from the others.
 record
     What is stored of one finished run, one line of JSON.
-simulated user, judge
-    Models other than the measured one: one plays the user, the other answers a question about the run.
 gate
     A condition that the results have to meet, declared in the plan before the first run.
 """
 
-from toolreel_core.evals._other_models.judge import ModelJudge, Opinion
-from toolreel_core.evals._other_models.simulated_user import SimulatedUser
 from toolreel_core.evals._plan.cells import Cell, Sample, Task
 from toolreel_core.evals._plan.cost_estimate import AssumedRun, Estimate, estimate_cost
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.prices import Price
 from toolreel_core.evals._plan.run_configuration import Configuration
@@ -70,7 +66,6 @@ from toolreel_core.evals._scenarios.checks import (
 )
 from toolreel_core.evals._scenarios.draws import Draws
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.language_policies import select_languages
 from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
 from toolreel_core.evals._scenarios.scripted_model import (
     ScenarioScripts,
@@ -86,15 +81,16 @@ from toolreel_core.evals._scenarios.truth import (
     told_before,
     truthful,
 )
-from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
-from toolreel_core.evals._statistics.declared_stopping_rules import (
-    Looks,
-    NarrowEnough,
-    PairsDecided,
-    rule_sentence,
+from toolreel_core.evals._statistics.counts import (
+    CellMean,
+    Count,
+    Interval,
+    Pairs,
+    pass_hat,
+    total,
+    total_pairs,
 )
 from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._statistics.early_stops import EarlyStop
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,
@@ -107,13 +103,17 @@ from toolreel_core.evals._statistics.gates import (
     check_gate,
     overall_standing,
 )
-from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
-from toolreel_core.evals._statistics.tied_candidates import Ties, tied
-from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
-from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
-from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
-from toolreel_core.evals._verdicts.verdict import Verdict, judge
+from toolreel_core.evals._summary import (
+    CellSummary,
+    ResultCounts,
+    RunEntry,
+    Summary,
+    TaskSummary,
+    Usage,
+    nearest_rank,
+    summarise,
+)
+from toolreel_core.evals._verdicts import CATEGORIES, Category, Verdict, judge
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace
 from toolreel_core.evals._worlds.world import World
@@ -138,7 +138,6 @@ __all__ = [
     "Desk",
     "Difference",
     "Draws",
-    "EarlyStop",
     "Endpoint",
     "Estimate",
     "EvalPlan",
@@ -148,19 +147,14 @@ __all__ = [
     "Gate",
     "GateResult",
     "Interval",
-    "Looks",
     "Measurements",
     "Mishaps",
-    "ModelJudge",
-    "NarrowEnough",
     "NoRegression",
     "NoWorseThan",
     "ObservedCall",
     "ObservedTurn",
-    "Opinion",
     "Options",
     "Pairs",
-    "PairsDecided",
     "Price",
     "Record",
     "ResultCounts",
@@ -170,14 +164,12 @@ __all__ = [
     "ScenarioScripts",
     "Script",
     "SentRequest",
-    "SimulatedUser",
     "Strategy",
     "StrategyComparison",
     "Summary",
     "Task",
     "TaskSummary",
     "Threshold",
-    "Ties",
     "Usage",
     "Verdict",
     "Workspace",
@@ -198,21 +190,17 @@ __all__ = [
     "no_calls",
     "outcome",
     "overall_standing",
-    "pass_at",
     "pass_hat",
     "read_before_used",
     "record_line",
     "record_of",
-    "rule_sentence",
     "says_done",
     "says_something",
     "scenario",
     "script",
     "scripted_reply",
-    "select_languages",
     "select_scenarios",
     "summarise",
-    "tied",
     "told_before",
     "total",
     "total_pairs",

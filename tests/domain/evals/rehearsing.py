@@ -17,9 +17,8 @@ from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core.evals._scenarios.evidence import Evidence, Sent, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import Script, scripted_reply
-from toolreel_core.evals._scenarios.scripted_stream import scripted_stream
-from toolreel_core.evals._verdicts.verdict import Verdict, judge
+from toolreel_core.evals._scenarios.scripted_model import Script, scripted_reply, scripted_stream
+from toolreel_core.evals._verdicts import Verdict, judge
 
 __all__ = ["Rehearsed", "rehearse"]
 

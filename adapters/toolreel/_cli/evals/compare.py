@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 import click
 
-from toolreel._cli.evals.table_output import (
-    FAILED,
+from toolreel._cli.evals.summarize import (
     GATES_EPILOG,
     exit_code,
     judged_trees,
@@ -18,12 +18,12 @@ from toolreel._cli.evals.table_output import (
     write_junit,
 )
 from toolreel._cli.output.console import err
-from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.output.errors import DRIFT, FAILED, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 
-_AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "language", "endpoint"))
+_AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "endpoint"))
 
 _SHOWN = 20
 """Flips of each kind that the console lists."""
@@ -84,7 +84,6 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     gates: tuple[str, ...],
     markdown: Path | None,
     junit: Path | None,
-    junit_cells: bool,
     as_machine: bool,
 ) -> int:
     """Compare two sides run by run: losses, gains, and whether they are significant.
@@ -99,15 +98,11 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval compare results/ --by strategy raw production --gate no-regression
     toolreel eval compare results/ --with case-study
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._drift.diverging_runs import diverged_pairs
-    from toolreel.evals._drift.tables import diverged_table, equivalence_tree
-    from toolreel.evals._summary.comparison import compare
+    from toolreel.evals._summary.comparison import compare, read_sides
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
-    from toolreel.evals._summary.comparison_sides import read_sides
     from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
-    from toolreel.evals._tables.junit import match_cases
     from toolreel.evals._tables.summary_tables import gate_table
-    from toolreel_core.evals._statistics.equivalence import equivalence
+    from toolreel_core.evals._statistics.differences import equivalence
 
     if study:
         if others or axis or gates or junit:
@@ -120,9 +115,6 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     gated = [gate_table(results)] if results else []
     whole = comparison.whole.these
     equal = equivalence(whole, margin) if margin and whole else None
-    flipped = [match for match in comparison.matches.both if match.flip]
-    parted = diverged_pairs(flipped, first.results, second.results) if margin or axis == "endpoint" else ()
-    parting = [table for table in (diverged_table(parted, _SHOWN),) if table.rows]
     shown = [f"equivalence, on these scenarios: {equal.sentence}"] if equal else []
     lines = (*comparison_lines(comparison), *shown, *first.headers_beside(second))
     lacking = f"Incomplete (runs missing or void: {comparison.lacking})." if comparison.lacking else ""
@@ -131,17 +123,16 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     write_files(
         "Comparison of evaluations",
         (*lines, lacking),
-        [*comparison_tables(comparison), *parting, *gated],
+        [*comparison_tables(comparison), *gated],
         markdown,
     )
-    why_incomplete = lacking or comparison.unrelated
-    write_junit(junit, match_cases(comparison), results, why_incomplete, all_cells=junit_cells)
+    write_junit(junit, results, lacking or comparison.unrelated)
     if as_machine:
-        more: dict[str, Json] = {"equivalence": equivalence_tree(equal)} if margin else {}
-        more |= {"diverging": [pair.tree() for pair in parted]} if margin or axis == "endpoint" else {}
+        equality = {**asdict(equal), "sentence": equal.sentence} if equal else None
+        more: dict[str, Json] = {"equivalence": equality} if margin else {}
         say({**comparison_tree(comparison), **more, "gates": judged_trees(results)})
     else:
-        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *parting, *gated])
+        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *gated])
         if lacking:
             err.print(lacking, style="yellow")
     code = exit_code(results, complete=comparison.complete)
@@ -154,13 +145,13 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
 
 def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> int:
     """The evaluation compared with the case study."""
-    from toolreel.evals._advice.case_study import beside_case_study, beside_tables, beside_tree
     from toolreel.evals._runner.plan_loader import plan_of_header
-    from toolreel.evals._summary.reference_results import opened_results
+    from toolreel.evals._store.results import Results
     from toolreel.evals._summary.summary_files import summary_of
+    from toolreel.evals._tables.case_study import beside_case_study, beside_tables, beside_tree
 
-    with opened_results(folder) as results:
-        found = beside_case_study(summary_of(results, plan_of_header(results.header)))
+    results = Results.open(folder)
+    found = beside_case_study(summary_of(results, plan_of_header(results.header)))
     if not found.rows:
         raise ResultsError(f"{folder}: it has none of the study's scenarios; run --scenarios case-study")
     tables = beside_tables(found)

@@ -90,8 +90,6 @@ _FLAGS: Final = (
         "Which scenarios: names, groups such as production, and files of your own (FILE.toml).",
         _WORDS,
     ),
-    _Flag("eval", "--languages", "Language policies: off, tags such as ja-JP.", _WORDS),
-    _Flag("eval", "--language-strict", "Fail answers in another language.", _SWITCH),
     _Flag("eval", "--trials", "Runs of each cell.", int),
     _Flag("eval", "--jobs", "Maximum number of concurrent runs.", int),
     _Flag(

@@ -1,60 +1,94 @@
-"""``toolreel eval summarize``: sum an evaluation up, and judge the gates of its plan."""
+"""``toolreel eval summarize``, and what other commands show like it: tables, JUnit, exit codes of gates."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Final, ParamSpec, TypeVar
 
 import click
 
-from toolreel._cli.evals.table_output import (
-    GATES_EPILOG,
-    exit_code,
-    judged_trees,
-    output_options,
-    show_tables,
-    write_files,
-    write_junit,
-)
-from toolreel._cli.output.console import err
-from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel._cli.output.console import err, out, printable
+from toolreel._cli.output.errors import DRIFT, FAILED, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
+from toolreel.evals._store.results import Results, write_atomically
+from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._statistics.gates import GateResult, overall_standing
+
+GATES_EPILOG: Final = (
+    "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
+    "or a gate is undecided."
+)
+
+_Options = ParamSpec("_Options")
+_Result = TypeVar("_Result")
+
+
+def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
+    """The options ``--markdown`` and ``--junit``."""
+    path = click.Path(dir_okay=False, path_type=Path)
+    for name, what in (
+        ("--junit", "Write JUnit XML there: a test case for each gate, and one for being complete."),
+        ("--markdown", "Write the tables there as Markdown."),
+    ):
+        command = click.option(name, type=path, metavar="FILE", help=what)(command)
+    return command
 
 
 @click.command(
     "summarize", epilog=GATES_EPILOG, short_help="Sum an evaluation up, and judge the plan's gates."
 )
 @click.argument(
-    "folder",
-    metavar="[DIR]",
+    "folders",
+    metavar="[DIR]...",
+    nargs=-1,
+    required=True,
     envvar="OPENROUTER_REPORT_DIR",
     type=click.Path(file_okay=False, path_type=Path),
 )
-@click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
+@click.option(
+    "--out",
+    "target",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="WHOLE",
+    help="Join the directories, which are shards of one plan, in this new one.",
+)
 @output_options
 @json_option
 @reporting
 def summarize_command(
-    folder: Path, runs: bool, markdown: Path | None, junit: Path | None, junit_cells: bool, as_machine: bool
+    folders: tuple[Path, ...],
+    target: Path | None,
+    markdown: Path | None,
+    junit: Path | None,
+    as_machine: bool,
 ) -> int:
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
-    The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
-    DIR may be a directory of the reference harness; nothing is written there. Without DIR, it is that of the
-    variable OPENROUTER_REPORT_DIR.
-    """
+    The files are summary.json and tables by scenario and by strategy. Nothing is sent. Without DIR, it is
+    that of the variable OPENROUTER_REPORT_DIR. The shards of several machines are joined first, with their
+    recordings: a void run gives way to one that ended; different plans and runs are refused.
+
+    \b
+    toolreel eval summarize results
+    toolreel eval summarize monday tuesday --out results
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header
     from toolreel.evals._summary.plan_changes import plan_changes, with_lateness
     from toolreel.evals._summary.plan_gates import check_gates, gates_of
-    from toolreel.evals._summary.reference_results import is_reference, opened_results
-    from toolreel.evals._summary.run_files_in_reference_format import write_run_files
     from toolreel.evals._summary.summary_files import summary_of, summary_trees, write_trees
     from toolreel.evals._summary.summary_statistics import findings_of
-    from toolreel.evals._tables.junit import cell_cases
+    from toolreel.evals._tables.answer import answer_of, compared_strategies
     from toolreel.evals._tables.summary_tables import gate_table, head_lines, summary_tables
 
-    if runs and is_reference(folder):
-        raise ResultsError("--runs: DIR has the run files of the reference harness; leave it out")
-    results = click.get_current_context().with_resource(opened_results(folder))
+    if (target is None) != (len(folders) == 1):
+        raise ResultsError("name one directory, or the shards of a plan with --out WHOLE")
+    folder = target or folders[0]
+    if target:
+        join_results(folders, target)
+    results = Results.open(folder)
     plan = plan_of_header(results.header)
     summary = summary_of(results, plan)
     findings = findings_of(summary, plan)
@@ -63,13 +97,12 @@ def summarize_command(
     gate_results = with_lateness(check_gates(gates_of(plan), summary, plan), results.header)
     tables = [*summary_tables(summary, findings)]
     tables += [gate_table(gate_results)] if gate_results else []
+    answer = answer_of(findings, compared_strategies(summary, findings), gate_results)
     head = head_lines(summary, plan, results.header.created, str(folder))
-    lines = [*head, *plan_changes(results.header), *summary.warnings]
+    lines = [*head, *answer.sentences, *plan_changes(results.header), *summary.warnings]
     incomplete = summary.incompleteness
     write_files("Evaluation of tool calls", (*lines[1:], incomplete), tables, markdown)
-    write_junit(junit, cell_cases(summary), gate_results, incomplete, all_cells=junit_cells)
-    if runs:
-        write_run_files(results, plan, summary)
+    write_junit(junit, gate_results, incomplete)
     if as_machine:
         say({**files["summary.json"], "gates": judged_trees(gate_results)})
     else:
@@ -77,3 +110,62 @@ def summarize_command(
         if incomplete:
             err.print(incomplete, style="yellow")
     return exit_code(gate_results, complete=summary.complete)
+
+
+def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:
+    """Print lines and tables; on a terminal, columns with one and the same value of little interest go."""
+    for line in lines:
+        out.print(printable(line))
+    for table in tables:
+        out.print()
+        out.print(printable(table.title), style="bold blue")
+        _show_table(without_constant_columns(table) if out.is_terminal else table)
+        for note in table.notes:
+            out.print(printable(note), style="dim")
+
+
+def write_files(title: str, lines: Iterable[str], tables: Iterable[TextTable], markdown: Path | None) -> None:
+    """Write what ``--markdown`` asks for.
+
+    :raises ResultsError: if the file cannot be written
+    """
+    if markdown:
+        write_atomically(markdown, as_markdown(title, lines, tables))
+
+
+def write_junit(junit: Path | None, results: Iterable[GateResult], why_incomplete: str) -> None:
+    """Write what ``--junit`` asks for: green if and only if the gates pass, and all runs were made.
+
+    :raises ResultsError: if the file cannot be written
+    """
+    if junit:
+        from toolreel.evals._tables.junit import as_junit
+
+        write_atomically(junit, as_junit(results, why_incomplete))
+
+
+def judged_trees(results: Iterable[GateResult]) -> list[Json]:
+    """The results of the gates."""
+    return [{"standing": one.standing, "sentence": one.sentence} for one in results]
+
+
+def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
+    """The number that a command ends with."""
+    standing = overall_standing(results)
+    if standing == "failed":
+        return FAILED
+    return 0 if complete and standing == "passed" else DRIFT
+
+
+def _show_table(table: TextTable) -> None:
+    rows = [tuple(map(printable, row)) for row in table.rows]
+    widths = [max(len(row[column]) for row in (table.head, *rows)) for column in range(len(table.head))]
+    _print_row(table.head, widths)
+    out.print("-|-".join("-" * width for width in widths))
+    for row in rows:
+        _print_row(row, widths)
+
+
+def _print_row(row: Sequence[str], widths: Sequence[int]) -> None:
+    line = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    out.print(line.rstrip())

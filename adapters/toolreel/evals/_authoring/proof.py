@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from toolreel._driver.clock.clocks import InstantClock
-from toolreel.evals._runner.exchanges import converse
-from toolreel.evals._runner.outside_tools import live_tools
-from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel.evals._runner.endpoints import ScriptedEndpoint
+from toolreel.evals._runner.exchanges import converse, live_tools
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._own_scenarios.data_checks import ANSWERED
 from toolreel_core.evals._scenarios.catalogue import KINDS
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
-from toolreel_core.evals._verdicts.verdict import Result, Verdict, judge
+from toolreel_core.evals._verdicts import Result, Verdict, judge
 
 SEEDS: Final = 20
 """Trials that a proof draws."""
@@ -54,8 +53,6 @@ class Proof:
     scripts: tuple[ScriptProof, ...]
     never_failed: tuple[str, ...]
     """Checks that no script fails: nothing shows that they can."""
-    not_asked: tuple[str, ...] = ()
-    """Checks of judges, which scripts go without."""
 
     @property
     def holds(self) -> bool:
@@ -79,10 +76,9 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
         runs = [_run(scenario, kind, seed) for seed in cases]
         found.append(ScriptProof(kind, wanted_of(kind), tuple(verdict for verdict, _ in runs)))
         failed.update(name for _, names in runs for name in names)
-    case = scenario.begin(cases[0])
-    names = [check.name for check in case.checks if check.name != ANSWERED]
+    names = [check.name for check in scenario.begin(cases[0]).checks if check.name != ANSWERED]
     never_failed = tuple(name for name in names if name not in failed)
-    return Proof(scenario.name, tuple(found), never_failed, tuple(judge.name for judge in case.judges))
+    return Proof(scenario.name, tuple(found), never_failed)
 
 
 def wanted_of(kind: Kind) -> Result:
@@ -127,8 +123,6 @@ def sentences(proof: Proof) -> Iterator[str]:
         yield from _contrary(each, trials)
     for name in proof.never_failed:
         yield f"note: no script fails the check {name!r}; a bad or skipping script that does would prove it"
-    for name in proof.not_asked:
-        yield f"note: the judge of {name!r} is not asked here; of runs, eval summarize shows if it agrees"
 
 
 def _contrary(each: ScriptProof, trials: int) -> Iterator[str]:

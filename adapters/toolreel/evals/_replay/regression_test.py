@@ -15,21 +15,19 @@ from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._scenario_files.stored import scenario_of_tree
-from toolreel.evals._store.packs import recording_bytes
-from toolreel.evals._store.recordings import recording_of
+from toolreel.evals._scenario_files.files import scenario_of_tree
+from toolreel.evals._store.recordings import recording_bytes, recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.tree_access import merged
-from toolreel_core.evals._causes.conversation_parts import smaller_scenario
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record, record_of, record_tree
-from toolreel_core.evals._runner.run_retries import Retries
+from toolreel_core.evals._runner import Retries
 from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 _VERSION = 1
 _NO_CHANGES: Tree = {}
@@ -45,10 +43,6 @@ class Promoted:
     url: str
     """Where it was recorded."""
     retries: Retries
-    strict: bool
-    """Whether an answer in another language is a failure."""
-    without: tuple[str, ...] = ()
-    """Parts of the scenario's prompt and tools that are left out, by their names."""
     own: JsonText = NOTHING
     """The scenario, if it was read from a file."""
 
@@ -65,9 +59,8 @@ class Promoted:
                 raise ValueError(f"of version {tree['toolreel_promoted']!r}; expected {_VERSION}")
             retries = Retries(tree["tries"]["empties"], tree["tries"]["voids"])
             record = record_of(canonical(tree["run"]), str(place))
-            without = tuple(map(str, tree.get("without", ())))
             own = canonical(tree.get("scenario", {}))
-            return cls(record, place.parent, tree["url"], retries, tree["strict"], without, own)
+            return cls(record, place.parent, tree["url"], retries, own)
         except (OSError, CodecError, KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{place}: cannot be read: {error}; promote the run again") from None
 
@@ -77,8 +70,6 @@ class Promoted:
             "toolreel_promoted": _VERSION,
             "url": self.url,
             "tries": {"empties": self.retries.empties, "voids": self.retries.voids},
-            "strict": self.strict,
-            **({"without": list(self.without)} if self.without else {}),
             "run": record_tree(self.record),
             **({} if self.own == NOTHING else {"scenario": parse(self.own)}),
         }
@@ -112,8 +103,7 @@ class Promoted:
         name = record.cell.scenario
         builtin = self.own == NOTHING
         posed = scenario(name, record.version) if builtin else scenario_of_tree(name, parse(self.own))
-        posed = smaller_scenario(posed, self.without)
-        return Job(sample, posed, Configuration.of(text), self.retries, self.strict)
+        return Job(sample, posed, Configuration.of(text), self.retries)
 
     def beside(self, cassette: str) -> Promoted:
         """The same run with its cassette under another name."""
@@ -170,12 +160,10 @@ def promote(
     record: Record,
     folder: Path | str,
     name: str = "",
-    without: tuple[str, ...] = (),
 ) -> tuple[Path, Verdict]:
     """Write the test of a run; returns its path and the verdict that it asserts.
 
     :param name: of the test; made of scenario, strategy and key where it is empty
-    :param without: parts of the scenario that the run was without
     :raises ResultsError: if the run was not recorded, or there are such files already
     :raises toolreel.ReplayMismatch: if it cannot be replayed any longer
     """
@@ -189,7 +177,7 @@ def promote(
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
     own, url = job.scenario.tree, plan.endpoint_at(cell.endpoint).chat_url
-    recorded = Promoted(record, results.path, url, job.retries, job.strict, without, own)
+    recorded = Promoted(record, results.path, url, job.retries, own)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):

@@ -1,24 +1,17 @@
-"""Replay recorded runs offline, judge them with the present checks, and rescore a whole evaluation.
+"""Replay recorded runs offline, and judge them with the present checks.
 
 The journal and the cassettes are all that is stored of an evaluation. Since worlds are values, everything
 else can be recomputed from them.
-
-Rescoring may change only verdicts and language checks. If a run would send other requests or end differently
-now, its conversation is not the one that was measured, and a new verdict would say nothing about that model.
-In this case nothing is written.
 """
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from toolreel._driver.run_result import Run
 from toolreel._internal.errors import CassetteError, ResultsError
-from toolreel._journal.format import MemoryJournal
 from toolreel.evals._runner.connection import catalogue_of, replay_context
 from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.exchanges import converse
@@ -26,11 +19,11 @@ from toolreel.evals._runner.trial import Job, RunContext, run_job
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.recordings import copy_recordings
 from toolreel.evals._store.results import Journal, Results
-from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._errors import ReplayMismatch
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record, record_line
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
+from toolreel_core.evals._verdicts import TAXONOMY
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +105,6 @@ class Rerun:
 
     run: Run
     evidence: Evidence
-    journal: str
-    """The text of its journal."""
 
 
 def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
@@ -143,66 +134,19 @@ def _job(record: Record, plan: EvalPlan) -> Job:
 def _made(job: Job, context: RunContext) -> Rerun:
     case = job.case
     plan = job.plan(case)
-    journal = MemoryJournal(plan)
-    ended = converse(case, plan, context.endpoint, context.clock, outside=context.outside, journal=journal)
-    return Rerun(ended.run, ended.evidence(case, plan), journal.text)
+    ended = converse(case, plan, context.endpoint, context.clock, outside=context.outside)
+    return Rerun(ended.run, ended.evidence(case, plan))
 
 
-BEFORE = "journal.before-rescore.jsonl"
-"""The journal as it was before it was rescored in place."""
+def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
+    """Write an evaluation with the present verdicts into a new directory, with the cassettes.
 
-
-def rescored(results: Results, plan: EvalPlan) -> Iterator[Replayed]:
-    """Each run, judged again; ``drift`` says why one cannot be."""
-    for record in results.records():
-        try:
-            yield _again(results.path, plan, record)
-        except (CassetteError, ConfigError, ReplayMismatch) as error:
-            yield Replayed(record, drift=str(error))
-
-
-def write_rescored(results: Results, runs: Iterable[Replayed], folder: Path) -> None:
-    """Write an evaluation with today's verdicts into a new directory, with the cassettes.
-
+    :param runs: all of them, each with a record as replayed now
     :raises ResultsError: if there is something already, or it cannot be written
     """
     if (folder / "header.json").exists():
         raise ResultsError(f"{folder}: holds an evaluation already; name another directory")
-    kept = [*runs]
     with Journal(folder, replace(results.header, taxonomy=TAXONOMY)) as journal:
-        for again in kept:
+        for again in runs:
             journal.append(again.now or again.record)
-        copy_recordings(results.path, [again.record.cassette for again in kept], folder)
-
-
-def rescore_in_place(results: Results, runs: Iterable[Replayed]) -> None:
-    """Put today's verdicts into the journal itself; the old one stays next to it.
-
-    :raises ResultsError: if another process is writing it, or it cannot be written
-    """
-    folder, header = results.path, replace(results.header, taxonomy=TAXONOMY)
-    with Journal(folder, results.header), TemporaryDirectory(dir=folder, prefix=".rescored-") as draft:
-        with Journal(Path(draft), header) as journal:
-            for again in runs:
-                journal.append(again.now or again.record)
-        shutil.copyfile(folder / "journal.jsonl", folder / BEFORE)
-        (Path(draft) / "journal.jsonl").replace(folder / "journal.jsonl")
-        (Path(draft) / "header.json").replace(folder / "header.json")
-
-
-def _again(folder: Path, plan: EvalPlan, record: Record) -> Replayed:
-    job = recorded_job(plan, record)
-    if job.scenario.version != record.version:
-        versions = f"version {record.version} of its scenario, which is at version {job.scenario.version} now"
-        return Replayed(record, drift=f"was run as {versions}")
-    now = replay_record(job, record, folder, plan.endpoint_at(record.cell.endpoint).chat_url)
-    return Replayed(record, now, _drift(record, _judged_as(now, record)))
-
-
-def _judged_as(now: Record, record: Record) -> Record:
-    """A record with the judgements of another."""
-    attempts = tuple(
-        replace(one, verdict=then.verdict) for one, then in zip(now.attempts, record.attempts, strict=False)
-    )
-    attempts += now.attempts[len(attempts) :]
-    return replace(now, verdict=record.verdict, language_shape=record.language_shape, attempts=attempts)
+        copy_recordings(results.path, [again.record.cassette for again in runs], folder)

@@ -10,9 +10,10 @@ order, each at most once.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Final, cast
 
 import httpx
 
@@ -24,12 +25,12 @@ from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job
 from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._statistics.significance_tests import mcnemar_p
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Tree
+from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._protocol.notes import Note, RequestSent, SummaryRequested
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
@@ -40,8 +41,8 @@ from toolreel_core.evals._records.request_divergence import (
     first_divergence,
     request_content,
 )
-from toolreel_core.evals._records.what_if import WhatIf
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
+from toolreel_core.evals._verdicts import Verdict
 
 
 class Diverged(Exception):
@@ -53,37 +54,27 @@ class Diverged(Exception):
 
 
 class RecordedAnswers(httpx.BaseTransport):
-    """Answers from a recording.
+    """Answers from a recording; a request that it does not answer raises :class:`Diverged`.
 
-    :param beyond: answers from the first request on that the recording has no answer for; without it,
-        that request raises :class:`Diverged`
     :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
     """
 
-    def __init__(
-        self, recording: Recording, beyond: httpx.BaseTransport | None = None, *, held: bool = False
-    ) -> None:
+    def __init__(self, recording: Recording, *, held: bool = False) -> None:
         self._path = recording.path
         self._held = held
         self._exchanges = [(self._content(one.body), one) for one in recording.exchanges]
         self._next = 0
-        self._beyond = beyond
-        self.diverged: Divergence | None = None
-        """Where the recording ended to be of use, once it has."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The recorded answer, or that of the transport behind the recording.
+        """The recorded answer.
 
-        :raises Diverged: if nobody does
+        :raises Diverged: if there is none
         """
         asked = self._content(request.read())
-        found = None if self.diverged else self._found(asked)
-        if found is not None:
-            return replayed(found.answer, self._path)
-        self.diverged = self.diverged or first_divergence(self._expected, asked)
-        if self._beyond is None:
-            raise Diverged(self.diverged)
-        return self._beyond.handle_request(request)
+        found = self._found(asked)
+        if found is None:
+            raise Diverged(first_divergence(self._expected, asked))
+        return replayed(found.answer, self._path)
 
     def _content(self, body: bytes) -> RequestContent:
         content = request_content(_tree(body))
@@ -123,31 +114,38 @@ class WhatIfRun:
 
 
 def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
-    """The same plan with other strategies, all of its trials and no rule that stops cells.
+    """The same plan with other strategies.
 
     :raises ConfigError: if there is no such strategy
     """
-    options = replace(plan.options, strategies=tuple(strategies), adaptive=NOTHING)
-    return replace(plan, options=options)
+    return replace(plan, options=replace(plan.options, strategies=tuple(strategies)))
 
 
-def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequence[str]) -> Iterator[WhatIf]:
-    """Each recorded run of one strategy under each of the others, in the order of the journal.
+def tallies_under(
+    results: Results, plan: EvalPlan, strategy: str, keys: Collection[str] = ()
+) -> tuple[str, dict[str, WhatIfTally]]:
+    """The recorded runs of all other strategies under one: its name, and what becomes of them by strategy.
 
-    :raises ResultsError: if there are no runs of the strategy
-    :raises ConfigError: if there is no such other strategy
+    :param strategy: a name or a tag
+    :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
+    :raises ResultsError: if there are no such runs
+    :raises ConfigError: if there is no such strategy, or the word means several
     :raises CassetteError: if a cassette cannot be read or trusted
     """
-    others = plan_under(plan, strategies)
-    known: dict[str, None] = {}
+    other = plan_under(plan, (strategy,))
+    names = [each.name for each in other.strategies]
+    if len(names) > 1:
+        raise ConfigError(f"{strategy!r} means several strategies: {', '.join(names)}; name one")
+    found: dict[str, list[WhatIf]] = {}
     for record in results.records():
-        known[record.cell.strategy] = None
-        if record.cell.strategy == recorded:
-            was, why = _judged(results, plan, record)
-            for strategy in others.strategies:
-                yield _what_if(results, others, record, strategy.name, was, why)
-    if recorded not in known:
-        raise ResultsError(f"{results.path}: {unknown_name('strategy', recorded, known)}")
+        was_asked = not keys or record.key.startswith(tuple(keys))
+        if was_asked and record.cell.strategy != names[0]:
+            found.setdefault(record.cell.strategy, []).append(
+                _what_if(results, plan, other, record, names[0])
+            )
+    if not found:
+        raise ResultsError(f"{results.path}: no run of another strategy than {names[0]} is meant")
+    return names[0], {name: WhatIfTally(tuple(runs)) for name, runs in found.items()}
 
 
 def run_with_recorded_answers(
@@ -174,35 +172,6 @@ def run_with_recorded_answers(
             return WhatIfRun(None, Divergence("calls", str(unrecorded)), turn)
 
 
-def recorded_answers_first(
-    results: Results, recorded: str
-) -> Callable[[Job, httpx.BaseTransport], httpx.BaseTransport]:
-    """What asks the network only for what the recorded runs of a strategy do not answer."""
-    cassettes = {
-        (record.cell, record.trial): record.cassette
-        for record in results.records()
-        if record.cell.strategy == recorded and record.cassette
-    }
-
-    def transport(job: Job, network: httpx.BaseTransport) -> httpx.BaseTransport:
-        cell = replace(job.sample.cell, strategy=recorded)
-        cassette = cassettes.get((cell, job.sample.trial))
-        return RecordedAnswers(recording_of(results.path, cassette), network) if cassette else network
-
-    return transport
-
-
-def with_live_verdicts(ifs: Collection[WhatIf], records: Iterator[Record]) -> tuple[WhatIf, ...]:
-    """The same runs with what came of those that diverged, once the network was asked."""
-    now = {(record.cell, record.trial): record.verdict for record in records}
-    return tuple(
-        replace(one, now=now.get((replace(one.cell, strategy=one.strategy), one.trial)))
-        if one.fate == "diverged"
-        else one
-        for one in ifs
-    )
-
-
 def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict | None, str]:
     """The verdict of today's oracles about a recorded run, or why there is none."""
     if not record.cassette:
@@ -214,19 +183,71 @@ def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict |
         return None, f"the run cannot be replayed: {str(error).splitlines()[0]}"
 
 
-def _what_if(
-    results: Results, others: EvalPlan, record: Record, strategy: str, was: Verdict | None, why: str
-) -> WhatIf:
+def _what_if(results: Results, plan: EvalPlan, other: EvalPlan, record: Record, strategy: str) -> WhatIf:
+    was, why = _judged(results, plan, record)
     content = WhatIf(record.key, record.cell, record.trial, strategy, was, why=why)
     if was is None:
         return content
     cell = replace(record.cell, strategy=strategy)
-    sample = Sample(cell, record.trial, record.version, others.configuration(cell).digest)
+    sample = Sample(cell, record.trial, record.version, other.configuration(cell).digest)
     came = run_with_recorded_answers(
-        job_of(others, sample),
+        job_of(other, sample),
         recording_of(results.path, record.cassette),
-        others.endpoint_at(cell.endpoint).chat_url,
+        other.endpoint_at(cell.endpoint).chat_url,
         record.attempts,
     )
     now = came.record.verdict if came.record else None
     return replace(content, now=now, diverged=came.diverged, turn=came.turn)
+
+
+_COUNTED: Final[tuple[Fate, ...]] = ("recovery", "loss", "unchanged", "diverged", "undecided")
+
+
+def whatif_lines(strategy: str, tallies: Mapping[str, WhatIfTally]) -> Iterator[str]:
+    """Lines for a terminal: counts, and each run that is lost or recovered."""
+    for recorded, tally in tallies.items():
+        recoveries, losses, same, diverged, undecided = (len(tally.of(fate)) for fate in _COUNTED)
+        yield (
+            f"{recorded} -> {strategy}: {len(tally.runs)} runs, {recoveries} recoveries, {losses} losses, "
+            f"{same} unchanged, {diverged} diverged, {undecided} undecided; "
+            f"exact McNemar p = {mcnemar_p(tally.pairs.lost, tally.pairs.gained):.4g}"
+        )
+        for (turn, kind), runs in tally.divergences.items():
+            yield f"  diverged at turn {turn}: {runs} by {kind}"
+        for why, runs in Counter(run.reason for run in tally.of("undecided")).most_common():
+            yield f"  undecided: {runs} because {why}"
+        for run in (*tally.of("recovery"), *tally.of("loss")):
+            was, now = ((one.category or one.result) if one else "" for one in (run.was, run.now))
+            name = f"{run.key[:12]}  {run.cell.model} {run.cell.scenario} trial {run.trial}"
+            yield f"  {name}  {run.fate}: {was} -> {now}"
+
+
+def whatif_tree(strategy: str, tallies: Mapping[str, WhatIfTally]) -> Tree:
+    """The same for machines, with all runs."""
+    return {"strategy": strategy, "from": {name: _tally_tree(tally) for name, tally in tallies.items()}}
+
+
+def _tally_tree(tally: WhatIfTally) -> Tree:
+    return {
+        **{fate: len(tally.of(fate)) for fate in _COUNTED},
+        "exact_p": mcnemar_p(tally.pairs.lost, tally.pairs.gained),
+        "divergences": [
+            {"turn": turn, "kind": kind, "runs": runs} for (turn, kind), runs in tally.divergences.items()
+        ],
+        "runs": [_run_tree(run) for run in tally.runs],
+    }
+
+
+def _run_tree(run: WhatIf) -> Tree:
+    where = run.diverged
+    return {
+        "key": run.key,
+        "model": run.cell.model,
+        "scenario": run.cell.scenario,
+        "trial": run.trial,
+        "fate": run.fate,
+        "was": run.was.result if run.was else None,
+        "now": run.now.result if run.now else None,
+        **({"diverged": {"turn": run.turn, "kind": where.kind, "what": where.what}} if where else {}),
+        **({"reason": run.reason} if run.reason else {}),
+    }

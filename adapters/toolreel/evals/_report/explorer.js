@@ -114,9 +114,6 @@ const explorer = (() => {
     el("p", {}, resultOf(run), run.category ? ` ${run.category}` : null),
     run.reason ? el("p", { class: passes(run) ? "" : "bad" }, run.reason) : null,
     run.hint ? el("p", { class: "quiet" }, run.hint) : null,
-    index.pages[run.name]
-      ? el("p", {}, el("a", { href: index.pages[run.name] }, "the whole run on a page of its own"))
-      : run.recorded ? command(`toolreel eval view ${index.folder} ${run.name}`, "what shows its page") : null,
     run.recorded
       ? command(`toolreel eval replay ${index.folder} ${run.name}`)
       : el("p", { class: "quiet" }, "not recorded"),

@@ -7,32 +7,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from toolreel.evals._report.labels import label_of
-from toolreel.evals._report.svg import (
-    RESULTS,
-    Drawing,
-    group,
-    heat_class,
-    interval_words,
-    percent,
-    rect,
-    text,
-    width_of,
-)
-from toolreel.evals._runner.adaptive import rule_of
-from toolreel.evals._statistics.intervals import mean_over_scenarios
-from toolreel.evals._summary.cell_rates import cell_interval, cell_rate
-from toolreel.evals._summary.summary_statistics import counted_cells
+from toolreel.evals._statistics.intervals import mean_over_scenarios, wilson
+from toolreel.evals._summary.summary_statistics import cell_rate, counted_cells, pass_count
+from toolreel.evals._tables.formats import RESULTS, heat_class, interval_words
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.declared_stopping_rules import Rule
-from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import ResultCounts
+from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._summary import CellSummary, ResultCounts, Summary, TaskSummary
 
-_WIDE: Final = 108.0
-_HIGH: Final = 40.0
-_BAR: Final = 4.0
 _UNKNOWN: Final = "no longer in the plan"
 
 
@@ -46,9 +28,9 @@ class HeatCell:
     interval: Interval | None
 
     @classmethod
-    def of(cls, cell: CellSummary, rule: Rule | None) -> HeatCell:
+    def of(cls, cell: CellSummary) -> HeatCell:
         """The cell of a summary."""
-        return cls(cell.cell, cell.counts, cell_rate(cell, rule).rate, cell_interval(cell, rule))
+        return cls(cell.cell, cell.counts, cell.counts.rate, wilson(pass_count(cell)))
 
     @property
     def kind(self) -> str:
@@ -119,17 +101,16 @@ def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
     for name in names:
         packs.setdefault(about.get(name, (_UNKNOWN, ""))[0], []).append(name)
     cells = [{cell.cell.scenario: cell for cell in task.cells} for task in summary.tasks]
-    rule = rule_of(plan)
 
     def row(name: str) -> HeatRow:
         found = (task.get(name) for task in cells)
-        heated = tuple(HeatCell.of(cell, rule) if cell else None for cell in found)
+        heated = tuple(HeatCell.of(cell) if cell else None for cell in found)
         return HeatRow(name, about.get(name, ("", ""))[1], heated)
 
     def rates(scenarios: Sequence[str]) -> Iterator[float | None]:
         for task in cells:
             counted = counted_cells(task[name] for name in scenarios if name in task)
-            yield mean_over_scenarios(cell_rate(cell, rule) for cell in counted)
+            yield mean_over_scenarios(cell_rate(cell) for cell in counted)
 
     return HeatMap(
         tuple(_columns(summary.tasks, plan)),
@@ -139,55 +120,19 @@ def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
 
 def _columns(tasks: Iterable[TaskSummary], plan: EvalPlan) -> Iterator[HeatColumn]:
     for task in tasks:
-        label, model = label_of(task.cell, plan), task.cell.model
+        label, model = plan.label(task.cell), task.cell.model
         yield HeatColumn(model, label.removeprefix(model).lstrip(": "), label)
 
 
-def heat_drawing(found: HeatMap) -> Drawing:
-    """The picture of a heat map."""
-    left = 24 + max([width_of(row.scenario) for row in found.rows], default=0)
-    names = [column.variant or column.model for column in found.columns]
-    # Names that are wider than their column stand at 40 degrees: two thirds of their length above the cells.
-    turned = any(width_of(name) > _WIDE - 8 for name in names)
-    top = 40 + (0.66 * max(map(width_of, names), default=0) if turned else 16)
-    parts = [*_heads(names, left, top, turned=turned)]
-    y = top
-    for pack in found.packs:
-        parts.append(text(12, y + 20, pack.name, "ink bold"))
-        for at, rate in enumerate(pack.rates):
-            parts.append(text(left + (at + 0.5) * _WIDE, y + 20, percent(rate), "soft middle"))
-        y += 28
-        for row in pack.rows:
-            parts.append(text(left - 10, y + _HIGH / 2 + 4, row.scenario, "ink end"))
-            parts += [_drawn(cell, left + at * _WIDE, y) for at, cell in enumerate(row.cells) if cell]
-            y += _HIGH
-        y += 8
-    parts.append(_legend(12, y + 10))
-    numbers = f"{len(found.columns)} tasks and {len(found.rows)} scenarios"
-    overhang = 0.77 * max(map(width_of, names[-1:]), default=0) - _WIDE / 2 if turned else 0.0
-    width = max(left + len(found.columns) * _WIDE + 12 + max(0.0, overhang), 560)
-    about = f"Pass rates of {numbers}, with 95 % intervals, the number of valid runs, and how all runs went."
-    return Drawing("heatmap", width, y + 36, "Pass rates by scenario and task", about, "".join(parts))
-
-
-def _heads(names: Sequence[str], left: float, top: float, *, turned: bool) -> Iterator[str]:
-    for at, name in enumerate(names):
-        middle = left + (at + 0.5) * _WIDE
-        if turned:
-            yield text(middle, top - 8, name, turned=-40)
-        else:
-            yield text(middle, top - 8, name, "ink bold middle")
-
-
-def split_bar(counts: ResultCounts, x: float, y: float, width: float, height: float) -> str:
-    """How runs went, as one bar in parts."""
-    parts, at = [rect(x - 1, y - 1, width + 2, height + 2, "paper")], x
+def split_bar(counts: ResultCounts) -> str:
+    """How runs went, as one bar in parts: an SVG element."""
+    parts, at = ['<rect width="96" height="7" class="paper"/>'], 1.0
     for kind, count in _split(counts).items():
-        part = width * count / max(1, counts.runs)
+        wide = 94 * count / max(1, counts.runs)
         if count:
-            parts.append(rect(at, y, part, height, kind))
-        at += part
-    return "".join(parts)
+            parts.append(f'<rect x="{at:.2f}" y="1" width="{wide:.2f}" height="5" class="{kind}"/>')
+        at += wide
+    return f'<svg viewBox="0 0 96 7" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
 
 
 def split_words(counts: ResultCounts) -> str:
@@ -206,28 +151,3 @@ def split_words(counts: ResultCounts) -> str:
 def _split(counts: ResultCounts) -> dict[str, int]:
     found = (counts.passed, counts.unexercised, counts.failed, counts.unsupported, counts.void)
     return dict(zip(RESULTS, found, strict=True))
-
-
-def _drawn(cell: HeatCell, x: float, y: float) -> str:
-    middle = x + _WIDE / 2
-    title = f"{cell.cell.scenario}: {split_words(cell.counts)}"
-    return group(
-        rect(x + 1, y + 1, _WIDE - 2, _HIGH - 2, cell.kind),
-        text(middle, y + 15, percent(cell.rate), "ink bold middle"),
-        text(
-            middle,
-            y + 28,
-            f"{cell.bounds}, n {cell.counts.valid}" if cell.bounds else "n 0",
-            "ink small middle",
-        ),
-        split_bar(cell.counts, x + 4, y + _HIGH - 3 - _BAR, _WIDE - 8, _BAR),
-        title=title,
-    )
-
-
-def _legend(x: float, y: float) -> str:
-    parts, at = [], x
-    for kind, words in RESULTS.items():
-        parts.append(rect(at, y, 10, 10, kind) + text(at + 15, y + 9, words, "soft"))
-        at += 30 + width_of(words)
-    return "".join(parts)

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page, and its pictures as files.
+"""The report as one self-contained HTML page.
 
 Texts of models and servers are escaped, or are in data that the page's own script shows as text. Only the
 page needs Jinja2.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,42 +17,40 @@ from toolreel._internal.errors import MissingExtra
 from toolreel._internal.pages.page_frame import asset, framed
 from toolreel._internal.visible_text import printable
 from toolreel.evals import _report as report
-from toolreel.evals._replay.run_pages import run_name
-from toolreel.evals._report.answer import Answer, answer_of
-from toolreel.evals._report.cost_scatter import Costs, costs_drawing, costs_of
-from toolreel.evals._report.failure_bar_chart import Breakdown, breakdown, failures_drawing
-from toolreel.evals._report.flips import flips
-from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
-from toolreel.evals._report.heat_map import HeatMap, heat_drawing, heat_map, split_bar, split_words
-from toolreel.evals._report.labels import cell_name
-from toolreel.evals._report.run_data import run_data, transcript_tree
-from toolreel.evals._report.svg import (
-    LONGEST,
-    RESULTS,
-    Drawing,
-    drawing_css,
-    interval_words,
-    percent,
-    points,
-    thousands,
-    truncated,
-)
+from toolreel.evals._report.heat_map import HeatMap, heat_map, split_bar, split_words
+from toolreel.evals._report.run_data import cell_name, run_data, run_name, transcript_tree
 from toolreel.evals._report.transcripts import transcript_of
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics.intervals import methods_of
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.results import Results
-from toolreel.evals._summary.cell_rates import common_trials
 from toolreel.evals._summary.plan_changes import gates_set_later, plan_changes, with_lateness
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
-from toolreel.evals._summary.run_pairs import Match
+from toolreel.evals._summary.run_pairs import Match, pair_runs
 from toolreel.evals._summary.summary_files import summary_of
-from toolreel.evals._summary.summary_statistics import Findings, findings_of
+from toolreel.evals._summary.summary_statistics import (
+    Findings,
+    counted_cells,
+    findings_of,
+    over_clusters,
+)
+from toolreel.evals._tables.answer import Answer, StrategyPair, answer_of, compared_strategies
+from toolreel.evals._tables.formats import (
+    LONGEST,
+    RESULTS,
+    interval_words,
+    percent,
+    points,
+    result_css,
+    thousands,
+    truncated,
+)
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary.summary import RunEntry, Summary
-from toolreel_core.evals._summary.totals import ResultCounts, Usage
+from toolreel_core.evals._summary import RunEntry, Summary, Usage
+from toolreel_core.evals._verdicts import Category, category
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,7 @@ class ReportContent:
     findings: Findings
     heat: HeatMap
     compared: tuple[StrategyPair, ...]
-    breakdown: Breakdown
-    costs: Costs
+    costs: tuple[TaskCost, ...]
     gates: tuple[GateResult, ...]
 
     @property
@@ -90,25 +88,35 @@ def report_content(results: Results) -> ReportContent:
         findings,
         heat_map(summary, plan),
         compared_strategies(summary, findings),
-        breakdown(findings.taxonomy),
         costs_of(summary, plan),
         with_lateness(check_gates(gates_of(plan), summary, plan), results.header),
     )
 
 
-def drawings(content: ReportContent) -> tuple[Drawing, ...]:
-    """All pictures: heat map, strategies, failures, cost."""
-    return (
-        heat_drawing(content.heat),
-        forest_drawing(content.findings.strategies, content.compared),
-        failures_drawing(content.breakdown),
-        costs_drawing(content.costs),
-    )
+@dataclass(frozen=True, slots=True)
+class TaskCost:
+    """What a task cost; runs of controls count in it, as they do in no rate."""
+
+    label: str
+    runs: int
+    rate: float
+    interval: Interval
+    tokens: float
+    """Of a run, in and out."""
+    cost: float | None
+    """Of a run, in the provider's currency; ``None`` if it is not known."""
 
 
-def report_pictures(content: ReportContent) -> dict[str, str]:
-    """The text of each file, such as that of ``heatmap.svg``."""
-    return {f"{drawing.name}.svg": drawing.standalone for drawing in drawings(content)}
+def costs_of(summary: Summary, plan: EvalPlan) -> tuple[TaskCost, ...]:
+    """What each task cost that has a valid run."""
+    found = []
+    for task in summary.tasks:
+        if rated := over_clusters(counted_cells(task.cells)):
+            usage, runs = task.usage, task.counts().runs
+            tokens = (usage.prompt_tokens + usage.completion_tokens) / runs
+            cost = None if usage.cost is None else usage.cost / runs
+            found.append(TaskCost(plan.label(task.cell), runs, rated.rate, rated.interval, tokens, cost))
+    return tuple(found)
 
 
 if TYPE_CHECKING:
@@ -117,7 +125,6 @@ if TYPE_CHECKING:
 
 _PAGE: Final = "page.html.jinja"
 _SCRIPTS: Final = ("transcripts.js", "explorer.js")
-_NO_PAGES: Final[Mapping[str, str]] = {}
 _FLIPS: Final = 24
 """Pairs that the page lists; a run leads to the others."""
 
@@ -131,30 +138,26 @@ def report_page(
     found: ReportContent,
     max_runs: int | None = None,
     on_run: Callable[[int, int], None] | None = None,
-    pages: Mapping[str, str] = _NO_PAGES,
 ) -> str:
     """The whole page; the same results give the same page.
 
     :param max_runs: how many runs are told turn by turn, failures first; all, if it is left out
     :param on_run: called after each run that was replayed, with how many were and how many will be
-    :param pages: the address of the page of a run, by the run's name
     :raises ResultsError: if the results cannot be read
     """
     folder = _folder(found.results.path)
-    data = run_data(
-        found.summary, found.plan, _transcripts(found, max_runs, on_run), shlex.quote(folder), pages
-    )
+    data = run_data(found.summary, found.plan, _transcripts(found, max_runs, on_run), shlex.quote(folder))
     return framed(
         _title(found.summary),
         _body(found, folder, _told(found.summary, max_runs, data.longest)),
-        styles=(drawing_css(), asset(report, "page.css")),
+        styles=(result_css(), asset(report, "page.css")),
         scripts=tuple(asset(report, name) for name in _SCRIPTS),
         data=data.elements,
     )
 
 
 def _body(found: ReportContent, folder: str, told: str) -> str:
-    turned = flips(found.summary)
+    turned = _flips(found.summary)
     return (
         _environment(found)
         .get_template(_PAGE)
@@ -166,14 +169,13 @@ def _body(found: ReportContent, folder: str, told: str) -> str:
             summary=found.summary,
             counts=found.summary.counts(),
             findings=found.findings,
-            k=common_trials(found.findings.trials, found.findings.rule),
+            k=found.findings.trials,
             notes=[*_plan_notes(found), *found.findings.notes, *found.summary.warnings],
             usage=sum((task.usage for task in found.summary.tasks), start=Usage()),
             heat=found.heat,
             compared=found.compared,
-            breakdown=found.breakdown,
+            failures=_failures(found.findings.taxonomy),
             costs=found.costs,
-            pictures={drawing.name: _markup(drawing.inline) for drawing in drawings(found)},
             results=RESULTS,
             models=_served(found.summary),
             differences=strategy_differences(found.plan),
@@ -200,7 +202,7 @@ def _environment(found: ReportContent) -> Environment:
         finalize=_finished,
     )
     filters: Mapping[str, Callable[..., object]] = {
-        "bar": _bar,
+        "bar": lambda counts: _markup(split_bar(counts)),
         "bounded": truncated,
         "breaking": _breaking,
         "cell_name": cell_name,
@@ -229,13 +231,6 @@ def _markup(text: str) -> Markup:
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - see above
-
-
-def _bar(counts: ResultCounts) -> Markup:
-    return _markup(
-        '<svg viewBox="0 0 96 7" preserveAspectRatio="none" aria-hidden="true">'
-        f"{split_bar(counts, 1, 1, 94, 5)}</svg>"
-    )
 
 
 def _breaking(name: str) -> Markup:
@@ -302,13 +297,34 @@ def _told(summary: Summary, max_runs: int | None, longest: int) -> str:
     return told
 
 
+def _failures(taxonomy: Mapping[str, Mapping[str, int]]) -> list[tuple[Category, tuple[int, ...]]]:
+    """Failure categories with their number of runs by strategy, the most frequent first."""
+    names = {name for found in taxonomy.values() for name in found}
+    counted = [(name, tuple(found.get(name, 0) for found in taxonomy.values())) for name in names]
+    ordered = sorted(counted, key=lambda row: (-sum(row[1]), row[0]))
+    return [(replace(category(name), name=name), counts) for name, counts in ordered]
+
+
+def _flips(summary: Summary) -> tuple[Match, ...]:
+    """One task under two strategies of which one run passed: those that are unlike each other first."""
+    groups: dict[tuple[str, ...], list[Match]] = {}
+    for first, second in combinations(dict.fromkeys(task.cell.strategy for task in summary.tasks), 2):
+        one, other = (
+            [entry for cell in summary.cells if cell.cell.strategy == name for entry in cell.entries]
+            for name in (first, second)
+        )
+        for match in pair_runs(one, other, "strategy").both:
+            if match.flip:
+                groups.setdefault((first, second, match.first.cell.scenario, match.flip), []).append(match)
+    return tuple(match for row in zip_longest(*groups.values()) for match in row if match is not None)
+
+
 def _pair_label(match: Match, plan: EvalPlan) -> str:
     cell = match.first.cell
     parts = (
         cell.model if len(plan.models) > 1 else "",
         cell.profile if len({name for _, name in plan.pairs}) > 1 else "",
         cell.fallback if len(plan.fallbacks) > 1 else "",
-        cell.language if len(plan.languages) > 1 else "",
         cell.endpoint,
         cell.scenario,
     )

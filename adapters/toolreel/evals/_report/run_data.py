@@ -8,22 +8,32 @@ from typing import Final
 
 from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
 from toolreel._internal.pages.shortened_texts import cut_to, shortened
-from toolreel.evals._replay.run_pages import run_name
-from toolreel.evals._report.labels import cell_name
-from toolreel.evals._report.svg import LONGEST, RESULTS
 from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
 from toolreel.evals._summary.run_pairs import AXES
+from toolreel.evals._tables.formats import LONGEST, RESULTS
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.digest import chain
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.evidence import ObservedCall
-from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
+from toolreel_core.evals._summary import CellSummary, RunEntry, Summary
 
 LIMIT: Final = 14_000_000
 """Bytes of all transcripts; above it, their texts are shortened until they fit."""
-_NO_PAGES: Final[Mapping[str, str]] = {}
 _SHORTER: Final = (1_000, 240, 60)
 _REASON: Final = 300
 _SCENARIO: Final = "scenario"
+_DIGITS: Final = 12
+
+
+def run_name(key: str) -> str:
+    """The name of a run in links and commands: the beginning of its key."""
+    return key[:_DIGITS]
+
+
+def cell_name(cell: Cell) -> str:
+    """The name of a cell in links; the same on every page of the same plan."""
+    return chain("report cell", *cell.task, cell.scenario)[:_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +50,12 @@ def run_data(
     plan: EvalPlan,
     trees: Mapping[str, Json],
     folder: str,
-    pages: Mapping[str, str] = _NO_PAGES,
     limit: int = LIMIT,
 ) -> RunData:
     """The runs of an evaluation.
 
     :param trees: of the transcripts that there are, by the key of their run
     :param folder: what commands call the directory of the results
-    :param pages: the address of the page of a run, by the run's name
     """
     told = [_told(cell, trees) for cell in summary.cells]
     longest, texts = LONGEST, [packed(each) if each else "" for each in told]
@@ -55,7 +63,7 @@ def run_data(
         texts = [packed(shortened(each, longest)) if each else "" for each in told]
         if sum(map(len, texts)) <= limit:
             break
-    index = json_element("run-index", {**_index(summary, plan, trees, folder), "pages": {**pages}})
+    index = json_element("run-index", _index(summary, plan, trees, folder))
     cells = (packed_element(f"cell-{at}", text) for at, text in enumerate(texts) if text)
     return RunData((index, *cells), longest)
 

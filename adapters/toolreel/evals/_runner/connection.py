@@ -21,20 +21,19 @@ from toolreel._driver.ports import Endpoint as EndpointPort
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
-from toolreel.evals._runner.outside_tools import RecordedTools, live_tools
-from toolreel.evals._runner.request_concurrency import ModelLimits, RateLimitedEndpoint
-from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel.evals._runner.endpoints import ModelLimits, RateLimitedEndpoint, ScriptedEndpoint
+from toolreel.evals._runner.exchanges import RecordedTools, live_tools
 from toolreel.evals._runner.trial import Job, RunContext
-from toolreel.evals._store.recordings import RecordingFiles, RecordingPacks, recording_of
+from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Header
 from toolreel.http._httpx_endpoint import TIMEOUT, HttpEndpoint
 from toolreel.http._request import AUTHORIZATION, header_values, request_headers
 from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._records.record import Attempt
 from toolreel_core.evals._scenarios.catalogue import catalogue_digest, kind_of, scripts_of
-from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
+from toolreel_core.evals._verdicts import TAXONOMY
 
 try:
     import httpx
@@ -63,20 +62,13 @@ class Connection:
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Further headers of each request, kept secret like the key."""
     api_key_header: str = AUTHORIZATION
-    before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
-    """Wraps the network for one run, such as with recorded answers."""
     at_endpoints: Mapping[str, Connection] = field(default_factory=dict, repr=False)
-    """How to reach endpoints with names; clock, pauses, secrets and what goes before the network are those of
-    the connection that holds them."""
+    """How to reach endpoints with names; clock, pauses and secrets are those of the connection
+    that holds them."""
 
     def at(self, endpoint: str) -> Connection:
         """How to reach an endpoint, by its name."""
         return self.at_endpoints.get(endpoint, self)
-
-    def transport(self, job: Job) -> httpx.BaseTransport:
-        """The transport of one run."""
-        network = self.at(job.sample.cell.endpoint).network
-        return self.before_network(job, network) if self.before_network else network
 
     def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
         """What sends the requests of one run."""
@@ -100,12 +92,12 @@ class Connection:
 class RunRecorder:
     """Gives each run what it needs from the world, and keeps its recording.
 
-    :param recordings: where the recordings go; ``None``: nothing is recorded
+    :param folder: the directory of the results, where recordings go; ``None``: nothing is recorded
     """
 
-    def __init__(self, connection: Connection, recordings: RecordingFiles | RecordingPacks | None) -> None:
+    def __init__(self, connection: Connection, folder: Path | None) -> None:
         self._connection = connection
-        self._recordings = recordings
+        self._folder = folder
         self.refused: list[CassetteError] = []
         """Why runs have no cassette that should have one, such as a secret in a reply."""
 
@@ -123,8 +115,8 @@ class RunRecorder:
             yield RunContext(endpoint_of, connection.clock, outside=outside), lambda: ""
             return
         server = connection.at(job.sample.cell.endpoint)
-        shared = _SharedTransport(connection.transport(job), server.headers)
-        session = self._recordings.session(name) if self._recordings else None
+        shared = _SharedTransport(server.network, server.headers)
+        session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:
             limited = RateLimitedEndpoint(endpoint, server.limits.of(model))
@@ -132,10 +124,10 @@ class RunRecorder:
             yield context, lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:
-        if session is None or self._recordings is None:
+        if session is None:
             return ""
         try:
-            return name if self._recordings.save(session, name, self._connection.secrets) else ""
+            return name if session.save(self._connection.secrets) else ""
         except CassetteError as error:
             self.refused.append(error)
             return ""

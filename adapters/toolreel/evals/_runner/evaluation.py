@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import queue
 import re
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,29 +14,139 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from typing import Final, Generic, Protocol, TypeVar
 
 from toolreel._internal.errors import ResultsError
-from toolreel.evals._runner.adaptive import Course
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
-from toolreel.evals._runner.locations import Location, by_endpoint, check_locations, located, location_of
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._runner.worker_pool import JobEnded, WorkerPool
 from toolreel.evals._scenario_files.real_tools import check_served
 from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.packs import MANY_RUNS, has_packs
-from toolreel.evals._store.recordings import RecordingFiles, RecordingForm, RecordingPacks
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.cost_cap import check_cost_cap
+from toolreel_core.evals._plan.cost_estimate import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._runner.run_retries import Retries
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._runner import Retries
+from toolreel_core.evals._scenarios.catalogue import kind_of
+from toolreel_core.evals._verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The server of a run."""
+
+    endpoint: str
+    """The name of the endpoint; empty for the one without a name."""
+    base_url: str
+    """Without credentials; empty of a script, and in records of older versions."""
+
+
+def location_of(record: Record) -> Location:
+    """Where a run was made."""
+    return Location(record.cell.endpoint, record.attempts[-1].base_url if record.attempts else "")
+
+
+def located(record: Record, plan: EvalPlan) -> Record:
+    """A record with where its plan sends requests; that of a script goes nowhere."""
+    if kind_of(record.cell.model):
+        return record
+    base_url = server_of(plan, record.cell.endpoint)
+    return replace(record, attempts=tuple(replace(each, base_url=base_url) for each in record.attempts))
+
+
+def server_of(plan: EvalPlan, endpoint: str) -> str:
+    """The base URL of an endpoint, without credentials."""
+    return scrubbed_url(plan.endpoint_at(endpoint).base_url)
+
+
+def by_endpoint(locations: Iterable[Location]) -> dict[str, frozenset[str]]:
+    """The base URLs of each endpoint, those that are known."""
+    found: dict[str, set[str]] = {}
+    for one in locations:
+        if one.base_url:
+            found.setdefault(one.endpoint, set()).add(one.base_url)
+    return {name: frozenset(urls) for name, urls in found.items()}
+
+
+def check_locations(out: Path, there: Mapping[str, frozenset[str]], plan: EvalPlan) -> None:
+    """Refuse to mix runs of two servers under one name.
+
+    :param there: where the runs of the plan were made that need not be repeated
+    :raises ResultsError: if an endpoint is somewhere else now
+    """
+    for name, urls in there.items():
+        now = server_of(plan, name)
+        if others := sorted(urls - {now}):
+            endpoint = f"the endpoint {name!r}" if name else "the endpoint"
+            raise ResultsError(
+                f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} now; "
+                "evaluate into another directory, give each server a table [endpoints.NAME], or go on with "
+                "--accept-endpoint-change if both are the same server"
+            )
+
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded(Generic[_Result]):
+    """A job that has ended, with what came of it or with what went wrong in this program."""
+
+    result: _Result | None = None
+    error: BaseException | None = None
+
+
+class WorkerPool(Generic[_Job, _Result]):
+    """Runs jobs in a few threads.
+
+    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole.
+
+    :param run: called in a thread, with one job at a time
+    :param stop: once it is set, no further job is begun; those under way still end
+    """
+
+    def __init__(
+        self, jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: threading.Event
+    ) -> None:
+        self._jobs = jobs
+        self._run = run
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[JobEnded[_Result] | None] = queue.SimpleQueue()
+        self._working = threads
+        self._stop = stop
+        for _ in range(threads):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def next_ended(self) -> Sequence[JobEnded[_Result]]:
+        """Wait for the next job that ends; returns all that have by then, and none when there are no more."""
+        found = list[JobEnded[_Result]]()
+        while self._working and not (found and self._ended.empty()):
+            ended = self._ended.get()
+            if ended is None:
+                self._working -= 1
+            else:
+                found.append(ended)
+        return found
+
+    def _work(self) -> None:
+        try:
+            while (job := self._next()) is not None:
+                self._ended.put(JobEnded(self._run(job)))
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
+            self._ended.put(JobEnded(error=error))
+        finally:
+            self._ended.put(None)
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            return None if self._stop.is_set() else next(self._jobs, None)
+
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 """Characters that are replaced in file names."""
@@ -53,8 +165,6 @@ class ExistingRuns:
     others: int = 0
     """Records of runs that the plan does not ask for."""
     spent: Spent = field(default_factory=Spent)
-    results: Mapping[str, Result] = field(default_factory=dict)
-    """Results of the ended runs, by key."""
     locations: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Where the ended runs of the plan were made: base URLs by the name of the endpoint."""
 
@@ -64,7 +174,7 @@ class EvaluationOutcome:
     """The outcome of one call of :func:`evaluate`."""
 
     required_runs: int
-    """Runs of the plan, but for those that are spared."""
+    """Runs of the plan."""
     made: int
     """Runs that were made this time."""
     left: int
@@ -75,8 +185,6 @@ class EvaluationOutcome:
     """Why some were not made; empty if all were, or the caller stopped it."""
     without_cassette: tuple[str, ...] = ()
     """Why some runs were not recorded."""
-    spared: int = 0
-    """Runs of the plan that its adaptive rule does not need; not counted as left."""
     accepted: int = 0
     """Void runs that the plan accepts, made now or before."""
     accepted_voids: AcceptedVoids = field(default_factory=AcceptedVoids)
@@ -96,44 +204,19 @@ class EvaluationOutcome:
 
 
 class Watcher(Protocol):
-    """Receives the progress of an evaluation; called from one thread."""
+    """Receives the progress of an evaluation; called from one thread, but for ``began``."""
 
     def found(self, found: ExistingRuns, /) -> None:
         """Called once, before the first run."""
         ...
 
+    def began(self, sample: Sample, /) -> None:
+        """Called before each run, in the thread that makes it."""
+        ...
+
     def ended(self, record: Record, /) -> None:
         """Called after each run, once its record is on the disk."""
         ...
-
-
-@runtime_checkable
-class BeginningWatcher(Protocol):
-    """A watcher that wants to know what is under way, too."""
-
-    def began(self, sample: Sample, /) -> None:
-        """Called before each run that this process makes, in the thread that makes it."""
-        ...
-
-
-class Runs(Protocol):
-    """Runs that are being made."""
-
-    def next_ended(self) -> Sequence[JobEnded[Record]]:
-        """Wait for the next run that ends; returns all that have by then, and none when there are no more."""
-        ...
-
-
-Pool: TypeAlias = Callable[[Mapping[str, str], Iterator[Job], int, Callable[[Job], Record], Event], Runs]
-"""Makes runs: gets the secrets that no record may have, the jobs, how many to do at once, what does one, and
-the event after which none is begun."""
-
-
-def in_threads(
-    _: Mapping[str, str], jobs: Iterator[Job], threads: int, run: Callable[[Job], Record], stop: Event
-) -> Runs:
-    """Make runs in threads of this process."""
-    return WorkerPool(jobs, threads, run, stop)
 
 
 def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may choose
@@ -144,10 +227,9 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     watcher: Watcher | None = None,
     stop: Event | None = None,
     *,
-    cassettes: bool | RecordingForm = True,
+    cassettes: bool = True,
     accept_changes: bool = False,
     accept_endpoint_change: bool = False,
-    pool: Pool = in_threads,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
 
@@ -155,10 +237,8 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     :param connection: how to reach the provider; made from the plan and the environment by default
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
-    :param cassettes: ``files`` for a recording a run, ``packs`` for hundreds of runs a file; ``True``: packs
-        where the plan has more than 1,000 runs, or the directory has packs; ``False``: none
+    :param cassettes: whether to record each run
     :param accept_changes: whether to repeat runs whose configuration has changed
-    :param pool: what makes the runs of a round; threads of this process by default
     :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
@@ -177,12 +257,13 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
         recorder, guard = (
-            RunRecorder(opened, _recordings(out, plan, cassettes) if cassettes else None),
+            RunRecorder(opened, out if cassettes else None),
             CostGuard(plan.budget, prices, stop),
         )
 
         def run_one(job: Job) -> Record:
-            _tell_began(watcher, job.sample)
+            if watcher:
+                watcher.began(job.sample)
             with recorder.context(job, cassette_name(job.sample)) as (context, saved):
                 record = located(guard.run(job, context), plan)
                 return replace(record, cassette=saved())
@@ -193,56 +274,32 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         journal.begin(header)
         if watcher:
             watcher.found(found)
-        spent, course, accepted = found.spent, Course(plan, found.results), found.accepted
+        spent, accepted = found.spent, found.accepted
         if why := spent.over(plan.budget, 0):
             stop.set()
-        for todo in course.rounds(lambda: _fair(plan)):
-            if stop.is_set():
-                break
-            jobs = (job_for(sample) for sample in todo)
-            runs: Runs = pool(opened.secrets, jobs, plan.jobs, run_one, stop)
-            while ended := runs.next_ended():
-                for record in journal.append(*(one.result for one in ended if one.result is not None)):
-                    course.record_ended(record)
-                    if accepts.includes(record.verdict.result, record.verdict.category):
-                        accepted += 1
-                    else:
-                        void += record.verdict.result == "void"
-                    made += 1
-                    spent = spent.after(record, prices)
-                    if watcher:
-                        watcher.ended(record)
-                    if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
-                        stop.set()
-                error = next((one.error for one in ended if one.error is not None), None)
-                if error is not None:
+        jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
+        runs = WorkerPool(jobs, plan.jobs, run_one, stop)
+        while ended := runs.next_ended():
+            for record in journal.append(*(one.result for one in ended if one.result is not None)):
+                if accepts.includes(record.verdict.result, record.verdict.category):
+                    accepted += 1
+                else:
+                    void += record.verdict.result == "void"
+                made += 1
+                spent = spent.after(record, prices)
+                if watcher:
+                    watcher.ended(record)
+                if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
                     stop.set()
-                    raise error
-        course.save(out)
-    required_runs = plan.count - course.spared
-    left = required_runs - len(found.ended) - made
+            error = next((one.error for one in ended if one.error is not None), None)
+            if error is not None:
+                stop.set()
+                raise error
+    left = plan.count - len(found.ended) - made
     refused = tuple(map(str, recorder.refused))
     return EvaluationOutcome(
-        *(required_runs, made, left, void, why, refused, course.spared, accepted, accepts),
-        shard=str(plan.shard or ""),
+        *(plan.count, made, left, void, why, refused, accepted, accepts), shard=str(plan.shard or "")
     )
-
-
-def _tell_began(watcher: object, sample: Sample) -> None:
-    if isinstance(watcher, BeginningWatcher):
-        watcher.began(sample)
-
-
-def _recordings(out: Path, plan: EvalPlan, form: bool | RecordingForm) -> RecordingFiles | RecordingPacks:
-    """Where recordings go."""
-    packed = has_packs(out)
-    if form == "packs" or (form is True and (packed or plan.whole_count > MANY_RUNS)):
-        return RecordingPacks(out)
-    if packed:
-        raise ResultsError(
-            f"{out}: has packed recordings; go on with packs, or run `toolreel eval unpack` on it first"
-        )
-    return RecordingFiles(out)
 
 
 def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> ExistingRuns:
@@ -270,14 +327,14 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
         run, record = next(iter(changed.items()))
         raise ResultsError(_changed(out, plan, required_runs[run], record))
     accepts = plan.options.accepted_voids
-    ended: dict[str, Result] = {
+    ended = {
         key: verdict.result
         for key, verdict in results.items()
         if verdict.result != "void" or accepts.includes(verdict.result, verdict.category)
     }
     accepted, void = sum(result == "void" for result in ended.values()), len(results) - len(ended)
     there = by_endpoint(locations[key] for key in ended)
-    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, ended, there)
+    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, there)
 
 
 def cassette_name(sample: Sample) -> str:
@@ -287,7 +344,7 @@ def cassette_name(sample: Sample) -> str:
     old recording as it is.
     """
     cell = sample.cell
-    last = "__".join((cell.scenario, cell.profile, cell.fallback, cell.language, f"{sample.trial:02}"))
+    last = "__".join((cell.scenario, cell.profile, cell.fallback, f"{sample.trial:02}"))
     where = [cell.endpoint] if cell.endpoint else []
     parts = (cell.model, cell.strategy, *where, f"{last}__{sample.key[:8]}")
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
@@ -300,11 +357,11 @@ def job_of(plan: EvalPlan, sample: Sample) -> Job:
 
 def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
     """The same for many runs: what a cell's runs have in common is made once."""
-    rules, configuration = _rules(plan), cache(plan.configuration)
+    retries, configuration = _retries(plan), cache(plan.configuration)
 
     def job(sample: Sample) -> Job:
         cell = sample.cell
-        return Job(sample, plan.scenario(cell.scenario), configuration(cell), *rules)
+        return Job(sample, plan.scenario(cell.scenario), configuration(cell), retries)
 
     return job
 
@@ -316,12 +373,12 @@ def recorded_job(plan: EvalPlan, record: Record) -> Job:
     """
     sample = Sample(record.cell, record.trial, record.version, record.digest)
     configuration = Configuration.of(record.configuration)
-    return Job(sample, plan.scenario(record.cell.scenario), configuration, *_rules(plan))
+    return Job(sample, plan.scenario(record.cell.scenario), configuration, _retries(plan))
 
 
-def _rules(plan: EvalPlan) -> tuple[Retries, bool]:
-    """How often a run is tried again, and whether an answer in another language is a failure."""
-    return Retries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
+def _retries(plan: EvalPlan) -> Retries:
+    """How often a run is tried again."""
+    return Retries(plan.empty_response_retries, plan.void_retries)
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:

@@ -1,36 +1,137 @@
-"""Run a case as one conversation: what it begins with, then each thing that the user says after an answer.
-
-What a simulated user says, and the votes of judges, are asked for at the endpoint of the run, so that they
-are recorded and replayed with it. A script is alone: its user has lines, and no judge is asked.
-"""
+"""Run a case as one conversation: what it begins with, then each thing that the user says after an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from itertools import count
+from typing import Final, Protocol
+from uuid import uuid4
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer, ToolHost
-from toolreel._driver.ports import Journal as RunJournal
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run, speak
-from toolreel.evals._runner.other_models import OtherModelFailed, next_words, opinion
-from toolreel.evals._runner.outside_tools import NO_TOOLS, OutsideTools, WithResults
-from toolreel_core._conversation.message import UserMessage, shown_content
-from toolreel_core._jsontext.canonical import parse
+from toolreel.evals._scenario_files.real_tools import real_hosts, served_host
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import JsonText, parse
+from toolreel_core._jsontext.digest import chain
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
 from toolreel_core._protocol.outcome import Completed
-from toolreel_core.evals._other_models.judge import Opinion
 from toolreel_core.evals._own_scenarios.table_world import TableWorld
-from toolreel_core.evals._records.record import ToolResult
-from toolreel_core.evals._scenarios.catalogue import kind_of
+from toolreel_core.evals._records.record import Attempt, ToolResult
 from toolreel_core.evals._scenarios.evidence import Evidence, Sent, evidence_of
-from toolreel_core.evals._scenarios.scenario import Case
+from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._worlds.desk import Desk
 from toolreel_core.evals._worlds.world import World
+
+
+class OutsideTools(Protocol):
+    """Gives each attempt its tools."""
+
+    def begin(self) -> AbstractContextManager[ToolHost]:
+        """The tools of the next attempt."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTools:
+    """The tools themselves."""
+
+    scenario: Scenario
+    seed: str
+    """Of the trial: a server of a built-in scenario draws from it what it knows."""
+
+    @contextmanager
+    def begin(self) -> Generator[ToolHost]:
+        """Start them, and stop them at the end.
+
+        :raises AdapterError: if they cannot be loaded or started
+        """
+        with ExitStack() as stack:
+            served = self.scenario.begin(self.seed).server
+            yield _KeyedHost(
+                served_host(self.scenario, self.seed, stack)
+                if served
+                else real_hosts(self.scenario.tree, stack)
+            )
+
+
+class _KeyedHost:
+    """Gives the calls of one attempt idempotency keys that no other attempt has.
+
+    The loop computes keys from the plan, which is the same at two endpoints, and when a run is made again.
+    A tool that remembers keys would act for the first of them alone.
+    """
+
+    def __init__(self, host: ToolHost) -> None:
+        self._host = host
+        self._attempt = uuid4().hex
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Run the call; a call that is repeated within the attempt keeps its key."""
+        return self._host.run(replace(effect, key=chain("attempt", self._attempt, effect.key)))
+
+
+class RecordedTools:
+    """The results that the attempts of a record have."""
+
+    def __init__(self, attempts: Sequence[Attempt]) -> None:
+        self._attempts = attempts
+        self._number = count()
+
+    @contextmanager
+    def begin(self) -> Generator[ToolHost]:
+        """The results of the next attempt; of the last one, if it is asked for more."""
+        place = min(next(self._number), len(self._attempts) - 1)
+        yield _RecordedHost([*self._attempts[place].results] if self._attempts else [])
+
+
+class _RecordedHost:
+    """Answers each call with the first result of the same call that is left."""
+
+    def __init__(self, results: list[ToolResult]) -> None:
+        self._left = results
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """The recorded result.
+
+        :raises toolreel.ReplayMismatch: if the call was not recorded
+        """
+        for place, result in enumerate(self._left):
+            if (result.name, result.arguments) == (effect.name, effect.arguments):
+                del self._left[place]
+                return ToolReturned(effect.ref, result.output)
+        raise ReplayMismatch(
+            f"the run calls {effect.name}({effect.arguments}), and the record has no result of it"
+        )
+
+
+class WithResults:
+    """A host that keeps what it has answered."""
+
+    def __init__(self, host: ToolHost) -> None:
+        self._host = host
+        self.results: list[ToolResult] = []
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Run the call, and keep its result."""
+        # Images and files are no part of a record, so the model is not shown them either.
+        answer = ToolReturned(effect.ref, self._host.run(effect).output)
+        self.results.append(ToolResult(effect.name, JsonText(effect.arguments), answer.output))
+        return answer
+
+
+NO_TOOLS: Final = RecordedTools(())
+"""For scenarios whose tools are all tables: nothing that a run would call."""
+
+
+def live_tools(scenario: Scenario, seed: str) -> OutsideTools:
+    """The real tools of a trial of a scenario, if it has any."""
+    return LiveTools(scenario, seed) if scenario.begin("").outside else NO_TOOLS
 
 
 class WorldHost:
@@ -88,23 +189,18 @@ class Exchanges:
     """What the real tools returned."""
     sent: tuple[Sent, ...] = ()
     """The model's requests and replies."""
-    opinions: tuple[Opinion, ...] = ()
-    user_failure: str = ""
 
-    def evidence(self, case: Case, plan: Plan, *, language: str = "", strict: bool = False) -> Evidence:
+    def evidence(self, case: Case, plan: Plan) -> Evidence:
         """What the checks see of it."""
-        seen = evidence_of(
+        return evidence_of(
             plan,
             self.run.state,
             self.run.notes,
             self.world,
             case.world.contents(),
-            language=language,
-            strict=strict,
             earlier=self.earlier,
             sent=self.sent,
         )
-        return replace(seen, opinions=self.opinions, user_failure=self.user_failure)
 
 
 def converse(
@@ -114,74 +210,21 @@ def converse(
     clock: Clock,
     observe: Observer | None = None,
     outside: OutsideTools = NO_TOOLS,
-    journal: RunJournal | None = None,
 ) -> Exchanges:
     """Run a case to its end: an exchange without a complete answer is the last one.
 
-    :param journal: records the events of the run
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
     with outside.begin() as real:
-        ports = _Watched(endpoint, clock, observe, journal)
-        return _conversed(case, plan, WorldHost(case.world, case.outside, real), ports)
-
-
-class _Watched(NamedTuple):
-    """What a run is performed with besides its tools, and who is told of it."""
-
-    endpoint: Endpoint
-    clock: Clock
-    observe: Observer | None
-    journal: RunJournal | None
-
-
-def _conversed(case: Case, plan: Plan, host: WorldHost, watched: _Watched) -> Exchanges:
-    endpoint, clock, observe, journal = watched
-    kept = _Kept(endpoint)
-    ports = Ports(kept, host, clock=clock)
-    done = run(plan, ports, journal=journal, observe=observe)
-    notes, answers, failure = [*done.notes], list[str](), ""
-    says = _speaker(case, plan, endpoint, clock)
-    while isinstance(done.outcome, Completed):
-        answers.append(done.outcome.content)
-        try:
-            said = says(answers)
-        except OtherModelFailed as error:
-            failure = f"{error}"
-            break
-        if said is None:
-            break
-        done = speak(done, said, ports, journal=journal, observe=observe)
-        notes += done.notes
-    whole = Run(done.state, tuple(notes), timing=done.timing)
-    complete = isinstance(done.outcome, Completed)
-    judges = case.judges if complete and not failure and not kind_of(plan.model) else ()
-    conversation = done.state.messages.messages
-    opinions = tuple(opinion(judge, conversation, endpoint, clock) for judge in judges)
-    earlier = tuple(answers[:-1] if complete else answers)
-    return Exchanges(whole, host.world, earlier, host.results, tuple(kept.sent), opinions, failure)
-
-
-_Speaker: TypeAlias = Callable[[Sequence[str]], str | None]
-"""What the user says after this many answers; ``None`` if nothing."""
-
-
-def _speaker(case: Case, plan: Plan, endpoint: Endpoint, clock: Clock) -> _Speaker:
-    user = case.user
-    if user is None:
-        return _lines(case.follow_ups)
-    if kind_of(plan.model):
-        return _lines(user.lines[: user.turns - 1])
-    task = next((one for one in reversed(plan.opening) if isinstance(one, UserMessage)), UserMessage(""))
-    said = [shown_content(task)]
-
-    def says(answers: Sequence[str]) -> str | None:
-        words = next_words(user, said, answers, endpoint, clock)
-        said.extend([words] if words is not None else [])
-        return words
-
-    return says
-
-
-def _lines(lines: Sequence[str]) -> _Speaker:
-    return lambda answers: lines[len(answers) - 1] if len(answers) <= len(lines) else None
+        kept, host = _Kept(endpoint), WorldHost(case.world, case.outside, real)
+        ports = Ports(kept, host, clock=clock)
+        done = run(plan, ports, observe=observe)
+        notes, answers = [*done.notes], list[str]()
+        for said in case.follow_ups:
+            if not isinstance(done.outcome, Completed):
+                break
+            answers.append(done.outcome.content)
+            done = speak(done, said, ports, observe=observe)
+            notes += done.notes
+        whole = Run(done.state, tuple(notes), timing=done.timing)
+        return Exchanges(whole, host.world, tuple(answers), host.results, tuple(kept.sent))

@@ -14,24 +14,21 @@ from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel._internal.toml_files import line_at, read_file, read_toml
-from toolreel.evals._scenario_files.selection import beside, select_all
-from toolreel.evals._scenario_files.stored import stored_scenarios
+from toolreel.evals._scenario_files.files import beside, select_all, stored_scenarios
 from toolreel.evals._store.results import Header
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
+from toolreel_core._jsontext.canonical import Tree, parse
 from toolreel_core._plan.presets.collection import Presets
-from toolreel_core.evals._plan.cost_cap import check_cost_cap
+from toolreel_core.evals._plan.cells import Shard
+from toolreel_core.evals._plan.cost_estimate import check_cost_cap
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
-from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION
-from toolreel_core.evals._scenarios.language_policies import select_languages
-from toolreel_core.evals._statistics.declared_stopping_rules import rule_from
 from toolreel_core.evals._statistics.gates import METRICS, Threshold, gate_from
 
 _Place = tuple[str, ...]
@@ -91,19 +88,18 @@ def planned(
 
 def _plan(options: Options, presets: Presets) -> EvalPlan:
     scenarios = _found("scenarios", lambda: select_all(options.scenarios))
-    languages = _found("languages", lambda: select_languages(options.languages))
     try:
         whole = presets.extended(Presets.of(parse(options.catalogue)))
     except PlaceError as error:
         raise PlaceError(("catalogue", *error.place), error.what) from None
-    _check_rules(options)
-    plan = EvalPlan(options, whole, scenarios, languages)
+    _check_gates(options)
+    plan = EvalPlan(options, whole, scenarios)
     check_cost_cap(plan)
     return plan
 
 
-def _check_rules(options: Options) -> None:
-    """Gates and the rule for stopping early, before anything is run."""
+def _check_gates(options: Options) -> None:
+    """Whether gates can be read, before anything is run."""
     gates = parse(options.gates)
     for gate in gates if isinstance(gates, list) else []:
         table = Table.of(gate, "gate")
@@ -111,8 +107,6 @@ def _check_rules(options: Options) -> None:
         # Not in gate_from, which reads stored plans too: an earlier plan may have been wrong about this.
         if isinstance(found, Threshold) and found.metric not in METRICS:
             raise table.complaint(unknown_name("metric", found.metric, METRICS))
-    if options.adaptive != NOTHING:
-        rule_from(Table.of(parse(options.adaptive), "adaptive"))
 
 
 def _found(key: str, find: Callable[[], _Built]) -> _Built:
@@ -178,3 +172,17 @@ def plan_of_header(header: Header) -> EvalPlan:
         return replace(plan, shard=Shard.of(header.shard)) if header.shard else plan
     except (ConfigError, KeyError) as error:
         raise ResultsError(f"the plan of these results cannot be made again: {error}") from None
+
+
+def sharded(plan: EvalPlan, shard: str) -> EvalPlan:
+    """The part of a plan that one of several machines runs.
+
+    Each has an equal part of every cell, and of ``budget.max_cost`` and ``budget.max_tokens``.
+
+    :param shard: such as ``1/3`` for the first of three
+    :raises EvalPlanError: if that is no shard
+    """
+    try:
+        return replace(plan, shard=Shard.of(shard))
+    except ConfigError as error:
+        raise EvalPlanError(f"--shard: {error}") from None

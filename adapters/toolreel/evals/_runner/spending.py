@@ -8,7 +8,7 @@ from threading import Event
 from typing import Final
 
 from toolreel._driver.ports import Endpoint
-from toolreel.evals._runner.observed_endpoint import ObservedEndpoint
+from toolreel.evals._runner.endpoints import ObservedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext, run_job
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._protocol.effects import SendRequest
@@ -19,7 +19,7 @@ from toolreel_core.evals._plan.options import Budget
 from toolreel_core.evals._plan.prices import PriceList
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._scenarios.catalogue import kind_of
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _cost_of(asked: SentRequest, cell: Cell, prices: PriceList) -> float | None:
     """
     if asked.cost is not None:
         return asked.cost
-    price = prices.price(asked.priced_as(cell.model), cell.endpoint)
+    price = prices.price(cell.model, cell.endpoint)
     if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in _NO_REPLY:
         return None
     return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
@@ -161,7 +161,6 @@ def _abandoned(job: Job, asked: Sequence[SentRequest]) -> Record:
         loop="cancelled",
         final="",
         world=case.world.contents(),
-        language_shape="",
         turns=max((one.turn for one in asked), default=0),
         calls=0,
         attempts=(Attempt(sum(one.ms for one in asked), verdict, tuple(asked)),),

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._driver.run_result import Run
-from toolreel.evals._runner.exchanges import converse
-from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
-from toolreel.evals._runner.outside_tools import NO_TOOLS, OutsideTools
+from toolreel.evals._runner.endpoints import LastError, ObservedEndpoint, last_error
+from toolreel.evals._runner.exchanges import NO_TOOLS, OutsideTools, converse
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.record import Attempt, JudgedCheck, Record, SentRequest, ToolResult
-from toolreel_core.evals._runner.run_retries import Retries, remaining_retries, retry_delay_ms
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest, ToolResult
+from toolreel_core.evals._runner import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.language_policies import OFF, localised_follow_ups, with_language_policy
 from toolreel_core.evals._scenarios.scenario import Case, Scenario
-from toolreel_core.evals._verdicts.reply_language import shape
-from toolreel_core.evals._verdicts.verdict import Verdict, holds_without_judges, judge
+from toolreel_core.evals._verdicts import Verdict, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +29,11 @@ class Job:
     scenario: Scenario
     configuration: Configuration
     retries: Retries = field(default_factory=Retries)
-    strict: bool = False
-    """Whether an answer in another language is a failure."""
 
     @property
     def case(self) -> Case:
-        """What the run begins with, in the language of its cell."""
-        case, language = self.scenario.begin(self.sample.seed), self.sample.cell.language
-        return replace(
-            case,
-            messages=with_language_policy(case.messages, language),
-            follow_ups=localised_follow_ups(case.follow_ups, language),
-        )
+        """What the run begins with."""
+        return self.scenario.begin(self.sample.seed)
 
     def plan(self, case: Case) -> Plan:
         """The plan of the run."""
@@ -76,7 +66,6 @@ class _Try:
     error: LastError
     ms: int
     results: tuple[ToolResult, ...]
-    judged: tuple[JudgedCheck, ...]
 
 
 def run_job(job: Job, context: RunContext) -> Record:
@@ -108,32 +97,21 @@ def _attempt(job: Job, context: RunContext) -> _Try:
         context.observe(note)
 
     ended = converse(case, plan, watched, context.clock, observe, context.outside)
-    evidence = ended.evidence(case, plan, language=job.sample.cell.language, strict=job.strict)
-    # The time of other models is none of the measured one's.
-    beside = sum(one.ms for one in watched.asked if one.role)
+    evidence = ended.evidence(case, plan)
     return _Try(
         ended.run,
         evidence,
         judge(case, evidence, control=job.scenario.control),
         tuple(watched.asked),
         last_error(watched.failed),
-        max(0, round((context.now() - since) * 1000) - beside),
+        round((context.now() - since) * 1000),
         ended.results,
-        _judged(case, evidence),
     )
-
-
-def _judged(case: Case, evidence: Evidence) -> tuple[JudgedCheck, ...]:
-    if not evidence.opinions:
-        return ()
-    others = holds_without_judges(case, evidence)
-    return tuple(JudgedCheck(one.check, one.votes, one.reason, others) for one in evidence.opinions)
 
 
 def _record(job: Job, attempts: Sequence[_Try]) -> Record:
     """The record; all but its attempts is about the last one."""
     sample, last = job.sample, attempts[-1]
-    language = sample.cell.language
     tally, configuration = last.run.state.tally, job.configuration
     return Record(
         key=sample.key,
@@ -147,12 +125,10 @@ def _record(job: Job, attempts: Sequence[_Try]) -> Record:
         loop=last.evidence.outcome.name,
         final=last.evidence.final,
         world=last.evidence.world.contents(),
-        language_shape="" if language == OFF else shape(last.evidence.final, language),
         turns=tally.turns,
         calls=len(last.evidence.calls),
         attempts=tuple(Attempt(each.ms, each.verdict, each.asked, results=each.results) for each in attempts),
         error_status=last.error.status,
         error_body=last.error.body,
         error_hint=last.error.hint,
-        judged=last.judged,
     )

@@ -1,23 +1,169 @@
-"""Read scenario files: one scenario in TOML, one a line in JSON lines, or any number in Python."""
+"""Scenario files: a scenario in TOML, one a line in JSON lines, or any number in Python; and stored ones."""
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import EvalPlanError
+from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel._internal.toml_files import read_file, read_toml
 from toolreel.evals._scenario_files.real_tools import with_real_tools
+from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import NOTHING, canonical
+from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical
 from toolreel_core._jsontext.digest import digest
-from toolreel_core.evals._own_scenarios.own_scenario import OwnScenario, own_scenario
-from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core.evals._own_scenarios.own_scenario import (
+    PACK,
+    OwnScenario,
+    check_scenario_name,
+    own_scenario,
+)
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
+from toolreel_core.evals._scenarios.scenario import Case, Scenario
+
+
+def scenario(
+    name: str, *, about: str = "", version: int = 1, tool_use_mode: str = "relaxed"
+) -> Callable[[Callable[[str], Case]], Scenario]:
+    """Make a scenario of the function below: from a trial's seed to its case.
+
+    ::
+
+        @scenario("take_note", about="One note.")
+        def take_note(seed: str) -> Case: ...
+
+    :param name: small letters, digits and _
+    :param version: to be increased whenever texts, tools or world change; in a file that a plan names, the
+        text of the file counts instead
+    :param tool_use_mode: ``relaxed``: the model may answer without a call; ``enforced``: it must make one
+    :raises ConfigError: if the name or the mode is none
+    """
+    check_scenario_name(name)
+    LoopConfig.of({"tool_use_mode": tool_use_mode})
+    if version < 1:
+        raise ConfigError(f"version: expected a whole number of at least 1, got {version!r}")
+    changes = Preset(config=canonical({"tool_use_mode": tool_use_mode}))
+
+    def made(begin: Callable[[str], Case]) -> Scenario:
+        return Scenario(name, PACK, about, version, (), begin, changes)
+
+    return made
+
+
+def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
+    """The scenarios from files in the plan of stored results.
+
+    :raises ResultsError: if a Python file is missing, or is not the one that the results were made with
+    """
+    own = plan.get("own_scenarios", {})
+    return (
+        tuple(scenario_of_tree(name, tree) for name, tree in own.items()) if isinstance(own, Mapping) else ()
+    )
+
+
+def scenario_of_tree(name: str, tree: Json) -> Scenario:
+    """One such scenario.
+
+    :raises ResultsError: as :func:`stored_scenarios`
+    """
+    if isinstance(tree, Mapping) and isinstance(file := tree.get("python_file"), str):
+        return _of_file(name, Path(file), tree)
+    try:
+        return own_scenario(tree).scenario()
+    except ConfigError as error:
+        raise ResultsError(f"the scenario {name!r} of these results cannot be read: {error}") from None
+
+
+def _of_file(name: str, path: Path, tree: Tree) -> Scenario:
+    try:
+        same = digest(path.read_text(encoding="utf-8")) == tree.get("sha256")
+    except (OSError, UnicodeDecodeError):
+        same = False
+    if not same:
+        raise ResultsError(
+            f"the scenario {name!r} is in {path}, which is missing or has changed since these results were"
+            " made; restore the file, or run the evaluation again"
+        )
+    return next(each for each in read_scenarios(path) if each.name == name)
+
+
+_BUILT_IN: Final = frozenset(each.name for each in SCENARIOS)
+
+
+def names_a_file(word: str) -> bool:
+    """Whether a word of a plan is a file, or a pattern of files.
+
+    >>> names_a_file("my/refund.toml"), names_a_file("default")
+    (True, False)
+    """
+    return word.endswith(SUFFIXES) or "/" in word
+
+
+def beside(folder: Path, words: Sequence[str]) -> list[str]:
+    """The words of a plan file, whose files stand relative to its folder."""
+    return [str(folder / word) if names_a_file(word) and not word.startswith("!") else word for word in words]
+
+
+def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
+    """The scenarios that groups, names and files mean: those of the catalogue first, then file by file.
+
+    :raises ConfigError: if a word means nothing, a file cannot be read, or two scenarios have one name
+    """
+    given = [word.strip() for word in words if word.strip()]
+    files = [word for word in given if names_a_file(word)]
+    others = [word for word in given if not names_a_file(word)]
+    if not files:
+        return select_scenarios(others)
+    unwanted = {word[1:].strip().lower() for word in others if word.startswith("!")}
+    own = [each for word in files for path in _paths(word) for each in read_scenarios(path)]
+    wanted = any(not word.startswith("!") for word in others)
+    built_in = (
+        select_scenarios(word for word in others if word.lstrip("!").lower() not in _own_names(own))
+        if wanted
+        else ()
+    )
+    chosen = (*built_in, *(each for each in own if each.name not in unwanted))
+    _check_names(own)
+    if not chosen:
+        raise ConfigError(
+            f"scenarios: {', '.join(given)} leaves none; name at least one that is not excluded"
+        )
+    return chosen
+
+
+def _own_names(own: Iterable[Scenario]) -> frozenset[str]:
+    return frozenset(each.name for each in own)
+
+
+def _paths(word: str) -> list[Path]:
+    if not glob.has_magic(word):
+        return [Path(word)]
+    found = sorted(glob.glob(word, recursive=True))
+    if not found:
+        raise ConfigError(f"scenarios: no file fits {word!r}")
+    return [Path(each) for each in found]
+
+
+def _check_names(own: Sequence[Scenario]) -> None:
+    seen = set[str]()
+    for each in own:
+        if each.name in _BUILT_IN:
+            raise ConfigError(
+                f"scenarios: {each.name!r} is a built-in scenario; choose another name for yours"
+            )
+        if each.name in seen:
+            raise ConfigError(f"scenarios: there are two scenarios {each.name!r}; rename one")
+        seen.add(each.name)
+
 
 SUFFIXES: Final = (".toml", ".jsonl", ".py")
 _MISSING: Final = "there is no such scenario file; correct its name, or write one: toolreel eval scenario new"

@@ -8,17 +8,19 @@ there are enough of them. How it was checked is in docs/evals/statistics.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from math import fsum
 from statistics import fmean, harmonic_mean
 from typing import Final
 
-from toolreel.evals._statistics.cluster_means import cluster_mean_bounds, two_way_mean_bounds
-from toolreel.evals._statistics.interval_bounds import Bounds, wilson_bounds
+from toolreel.evals._statistics.interval_bounds import (
+    Bounds,
+    cluster_mean_bounds,
+    two_way_mean_bounds,
+    wilson_bounds,
+)
 from toolreel_core.evals._statistics.checked_numbers import inside
-from toolreel_core.evals._statistics.counts import Count, total
-from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.counts import Count, Interval, total
 
 MODELS_OF_A_SAMPLE: Final = 6
 """Models from which on they are a sample of models; with fewer, a total is about these models alone."""
@@ -49,13 +51,11 @@ class CellRate:
     model: str
     count: Count
     rate: float | None
-    """``None`` if it has no valid run; not the share that passed where the cell may have stopped early."""
-    interval: Interval | None = None
-    """Of the cell alone, where it may have stopped early; otherwise it is Wilson's of its count."""
+    """``None`` if it has no valid run."""
 
     @classmethod
     def of(cls, scenario: str, model: str, count: Count) -> CellRate:
-        """A cell whose number of runs has nothing to do with how they went."""
+        """A cell with the share of its runs that passed."""
         return cls(scenario, model, count, count.rate)
 
 
@@ -75,9 +75,6 @@ class Clustered:
     """Models that have valid runs."""
     left_out: int
     """Cells without a valid run."""
-    design_effect: float | None
-    """The variance over scenarios, measured by what it were if all runs were independent; 1 means that
-    scenarios do not matter. ``None`` where it cannot be estimated."""
 
 
 def methods_of(intervals: Iterable[Interval | None]) -> str:
@@ -96,9 +93,9 @@ def clustered_rate(cells: Iterable[CellRate], confidence: float = 0.95) -> Clust
 
     Its interval is about what was sampled:
 
-    - several scenarios: :func:`~toolreel.evals._statistics.cluster_means.cluster_mean_bounds` over them;
+    - several scenarios: :func:`~toolreel.evals._statistics.interval_bounds.cluster_mean_bounds` over them;
     - with six models or more, over both by
-      :func:`~toolreel.evals._statistics.cluster_means.two_way_mean_bounds`;
+      :func:`~toolreel.evals._statistics.interval_bounds.two_way_mean_bounds`;
     - one scenario and six models or more: over the models;
     - one scenario otherwise: Wilson's of its runs, so nothing about other scenarios.
 
@@ -119,7 +116,6 @@ def _clustered_rate(cells: tuple[CellRate, ...], confidence: float) -> Clustered
         return None
     scenarios = _by_scenario(rated)
     models = _grouped(rated, lambda cell: cell.model)
-    counts = [total(cell.count for cell in each) for each in scenarios]
     return Clustered(
         total(cell.count for cell in rated),
         fmean(map(_mean, scenarios)),
@@ -127,7 +123,6 @@ def _clustered_rate(cells: tuple[CellRate, ...], confidence: float) -> Clustered
         len(scenarios),
         len(models),
         len(cells) - len(rated),
-        _design_effect(counts),
     )
 
 
@@ -170,9 +165,8 @@ def _interval(
 
 
 def _of_one_scenario(cells: Sequence[CellRate], these: str, confidence: float) -> Interval:
-    own = cells[0].interval if len(cells) == 1 else None
-    found = own or Interval(*_mean_bounds(cells, 1 - confidence), confidence, "Wilson")
-    return replace(found, method=f"{found.method}: about this scenario, on {these}")
+    bounds = _mean_bounds(cells, 1 - confidence)
+    return Interval(*bounds, confidence, f"Wilson: about this scenario, on {these}")
 
 
 def _mean_bounds(cells: Sequence[CellRate], alpha: float) -> Bounds:
@@ -182,15 +176,3 @@ def _mean_bounds(cells: Sequence[CellRate], alpha: float) -> Bounds:
     """
     runs = len(cells) * harmonic_mean([cell.count.runs for cell in cells])
     return wilson_bounds(_mean(cells) * runs, runs, alpha)
-
-
-def _design_effect(counts: Sequence[Count]) -> float | None:
-    """By the sandwich estimator of the rate over all runs, with a correction for few clusters."""
-    both = total(counts)
-    if len(counts) == 1 or both.passed in {0, both.runs}:
-        return None
-    # In whole numbers, so that clusters without a difference give 0 and not nearly 0.
-    residuals = (cluster.passed * both.runs - cluster.runs * both.passed for cluster in counts)
-    variance = fsum(one * one for one in residuals) / both.runs**4 * len(counts) / (len(counts) - 1)
-    share = both.passed / both.runs
-    return variance / (share * (1 - share) / both.runs)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from toolreel._internal.errors import MissingExtra
+from toolreel_core.evals._statistics.differences import Difference
 
 try:
     import numpy as np
@@ -18,18 +20,17 @@ except ImportError:
 
 _Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
+Name = TypeVar("Name", bound=Hashable)
+
 _FINEST: Final = 200_000
 """Steps from 0 to the largest sum of differences, at most: a test then takes some milliseconds."""
 _AS_LIKELY: Final = 1 + 1e-7
 """Sums that are as likely as each other differ by rounding; as in SciPy's Fisher test."""
 
 
-def mcnemar_p(lost: int, gained: int) -> tuple[float, float]:
-    """McNemar's test of losses and gains being as likely, two-sided: exact, and with mid-p."""
-    fewer, discordant = min(lost, gained), lost + gained
-    at_most = float(stats.binom.cdf(fewer, discordant, 0.5))
-    exactly = float(stats.binom.pmf(fewer, discordant, 0.5))
-    return min(1.0, 2 * at_most), min(1.0, 2 * at_most - exactly)
+def mcnemar_p(lost: int, gained: int) -> float:
+    """McNemar's exact test of losses and gains being as likely, two-sided."""
+    return min(1.0, 2 * float(stats.binom.cdf(min(lost, gained), lost + gained, 0.5)))
 
 
 def flips_p(differences: Sequence[Fraction]) -> float:
@@ -104,15 +105,31 @@ def _hypergeometric(passed: int, runs: int) -> _Floats:
     return np.asarray(stats.hypergeom.pmf(possible, 2 * runs, passed, runs), dtype=np.float64)
 
 
-def holm_adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's step-down adjustment of p-values, in the order given.
+def holm(p_values: Mapping[Name, float]) -> Mapping[Name, float]:
+    """Holm's step-down adjustment of several comparisons, by their names.
 
-    S. Holm 1979, Scandinavian Journal of Statistics 6:65.
+    What is up to a level ``alpha`` afterwards is significant, and the chance that any of these findings is
+    wrong is at most ``alpha``, however the comparisons depend on each other (S. Holm 1979, Scandinavian
+    Journal of Statistics 6:65).
+
+    >>> holm({("a", "b"): 0.01, ("a", "c"): 0.04, ("b", "c"): 0.03})
+    {('a', 'b'): 0.03, ('a', 'c'): 0.06, ('b', 'c'): 0.06}
     """
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    rising = sorted(range(len(p_values)), key=lambda at: p_values[at])
-    for rank, at in enumerate(rising):
+    adjusted_values, largest = dict(p_values), 0.0
+    for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
         # Never below the one before: a comparison is not rejected once a stronger one was kept.
-        largest = max(largest, min(1.0, p_values[at] * (len(p_values) - rank)))
-        adjusted[at] = largest
-    return tuple(adjusted)
+        largest = max(largest, min(1.0, p_values[name] * (len(p_values) - rank)))
+        adjusted_values[name] = largest
+    return adjusted_values
+
+
+def adjusted(differences: Mapping[Name, Difference]) -> Mapping[Name, Difference]:
+    """The same differences with p-values adjusted for this many comparisons, and their minimum."""
+    many = len(differences)
+    values = holm({name: each.p_value for name, each in differences.items()})
+    return {
+        name: replace(
+            each, p_value=values[name], smallest_p=min(1.0, many * each.smallest_p), comparisons=many
+        )
+        for name, each in differences.items()
+    }

@@ -35,7 +35,7 @@ def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
 def configuration_under(plan: EvalPlan, model: str, strategy: str) -> Configuration:
     """The configuration of a model's first cell under a strategy."""
     profile, scenario = plan.profiles[model][0].name, plan.scenarios[0].name
-    axes = (model, profile, strategy, plan.fallbacks[0], plan.languages[0], scenario, plan.endpoints[0])
+    axes = (model, profile, strategy, plan.fallbacks[0], scenario, plan.endpoints[0])
     return plan.configuration(Cell(*axes))
 
 

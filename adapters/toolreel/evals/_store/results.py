@@ -34,13 +34,12 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import (
     VERSION,
     Record,
-    line_of,
     record_line,
     record_of,
+    record_tree,
     run_in,
-    tree_but_configuration,
 )
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
 """One migration a version, from the header of the version before."""
@@ -160,26 +159,8 @@ def write_json(path: Path, tree: Tree) -> None:
 
     :raises ResultsError: if it cannot be written
     """
-    write_atomically(path, f"{_indented(tree)}\n")
-
-
-def _indented(value: Json, begin: str = "\n") -> str:
-    """What ``json.dumps(value, indent=2)`` gives, a third of the time: its encoder in C knows no indents.
-
-    :param begin: a line's end, and the indent of the next one
-    """
-    inner = f"{begin}  "
-    match value:
-        case Mapping() if value:
-            parts = [f"{_flat(str(key))}: {_indented(item, inner)}" for key, item in value.items()]
-            return f"{{{inner}{f',{inner}'.join(parts)}{begin}}}"
-        case list() | tuple() if value:
-            return f"[{inner}{f',{inner}'.join(_indented(item, inner) for item in value)}{begin}]"
-        case _:
-            return _flat(value)
-
-
-_flat: Final = json.JSONEncoder(ensure_ascii=False).encode
+    # A tree may have mappings that json does not know.
+    write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False, default=dict)}\n")
 
 
 StoredFile: TypeAlias = Literal["header", "record"]
@@ -284,7 +265,7 @@ class Journal:
             there = f"shard {before.shard}" if before.shard else "an evaluation that is no shard"
             raise ResultsError(
                 f"{path.parent}: holds {there}; give shard {header.shard} another directory (--out), and "
-                "join them with `toolreel eval merge`"
+                "join them with `toolreel eval summarize`"
             )
         write_json(path, (before.gone_on_with(header, self._lines) if before else header).tree())
 
@@ -297,10 +278,10 @@ class Journal:
         """
         safe = [_safe(record, self._secrets) for record in records]
         with _writing(self._path):
-            self._file.writelines(f"{line}\n".encode() for _, line in safe)
+            self._file.writelines(f"{record_line(record)}\n".encode() for record in safe)
             self._file.flush()
             os.fsync(self._file.fileno())
-        return [record for record, _ in safe]
+        return safe
 
     def close(self) -> None:
         """Close the file, and release its lock."""
@@ -372,24 +353,11 @@ def _record(line: bytes, place: str) -> Record:
         raise ResultsError(f"{message}; restore the file, or evaluate into another directory") from None
 
 
-def safe_line(record: Record, secrets: Mapping[str, str], cassette: str | None = None) -> str:
-    """The line of a record; texts that may hold a secret are withheld.
-
-    :param secrets: values by name
-    :param cassette: where its recording is, if the record does not say it
-    """
-    whole = record if cassette is None else replace(record, cassette=cassette)
-    return _safe(whole, secrets)[1]
-
-
-def _safe(record: Record, secrets: Mapping[str, str]) -> tuple[Record, str]:
-    """The record without texts that may hold a secret, and its line."""
-    tree = tree_but_configuration(record)
+def _safe(record: Record, secrets: Mapping[str, str]) -> Record:
+    """The record, without its texts if one may hold a secret."""
     # The configuration is the same in all runs of a cell, so it is one text, which is searched once.
-    if any(new_leaks([("configuration", record.configuration), *tree_texts(tree)], secrets)):
-        record = _withheld(record)
-        return record, record_line(record)
-    return record, line_of(tree, record.configuration)
+    texts = tree_texts({**record_tree(record), "configuration": record.configuration})
+    return _withheld(record) if any(new_leaks(texts, secrets)) else record
 
 
 def _withheld(record: Record) -> Record:

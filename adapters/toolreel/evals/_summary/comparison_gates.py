@@ -114,8 +114,7 @@ class GateOption:
 
 def _compared(comparison: Comparison, row: Row) -> StrategyComparison:
     names = _sides(comparison, row.axis, row.value)
-    looked_at = "strategy" in comparison.axes and (comparison.first.looked_at or comparison.second.looked_at)
-    return StrategyComparison(*names, row.sample, row.these, comparison.lacking, looked_at)
+    return StrategyComparison(*names, row.sample, row.these, comparison.lacking)
 
 
 def _sides(comparison: Comparison, axis: str, value: str) -> tuple[str, str]:

@@ -1,25 +1,87 @@
-"""What a plan can show, from the spread of differences in an earlier evaluation or an assumption."""
+"""Which difference a plan can show, before it is run: the power of sign flips by scenario.
+
+More trials make the difference of each scenario more exact, but not the scenarios more alike: how much they
+differ among each other is an assumption. With too few of them nothing can be significant, however many trials
+they have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import sqrt
-from pathlib import Path
-from statistics import fmean, variance
 from typing import Final
 
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics.power import ASSUMED, Spread, detectable
-from toolreel.evals._statistics.scenario_differences import MANY_MODELS
-from toolreel.evals._store.results import Results
-from toolreel.evals._summary.run_pairs import pair_runs, paired_cells
-from toolreel.evals._summary.summary_files import summary_of
-from toolreel_core._errors import ConfigError
+from toolreel._internal.errors import MissingExtra
+from toolreel.evals._statistics.side_differences import MANY_MODELS
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Pairs, total_pairs
-from toolreel_core.evals._statistics.differences import PairedCell, clusters_to_reach
+from toolreel_core.evals._statistics.checked_numbers import inside
+from toolreel_core.evals._statistics.differences import clusters_to_reach
+
+try:
+    from scipy import stats
+    from scipy.optimize import root_scalar
+except ImportError:
+    raise MissingExtra.of("evals", "scipy") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How much differences vary; rates and their differences are shares, so that 0.1 is 10 points."""
+
+    by_scenario: float
+    """Standard deviation of the true differences of scenarios."""
+    by_model: float
+    """Of those of models."""
+    within: float
+    """Variance of the difference of a single pair in its cell: a gain is 1, a loss -1."""
+
+    def of_cluster(self, between: float, pairs: float) -> float:
+        """Standard deviation of the measured difference of a cluster with this many pairs."""
+        return sqrt(between**2 + self.within / pairs)
+
+
+ASSUMED: Final = Spread(by_scenario=0.15, by_model=0.15, within=0.1)
+"""Where nothing is known: 15 points among scenarios and models; one trial in ten differs by chance."""
+
+_MANY: Final = 40
+"""Clusters from which on the level of the test is the one asked for."""
+_CERTAIN: Final = 15
+"""A difference of this many of its standard errors is found for certain; SciPy cannot say what is beyond."""
+
+
+def flips_power(difference: float, clusters: int, deviation: float, level: float = 0.05) -> float:
+    """The chance that sign flips find a true difference, by Student's test at the level that they can reach.
+
+    Of ``2 ** (clusters - 1)`` pairs of sign combinations only whole ones count, so that the level of few
+    clusters is below the one asked for. Findings in the wrong direction don't count.
+
+    :param deviation: of the measured difference of a cluster
+    """
+    inside("level", level)
+    ways = 2.0 ** (min(clusters, _MANY) - 1)
+    reached = int(level * ways) / ways
+    if not reached:
+        return 0.0
+    if reached * ways == 1:  # nothing but the same sign everywhere
+        return float(stats.norm.cdf(difference / deviation)) ** clusters
+    critical = float(stats.t.isf(reached / 2, clusters - 1))
+    centre = difference * sqrt(clusters) / deviation
+    return float(stats.nct.sf(critical, clusters - 1, centre))
+
+
+def detectable(clusters: int, deviation: float, level: float = 0.05, power: float = 0.8) -> float | None:
+    """The smallest true difference that is found so often; ``None`` if there is none up to 1."""
+    inside("power", power)
+    largest = min(1.0, _CERTAIN * deviation / sqrt(clusters))
+    if flips_power(largest, clusters, deviation, level) < power:
+        return None
+    found = root_scalar(
+        lambda size: flips_power(size, clusters, deviation, level) - power,
+        method="brentq",
+        bracket=(0.0, largest),
+    )
+    return float(found.root)
+
 
 _LEVEL: Final = 0.05
 _MORE: Final = 2
@@ -82,68 +144,6 @@ def _difference(scenarios: int, models: int, pairs: int, spread: Spread) -> floa
         )
     known = [each for each in found if each is not None]
     return max(known) if len(known) == len(found) else None
-
-
-def spread_like(folder: Path) -> Spread:
-    """How much differences varied in an earlier evaluation, between its strategies or else its models.
-
-    :raises ResultsError: if the directory has no evaluation
-    :raises ConfigError: if it has nothing to compare
-    """
-    results = Results.open(folder)
-    summary = summary_of(results, plan_of_header(results.header))
-    cells = [cell for cell in summary.cells if not cell.control]
-    for axis in ("strategy", "model"):
-        groups = {
-            value: [entry for cell in cells if getattr(cell.cell, axis) == value for entry in cell.entries]
-            for value in dict.fromkeys(getattr(cell.cell, axis) for cell in cells)
-        }
-        compared = [
-            paired_cells(pair_runs(first, second, axis).both, axis)
-            for first, second in combinations(groups.values(), 2)
-        ]
-        spreads = [_spread(found) for found in compared if len({cell.scenario for cell in found}) > 1]
-        if spreads:
-            return Spread(
-                sqrt(fmean(each.by_scenario**2 for each in spreads)),
-                sqrt(fmean(each.by_model**2 for each in spreads)),
-                fmean(each.within for each in spreads),
-            )
-    raise ConfigError(
-        f"{folder}: no two strategies or models have runs of two scenarios or more; "
-        "name an evaluation that compares some"
-    )
-
-
-def _spread(cells: Sequence[PairedCell]) -> Spread:
-    runs = total_pairs(cell.pairs for cell in cells).runs
-    inside = [
-        (each.runs, found) for each in (cell.pairs for cell in cells) if (found := _within(each)) is not None
-    ]
-    weight = sum(many for many, _ in inside)
-    # Cells that all agree leave room for one pair that does not.
-    within = max(sum(many * found for many, found in inside) / weight if weight else 0.0, 1 / (runs + 1))
-    by_scenario = _between(cells, lambda cell: cell.scenario, within)
-    return Spread(by_scenario, _between(cells, lambda cell: cell.model, within), within)
-
-
-def _within(pairs: Pairs) -> float | None:
-    """The variance of a pair's difference in a cell, without bias; ``None`` of a single pair."""
-    if pairs.runs < 2 or pairs.difference is None or pairs.discordance is None:
-        return None
-    return (pairs.discordance - pairs.difference**2) * pairs.runs / (pairs.runs - 1)
-
-
-def _between(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], str], within: float) -> float:
-    """How much clusters differ beyond what their trials explain."""
-    groups: dict[str, list[Pairs]] = {}
-    for cell in cells:
-        groups.setdefault(cluster(cell), []).append(cell.pairs)
-    tables = [total_pairs(group) for group in groups.values()]
-    if len(tables) < 2:
-        return 0.0
-    differences = [(table.gained - table.lost) / table.runs for table in tables]
-    return sqrt(max(0.0, variance(differences) - fmean(within / table.runs for table in tables)))
 
 
 def _counted(many: int, noun: str) -> str:

@@ -8,14 +8,14 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core.evals._statistics.counts import Pairs
 from toolreel_core.evals._statistics.differences import PairedCell
-from toolreel_core.evals._summary.summary import RunEntry
+from toolreel_core.evals._summary import RunEntry
 
-Axis: TypeAlias = Literal["", "model", "profile", "strategy", "fallback", "language", "endpoint"]
+Axis: TypeAlias = Literal["", "model", "profile", "strategy", "fallback", "endpoint"]
 """What two sides differ in within one evaluation; empty: they are two evaluations."""
 
 Flip: TypeAlias = Literal["", "gained", "lost"]
 
-AXES: Final = ("model", "profile", "strategy", "fallback", "language", "endpoint")
+AXES: Final = ("model", "profile", "strategy", "fallback", "endpoint")
 """Those that can be compared within one evaluation."""
 
 

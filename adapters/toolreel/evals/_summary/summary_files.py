@@ -1,53 +1,55 @@
-"""Write the summary files of an evaluation: the reference's fields, and our figures next to them."""
+"""Write the summary files of an evaluation: the reference's fields, and our figures next to them.
+
+``ok`` counts runs that passed, exercised or not, as the reference harness does, and ``runs`` all of them;
+rates are of valid runs, which the reference does not tell apart, and ``coverage`` says how many those are.
+What the reference has no word for is next to its fields under a name of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import cast
+from typing import Final
 
 from toolreel._secrets.urls import shown_url
-from toolreel.evals._runner.adaptive import required_trials, stops_of
-from toolreel.evals._statistics.intervals import Clustered
-from toolreel.evals._statistics.multiple_comparisons import TiesFound
+from toolreel.evals._statistics.intervals import Clustered, wilson
 from toolreel.evals._store.results import Results, write_json
-from toolreel.evals._summary.cell_rates import cell_interval, cell_rate, over_clusters, task_rate
-from toolreel.evals._summary.judge_agreement import Agreement
 from toolreel.evals._summary.plan_changes import earlier_digests
-from toolreel.evals._summary.summary_statistics import Findings, Total, findings_of
+from toolreel.evals._summary.summary_statistics import (
+    Findings,
+    PValues,
+    Total,
+    findings_of,
+    over_clusters,
+    pass_count,
+    recommendation,
+    task_rate,
+)
 from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
-from toolreel_core.evals._statistics.declared_stopping_rules import Rule
-from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._statistics.pass_at_k import CellMean
-from toolreel_core.evals._summary.reference_harness_files import (
-    BY_LANGUAGE,
-    BY_SCENARIO,
-    BY_STRATEGY,
-    SUMMARY,
-    summary_files,
+from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._summary import (
+    CellSummary,
+    ResultCounts,
+    RunEntry,
+    Summary,
+    TaskSummary,
+    nearest_rank,
+    reference_percentile,
+    summarise,
 )
-from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary, summarise
+from toolreel_core.evals._verdicts import TAXONOMY, alias_of
 
+SUMMARY: Final = "summary.json"
+BY_SCENARIO: Final = "summary_by_scenario.json"
+BY_STRATEGY: Final = "summary_by_scenario_and_strategy.json"
 
-def with_figures(files: Mapping[str, Tree], summary: Summary, findings: Findings) -> dict[str, Tree]:
-    """The files of a summary with intervals in them, and all other figures in ``summary.json``."""
-    whole = dict(files[SUMMARY])
-    tasks = zip(cast("list[Tree]", whole.pop("models")), summary.tasks, strict=True)
-    cells = summary.cells
-    return {
-        SUMMARY: {
-            **whole,
-            "figures": figure_tree(findings),
-            "models": [{**row, **_of_task(task, findings)} for row, task in tasks],
-        },
-        BY_SCENARIO: _with_clusters(files[BY_SCENARIO], cells, findings.rule),
-        BY_STRATEGY: _by_axis(files[BY_STRATEGY], cells, "strategy", findings.rule),
-        BY_LANGUAGE: _by_axis(files[BY_LANGUAGE], cells, "language", findings.rule),
-    }
+_FAILURES: Final = 3
+"""Failed runs of a task that are listed again by themselves."""
 
 
 def figure_tree(findings: Findings) -> dict[str, Json]:
@@ -56,28 +58,10 @@ def figure_tree(findings: Findings) -> dict[str, Json]:
         "whole": _total_tree(findings.whole),
         "strategies": {total.name: _total_tree(total) for total in findings.strategies},
         "models": {total.name: _total_tree(total) for total in findings.models},
-        "strategy_ties": _ties(findings.strategy_ties),
-        "model_ties": _ties(findings.model_ties),
+        "strategy_p_values": _p_values(findings.strategy_p_values),
+        "model_p_values": _p_values(findings.model_p_values),
         "taxonomy": {name: dict(found) for name, found in findings.taxonomy.items()},
         "notes": list(findings.notes),
-        **({"judges": [_agreement(one) for one in findings.judges]} if findings.judges else {}),
-    }
-
-
-def _agreement(one: Agreement) -> Tree:
-    return {
-        "scenario": one.scenario,
-        "check": one.check,
-        "runs": one.runs,
-        "agreement": one.raw,
-        "interval": interval_tree(one.interval),
-        "kappa": one.kappa,
-        "yes_and_hold": one.yes_and_hold,
-        "yes_and_fail": one.yes_and_fail,
-        "no_and_hold": one.no_and_hold,
-        "no_and_fail": one.no_and_fail,
-        "split_votes": one.split,
-        "undecided": one.undecided,
     }
 
 
@@ -93,17 +77,12 @@ def _total_tree(total: Total) -> Tree:
         "exercised_rate": total.exercised_rate,
         **_after_silence(total.ok_after_silence),
         **_clustered(total.clustered),
-        "pass_at_1": _mean_tree(total.pass_at_1),
-        "pass_hat_k": _mean_tree(total.pass_hat_k),
+        "pass_at_1": asdict(total.pass_at_1),
+        "pass_hat_k": asdict(total.pass_hat_k),
         "last_attempt_ms_p50_nearest_rank": total.p50_ms,
         "last_attempt_ms_p95_nearest_rank": total.p95_ms,
         "usage": total.usage.tree(),
     }
-
-
-def _mean_tree(mean: CellMean) -> Tree:
-    tree: Tree = asdict(mean)
-    return {key: value for key, value in tree.items() if key != "reason" or value}
 
 
 def _after_silence(runs: int) -> dict[str, Json]:
@@ -118,75 +97,145 @@ def _clustered(found: Clustered | None) -> dict[str, Json]:
         "clusters": found.clusters,
         "models": found.models,
         "cells_left_out": found.left_out,
-        "design_effect": found.design_effect,
     }
 
 
-def _ties(found: TiesFound) -> Tree:
+def _p_values(found: PValues) -> list[Json]:
+    return [{"first": first, "second": second, "p_holm": value} for (first, second), value in found.items()]
+
+
+def _accepted(summary: Summary) -> Tree:
+    """The void runs that are accepted, where the plan accepts any."""
+    voids = summary.accepted_voids
+    if not voids.categories:
+        return {}
+    told: Tree = {
+        "categories": list(voids.categories),
+        "runs": summary.accepted,
+        "min_coverage": voids.min_coverage,
+        "covered": summary.covered,
+    }
+    return {"accepted_void": told}
+
+
+def _row(task: TaskSummary, plan: EvalPlan) -> Tree:
+    """A task, and each of its runs."""
+    counts, entries, name = task.counts(), task.entries(), plan.label(task.cell)
     return {
-        "sets": [list(names) for names in found.ties.sets],
-        "letters": dict(found.ties.letters),
-        "alpha": found.alpha,
-        "p_values": [
-            {"first": first, "second": second, "p_holm": value}
-            for (first, second), value in found.p_values.items()
-        ],
-        "left_out": list(found.left_out),
+        **_axes(task.cell, name),
+        "content_tag_tool_call_fallback": entries[0].text_calls,
+        "ok_rate": counts.rate,
+        **counts.tree(),
+        **_times("", entries),
+        **_part("tool", task, control=False),
+        **_part("control", task, control=True),
+        "recommended": recommendation(task),
+        "usage": task.usage.tree(),
+        "scenarios": [cell.cell.scenario for cell in task.cells],
+        "run_results": [_run(entry, name) for entry in entries],
+        "failure_samples": [_run(entry, name) for entry in entries if not entry.ok][:_FAILURES],
+        "cells": {cell.cell.scenario: _of_cell(cell) for cell in task.cells},
     }
 
 
-def _of_task(task: TaskSummary, findings: Findings) -> Tree:
+def _axes(cell: Cell, name: str) -> dict[str, Json]:
+    """The fields that say which axes a row is about.
+
+    :param name: the label of its task
+    """
     return {
-        **_part("tool", task_rate(task, findings.rule, control=False)),
-        **_part("control", task_rate(task, findings.rule, control=True)),
-        "cells": {cell.cell.scenario: _of_cell(cell, findings) for cell in task.cells},
+        "model": name,
+        "model_base": cell.model,
+        "strategy": cell.strategy,
+        "fallback_profile": cell.fallback,
+        "sampling_profile": cell.profile,
+        **({"endpoint": cell.endpoint} if cell.endpoint else {}),
     }
 
 
-def _part(prefix: str, found: Clustered | None) -> dict[str, Json]:
-    """The mean over scenarios and its interval; the reference's ``ok_rate`` is of all runs together."""
+def _part(prefix: str, task: TaskSummary, *, control: bool) -> dict[str, Json]:
+    """The runs of a task with tools, or those without.
+
+    The rate is the mean over scenarios, and has its interval; the reference's ``ok_rate`` is of all runs.
+    """
+    counts, found = task.counts(control=control), task_rate(task, control=control)
     return {
+        f"{prefix}_runs": counts.runs,
+        f"{prefix}_ok": counts.ok,
+        f"{prefix}_valid": counts.valid,
+        f"{prefix}_ok_rate": counts.rate,
+        f"{prefix}_coverage": counts.coverage,
+        **_times(f"{prefix}_", task.entries(control=control)),
         f"{prefix}_rate": found.rate if found else None,
         f"{prefix}_interval": interval_tree(found.interval if found else None),
     }
 
 
-def _of_cell(cell: CellSummary, findings: Findings) -> Tree:
-    stop = findings.stops.get(cell.cell)
-    decided: Tree = {"stopped": {"runs": stop.trials, "why": stop.why}} if stop else {}
+def _times(prefix: str, entries: Sequence[RunEntry]) -> dict[str, Json]:
+    """As the reference takes them, of all attempts; and by nearest rank, of the last attempt."""
+    every = [entry.ms for entry in entries]
+    last = [entry.last_ms for entry in entries if entry.result != "void"]
+    return {
+        f"{prefix}ms_p50": reference_percentile(every, 50),
+        f"{prefix}ms_p95": reference_percentile(every, 95),
+        f"{prefix}last_attempt_ms_p50_nearest_rank": nearest_rank(last, 50),
+        f"{prefix}last_attempt_ms_p95_nearest_rank": nearest_rank(last, 95),
+    }
+
+
+def _run(entry: RunEntry, name: str) -> Tree:
+    return {
+        **_axes(entry.cell, name),
+        "empty_response_retry_attempts": entry.attempts,
+        "content_tag_tool_call_fallback": entry.text_calls,
+        "scenario": entry.cell.scenario,
+        "trial": entry.trial,
+        "ok": entry.ok,
+        "result": entry.result,
+        "elapsed_ms": entry.ms,
+        "error": entry.error or None,
+        "error_hint": entry.hint or None,
+        "error_status": entry.status,
+        "error_category": alias_of(entry.category, entry.status) or None,
+        "category": entry.category or None,
+        "key": entry.key,
+        "report_path": entry.cassette or None,
+    }
+
+
+def _of_cell(cell: CellSummary) -> Tree:
     return {
         **cell.counts.tree(),
-        "rate": cell_rate(cell, findings.rule).rate,
         **_after_silence(cell.ok_after_silence),
-        "interval": interval_tree(cell_interval(cell, findings.rule)),
+        "interval": interval_tree(wilson(pass_count(cell))),
         "categories": dict(cell.categories),
         "served": list(cell.served),
         **({"servers": list(cell.servers)} if len(cell.servers) > 1 else {}),
-        **decided,
     }
 
 
-def _with_clusters(table: Tree, cells: Sequence[CellSummary], rule: Rule | None) -> dict[str, Json]:
-    """A table by scenarios, with the rate and the interval of each."""
-    found = {
-        name: over_clusters([cell for cell in cells if cell.cell.scenario == name], rule) for name in table
-    }
+def _by_scenario(cells: Sequence[CellSummary]) -> Tree:
+    """For each scenario: runs, how many of them went wrong in which way, and the rate with its interval."""
+    scenarios = dict.fromkeys(cell.cell.scenario for cell in cells)
+    return {name: _of_scenario([cell for cell in cells if cell.cell.scenario == name]) for name in scenarios}
+
+
+def _of_scenario(cells: Sequence[CellSummary]) -> Tree:
+    counts = sum((cell.counts for cell in cells), start=ResultCounts())
+    entries = [entry for cell in cells for entry in cell.entries]
+    found = over_clusters(cells)
     return {
-        name: {**cast("Tree", row), **_rate_tree(found[name]), **_clustered(found[name])}
-        for name, row in table.items()
+        **counts.tree(),
+        "errors": _tallied(alias_of(entry.category, entry.status) for entry in entries if not entry.ok),
+        "categories": _tallied(entry.category for entry in entries),
+        **({"rate": found.rate} if found else {}),
+        **_clustered(found),
     }
 
 
-def _rate_tree(found: Clustered | None) -> dict[str, Json]:
-    return {"rate": found.rate} if found else {}
-
-
-def _by_axis(table: Tree, cells: Sequence[CellSummary], axis: str, rule: Rule | None) -> Tree:
-    tables = cast("Mapping[str, Tree]", table)
-    return {
-        value: _with_clusters(rows, [cell for cell in cells if getattr(cell.cell, axis) == value], rule)
-        for value, rows in tables.items()
-    }
+def _tallied(names: Iterable[str]) -> dict[str, Json]:
+    found = Counter(name for name in names if name)
+    return dict(sorted(found.items()))
 
 
 def cells_of(plan: EvalPlan) -> tuple[Cell, ...]:
@@ -195,24 +244,38 @@ def cells_of(plan: EvalPlan) -> tuple[Cell, ...]:
 
 
 def summary_of(results: Results, plan: EvalPlan) -> Summary:
-    """The summary of an evaluation.
-
-    Runs that its rule for stopping early has spared are not missing.
-    """
+    """The summary of an evaluation."""
     controls = [each.name for each in WITH_CASE_STUDY if each.control]
-    whole = summarise(results.records(), required_trials(plan, {}), controls, plan.options.accepted_voids)
-    # The rule is asked after the journal was read, so that this is done once.
-    stops = stops_of(whole, plan)
-    return whole.needing(required_trials(plan, stops)) if stops else whole
+    planned = {cell: plan.trials_of(cell) for cell in plan.cells()}
+    return summarise(results.records(), planned, controls, plan.options.accepted_voids)
 
 
 def summary_trees(summary: Summary, findings: Findings, results: Results, plan: EvalPlan) -> dict[str, Tree]:
     """The files of a summary by name, each as a tree."""
-    return with_figures(summary_files(summary, _about(summary, results, plan)), summary, findings)
+    whole: Tree = {
+        **_about(summary, results, plan),
+        "taxonomy": TAXONOMY,
+        "complete": summary.complete,
+        "missing": summary.missing,
+        **_accepted(summary),
+        **summary.counts().tree(),
+        "warnings": list(summary.warnings),
+        "figures": figure_tree(findings),
+        "models": [_row(task, plan) for task in summary.tasks],
+    }
+    strategies = dict.fromkeys(cell.cell.strategy for cell in summary.cells)
+    return {
+        SUMMARY: whole,
+        BY_SCENARIO: _by_scenario(summary.cells),
+        BY_STRATEGY: {
+            name: _by_scenario([cell for cell in summary.cells if cell.cell.strategy == name])
+            for name in strategies
+        },
+    }
 
 
 def write_summaries(results: Results, plan: EvalPlan) -> Summary:
-    """Write the four files of a summary into the directory of the results.
+    """Write the three files of a summary into the directory of the results.
 
     :raises ResultsError: if the results cannot be read, or the files cannot be written
     """
@@ -240,10 +303,6 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         **_endpoints(plan),
         "api_prefix": endpoint.api_prefix,
         "http_adapter": "httpx",
-        "language_policy_filter": list(options.languages),
-        "language_policy_matrix": len(plan.languages) > 1,
-        "language_policy_strict": options.language_strict,
-        "language_policies": list(plan.languages),
         "client_timeout": endpoint.timeout,
         "client_open_timeout": endpoint.open_timeout,
         "client_read_timeout": endpoint.read_timeout,

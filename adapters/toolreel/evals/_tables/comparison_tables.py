@@ -12,7 +12,7 @@ from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, poi
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._summary.summary import RunEntry
+from toolreel_core.evals._summary import RunEntry
 
 
 def comparison_lines(found: Comparison) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def _rate(count: Count) -> str:
 
 def _flips(found: Comparison, most: int | None) -> Iterable[TextTable]:
     head = (
-        *("model", "profile", "strategy", "lang", "scenario", "trial", "category"),
+        *("model", "profile", "strategy", "scenario", "trial", "category"),
         *("first", "second", "error"),
     )
     for flip, title in (
@@ -126,7 +126,7 @@ def _flips(found: Comparison, most: int | None) -> Iterable[TextTable]:
 
 def _flip(match: Match, found: Comparison) -> tuple[str, ...]:
     cell, failed = match.first.cell, match.first if match.flip == "gained" else match.second
-    axes = ("model", "profile", "strategy", "language")
+    axes = ("model", "profile", "strategy")
     return (
         *("*" if axis in found.axes else str(getattr(cell, axis)) for axis in axes),
         cell.scenario,

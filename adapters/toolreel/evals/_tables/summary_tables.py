@@ -5,21 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolreel._secrets.urls import shown_url
-from toolreel.evals._statistics.intervals import methods_of
-from toolreel.evals._statistics.multiple_comparisons import TiesFound
-from toolreel.evals._summary.cell_rates import common_trials, task_rate
-from toolreel.evals._summary.summary_statistics import Findings, Total
+from toolreel.evals._statistics.intervals import methods_of, wilson
+from toolreel.evals._summary.summary_statistics import (
+    COVERED,
+    WORKS,
+    Findings,
+    Total,
+    pass_count,
+    recommendation,
+    task_rate,
+)
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened, where
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.declared_stopping_rules import Rule
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import reference_percentile
-from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
+from toolreel_core.evals._summary import RunEntry, Summary, TaskSummary, reference_percentile
+from toolreel_core.evals._verdicts import alias_of
 
 _TASK_HEAD = (
-    *("model", "profile", "strategy", "lang", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
-    *("control_ok", "control_rate", "control_95%", "coverage", "tool_p95_ms", "status", "category", "alias"),
+    *("model", "profile", "strategy", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
+    *(
+        "control_ok",
+        "control_rate",
+        "control_95%",
+        "coverage",
+        "recommended",
+        "tool_p95_ms",
+        "status",
+        "category",
+        "alias",
+    ),
     *("sample", "error"),
 )
 
@@ -46,12 +60,11 @@ def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> t
 def summary_tables(summary: Summary, findings: Findings) -> tuple[TextTable, ...]:
     """All tables of a summary; those that would have no rows are left out."""
     tables = (
-        _tasks(summary, findings.rule),
-        _totals("strategies", findings.strategies, findings.strategy_ties, findings),
-        _totals("models", findings.models, findings.model_ties, findings),
+        _tasks(summary),
+        _totals("strategies", findings.strategies, findings),
+        _totals("models", findings.models, findings),
+        _flaky(summary),
         _taxonomy(findings),
-        _judges(findings),
-        _stops(findings),
     )
     return tuple(table for table in tables if table.rows)
 
@@ -68,7 +81,6 @@ def _options(plan: EvalPlan) -> Iterable[str]:
         ("sampling_profile_filter", options.profiles),
         ("strategies", [strategy.name for strategy in plan.strategies]),
         ("scenarios", [scenario.name for scenario in plan.scenarios]),
-        ("language_policies", plan.languages if plan.languages != ("off",) else ()),
         ("fallback_profiles", plan.fallbacks if len(plan.fallbacks) > 1 else ()),
         ("tool_allowlist", options.tool_allowlist),
     )
@@ -82,43 +94,46 @@ def _options(plan: EvalPlan) -> Iterable[str]:
             yield f"{name}: {','.join(words)}"
     if plan.shard:
         part = f"{plan.count:,} of {plan.whole_count:,} runs"
-        yield f"shard: {plan.shard} ({part}; eval merge joins the shards)"
+        yield f"shard: {plan.shard} ({part}; eval summarize joins the shards)"
     yield f"trials: {plan.trials}, jobs: {plan.jobs}"
     yield f"tool_use_mode: {options.tool_use_mode}, tool_failure_policy: {options.tool_failure_policy}"
 
 
-def _tasks(summary: Summary, rule: Rule | None) -> TextTable:
+def _tasks(summary: Summary) -> TextTable:
     several = any(task.cell.endpoint for task in summary.tasks)
-    rows = tuple((*([task.cell.endpoint] if several else []), *_task(task, rule)) for task in summary.tasks)
+    rows = tuple((*([task.cell.endpoint] if several else []), *_task(task)) for task in summary.tasks)
     head = (*(["endpoint"] if several else []), *_TASK_HEAD)
     of_tools, of_controls = (
-        methods_of(found.interval for task in summary.tasks if (found := task_rate(task, rule, control=one)))
+        methods_of(found.interval for task in summary.tasks if (found := task_rate(task, control=one)))
         for one in (False, True)
     )
     notes = (
         "a rate is the mean over scenarios, of valid runs; coverage is the share of runs that are valid",
         *((f"tool_95%: {of_tools}",) if of_tools else ()),
         *((f"control_95%: {of_controls}",) if of_controls else ()),
+        f"recommended: Wilson's interval of the tool runs lies above {100 * WORKS:g} % (conditional: with "
+        f"less than {100 * COVERED:g} % valid runs), or below it (no)",
     )
     return TextTable("model profiles", head, rows, notes)
 
 
-def _task(task: TaskSummary, rule: Rule | None) -> tuple[str, ...]:
+def _task(task: TaskSummary) -> tuple[str, ...]:
     cell = task.cell
     times = [entry.ms for entry in task.entries(control=False)]
     failed = next((entry for entry in task.entries() if not entry.ok), None)
     return (
-        *(cell.model, cell.profile, cell.strategy, cell.language, cell.fallback),
-        *_part(task, rule, control=False),
-        *_part(task, rule, control=True),
+        *(cell.model, cell.profile, cell.strategy, cell.fallback),
+        *_part(task, control=False),
+        *_part(task, control=True),
         percent(task.counts().coverage),
+        recommendation(task),
         str(reference_percentile(times, 95)) if times else "-",
         *(_failure(failed) if failed else ("",) * 5),
     )
 
 
-def _part(task: TaskSummary, rule: Rule | None, *, control: bool) -> tuple[str, str, str]:
-    counts, found = task.counts(control=control), task_rate(task, rule, control=control)
+def _part(task: TaskSummary, *, control: bool) -> tuple[str, str, str]:
+    counts, found = task.counts(control=control), task_rate(task, control=control)
     return (
         out_of(counts.ok, counts.valid),
         percent(found.rate if found else None),
@@ -133,14 +148,12 @@ def _failure(entry: RunEntry) -> tuple[str, ...]:
     return status, entry.category, alias, where(entry), shortened(entry.hint or entry.error)
 
 
-def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findings) -> TextTable:
-    """One row each; where there are several, letters say which of them nothing separates."""
-    k = common_trials(findings.trials, findings.rule)
+def _totals(what: str, totals: Sequence[Total], findings: Findings) -> TextTable:
+    k = findings.trials
     head = (
         *(what, "ok", "after_empty_reply", "rate", "95%", "scenarios", "coverage", "exercised", "pass@1"),
-        *(f"pass^{k}", "cells", "p95_ms", "ties"),
+        *(f"pass^{k}", "cells", "p95_ms"),
     )
-    letters = ties.ties.letters
     rows = tuple(
         (
             total.name,
@@ -155,19 +168,14 @@ def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findi
             percent(total.pass_hat_k.rate),
             out_of(total.pass_hat_k.cells, total.pass_hat_k.cells + total.pass_hat_k.left_out),
             "-" if total.p95_ms is None else str(total.p95_ms),
-            letters.get(total.name, "-") if len(totals) > 1 else "-",
         )
         for total in totals
     )
     methods = methods_of(total.clustered.interval for total in totals if total.clustered)
     notes = [f"95 % intervals: {methods}"] if methods else []
     notes.append(f"pass^{k} is over the cells with {k} valid runs")
-    if findings.trials > k:
-        notes.append(f"cells may stop after {k} runs, so pass^k is not known for a larger k")
     if any(total.ok_after_silence for total in totals):
         notes.append("after_empty_reply: of the runs that passed, those whose model was asked again")
-    if len(totals) > 1:
-        notes.append(f"{what} with a letter in common are not told apart (exact test, Holm, 5 %)")
     notes += [note for note in findings.notes if note.startswith(what)]
     return TextTable(f"{what}, without controls", head, rows, tuple(notes))
 
@@ -182,39 +190,16 @@ def _taxonomy(findings: Findings) -> TextTable:
     return TextTable("why runs did not pass", ("category", "alias", *strategies), rows)
 
 
-def _judges(findings: Findings) -> TextTable:
-    head = (
-        *("judge", "scenario", "runs", "agree", "95%", "kappa", "says_yes", "others_hold", "split_votes"),
-        "no_answer",
-    )
+def _flaky(summary: Summary) -> TextTable:
+    """The cells of which some trials pass and others fail."""
     rows = tuple(
         (
-            one.check,
-            one.scenario,
-            str(one.runs),
-            percent(one.raw),
-            interval_text(one.interval),
-            "-" if one.kappa is None else f"{one.kappa:.2f}",
-            str(one.yes_and_hold + one.yes_and_fail),
-            str(one.yes_and_hold + one.no_and_hold),
-            out_of(one.split, one.runs + one.undecided),
-            str(one.undecided),
+            *(cell.cell.model, cell.cell.profile, cell.cell.strategy, cell.cell.scenario),
+            out_of(cell.counts.ok, cell.counts.valid),
+            interval_text(wilson(pass_count(cell))),
         )
-        for one in findings.judges
+        for cell in summary.cells
+        if 0 < cell.counts.ok < cell.counts.valid
     )
-    methods = methods_of(one.interval for one in findings.judges)
-    notes = (
-        "agree: runs in which the judge says yes and all other checks hold, or no and one of them does not",
-        "kappa: agreement beyond chance (1: full, 0: that of chance, -: one side never varies)",
-        "split_votes: runs whose votes were not alike, so that another vote might turn the answer",
-        *((f"95%: {methods}",) if methods else ()),
-    )
-    return TextTable("judges, compared with all other checks", head, rows, notes)
-
-
-def _stops(findings: Findings) -> TextTable:
-    rows = tuple(
-        (cell.model, cell.strategy, cell.scenario, str(stop.trials), stop.why)
-        for cell, stop in findings.stops.items()
-    )
-    return TextTable("cells that need no more trials", ("model", "strategy", "scenario", "runs", "why"), rows)
+    head = ("model", "profile", "strategy", "scenario", "passed", "95%")
+    return TextTable("flaky cells: trials pass and fail", head, rows)

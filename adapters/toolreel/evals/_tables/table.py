@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel._internal.visible_text import printable
-from toolreel_core.evals._statistics.interval import Interval
-from toolreel_core.evals._summary.summary import RunEntry
+from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._summary import RunEntry
 
 _ERROR_LENGTH: Final = 120
 _USUAL: Final = {
     "profile": "default",
-    "lang": "off",
     "fallback_profile": "best_effort",
     "coverage": "100%",
-    "ties": "-",
     "after_empty_reply": "0",
 }
 """Usual values by column; a column that has only these is left out on a terminal."""
@@ -38,7 +36,7 @@ def without_constant_columns(table: TextTable) -> TextTable:
     """A table without the columns that say nothing, or the same default in all rows.
 
     >>> without_constant_columns(
-    ...     TextTable("tasks", ("model", "lang", "error"), (("a", "off", ""), ("b", "off", "")))
+    ...     TextTable("tasks", ("model", "profile", "error"), (("a", "default", ""), ("b", "default", "")))
     ... ).head
     ('model',)
     """

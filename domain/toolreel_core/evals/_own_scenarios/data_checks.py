@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias, cast
+from functools import partial
+from typing import Final, cast
 
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core.evals._other_models.judge import ModelJudge
-from toolreel_core.evals._own_scenarios.judge_checks import JUDGE, check_judge, judge_of
-from toolreel_core.evals._own_scenarios.placeholders import filled
+from toolreel_core.evals._own_scenarios.draws import filled
 from toolreel_core.evals._own_scenarios.table_world import alike, has_arguments
 from toolreel_core.evals._scenarios.checks import arguments_of
 from toolreel_core.evals._scenarios.claims import contains
@@ -20,7 +19,6 @@ from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check, Layer
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
-_Finding: TypeAlias = Callable[[Evidence], str]
 ANY: Final = "any"
 """All answers together, where a check is about an exchange."""
 ANSWERED: Final = "answer"
@@ -38,19 +36,16 @@ class CheckData:
     layer: Layer
     values: Tree
 
-    def check(self, drawn: Mapping[str, Json]) -> Check | ModelJudge:
+    def check(self, drawn: Mapping[str, Json]) -> Check:
         """The check of one trial."""
         values = cast("Tree", filled(self.values, drawn))
-        finding = _KINDS[self.kind].finding
-        if finding is None:
-            return judge_of(self.name, self.layer, values)
-        return Check(self.name, self.layer, finding(values))
+        return Check(self.name, self.layer, partial(_KINDS[self.kind].finding, values))
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    finding: Callable[[Tree], _Finding] | None
-    """``None``: a model is asked."""
+    finding: Callable[[Tree, Evidence], str]
+    """What is wrong, in words; empty if nothing is."""
     about: str
     """What stands under its key, for errors."""
     fits: Callable[[object], bool]
@@ -90,8 +85,6 @@ def _check(table: Table, tools: Sequence[str], exchanges: int, taken: set[str]) 
 
 
 def _check_beside(table: Table, kind: str, exchanges: int) -> None:
-    if kind == JUDGE:
-        check_judge(table)
     if kind == "claim" and not table.text("of"):
         raise table.complaint('write the tool that the claim is about: of = "…"', "of")
     table.table("with").json()
@@ -132,147 +125,97 @@ def _values(table: Table, kind: str, beside: Sequence[str]) -> Tree:
     return cast("Tree", Table.of(given, *table.place).checked(canonical).values)
 
 
-def _called(values: Tree) -> _Finding:
+def _called(values: Tree, seen: Evidence) -> str:
     name, wanted = str(values["called"]), values.get("with", {})
     times = values.get("times")
-
-    def finding(seen: Evidence) -> str:
-        made = [call for call in _calls(seen, name) if call.ok and has_arguments(arguments_of(call), wanted)]
-        how = f" with {_short(wanted)}" if wanted else ""
-        if times is not None and len(made) != times:
-            return f"{name}{how} was called {len(made)} times with success, not {times}"
-        return "" if made else f"{name}{how} was never called with success"
-
-    return finding
+    made = [call for call in _calls(seen, name) if call.ok and has_arguments(arguments_of(call), wanted)]
+    how = f" with {_short(wanted)}" if wanted else ""
+    if times is not None and len(made) != times:
+        return f"{name}{how} was called {len(made)} times with success, not {times}"
+    return "" if made else f"{name}{how} was never called with success"
 
 
-def _never(values: Tree) -> _Finding:
+def _never(values: Tree, seen: Evidence) -> str:
     name, unwanted = str(values["never"]), values.get("with", {})
-
-    def finding(seen: Evidence) -> str:
-        made = [call for call in _calls(seen, name) if has_arguments(arguments_of(call), unwanted)]
-        return f"{name} was called with {made[0].arguments}" if made else ""
-
-    return finding
+    made = [call for call in _calls(seen, name) if has_arguments(arguments_of(call), unwanted)]
+    return f"{name} was called with {made[0].arguments}" if made else ""
 
 
-def _effects(values: Tree) -> _Finding:
+def _effects(values: Tree, seen: Evidence) -> str:
     wanted = [*cast("Sequence[Tree]", values["effects"])]
-
-    def finding(seen: Evidence) -> str:
-        done = [*cast("Sequence[Tree]", at(seen.world.contents(), "/orders") or ())]
-        fine = len(done) == len(wanted) and all(
-            one["tool"] == other["tool"] and alike(one["arguments"], other.get("with", {}))
-            for one, other in zip(done, wanted, strict=True)
-        )
-        return "" if fine else f"expected the effects {_short(wanted)}, got {_short(done)}"
-
-    return finding
+    done = [*cast("Sequence[Tree]", at(seen.world.contents(), "/orders") or ())]
+    fine = len(done) == len(wanted) and all(
+        one["tool"] == other["tool"] and alike(one["arguments"], other.get("with", {}))
+        for one, other in zip(done, wanted, strict=True)
+    )
+    return "" if fine else f"expected the effects {_short(wanted)}, got {_short(done)}"
 
 
-def _order(values: Tree) -> _Finding:
+def _order(values: Tree, seen: Evidence) -> str:
     names = [*cast("Sequence[str]", values["order"])]
-
-    def finding(seen: Evidence) -> str:
-        made = iter([call.name for call in seen.calls if call.ok])
-        # Each `in` goes on where the one before has stopped.
-        missing = next((name for name in names if name not in made), "")
-        return f"{missing} was not called in the order {', '.join(names)}" if missing else ""
-
-    return finding
+    made = iter([call.name for call in seen.calls if call.ok])
+    # Each `in` goes on where the one before has stopped.
+    missing = next((name for name in names if name not in made), "")
+    return f"{missing} was not called in the order {', '.join(names)}" if missing else ""
 
 
-def _forbidden_order(values: Tree) -> _Finding:
+def _forbidden_order(values: Tree, seen: Evidence) -> str:
     first, later = cast("Sequence[str]", values["forbidden_order"])
-
-    def finding(seen: Evidence) -> str:
-        made = [call.name for call in seen.calls]
-        broken = first in made and later in made[made.index(first) + 1 :]
-        return f"{later} was called after {first}" if broken else ""
-
-    return finding
+    made = [call.name for call in seen.calls]
+    broken = first in made and later in made[made.index(first) + 1 :]
+    return f"{later} was called after {first}" if broken else ""
 
 
-def _says(values: Tree) -> _Finding:
+def _says(values: Tree, seen: Evidence) -> str:
     wanted = _listed(values["says"])
-
-    def finding(seen: Evidence) -> str:
-        text = _answer(seen, values)
-        missing = [each for each in wanted if not _contains(text, each)]
-        return f"the answer does not say {_short(missing[0])}: {_cut(text)}" if missing else ""
-
-    return finding
+    text = _answer(seen, values)
+    missing = [each for each in wanted if not _contains(text, each)]
+    return f"the answer does not say {_short(missing[0])}: {_cut(text)}" if missing else ""
 
 
-def _says_one_of(values: Tree) -> _Finding:
+def _says_one_of(values: Tree, seen: Evidence) -> str:
     wanted = _listed(values["says_one_of"])
-
-    def finding(seen: Evidence) -> str:
-        text = _answer(seen, values)
-        fine = any(_contains(text, each) for each in wanted)
-        return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
-
-    return finding
+    text = _answer(seen, values)
+    fine = any(_contains(text, each) for each in wanted)
+    return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
 
 
-def _says_not(values: Tree) -> _Finding:
+def _says_not(values: Tree, seen: Evidence) -> str:
     unwanted = _listed(values["says_not"])
-
-    def finding(seen: Evidence) -> str:
-        text = _answer(seen, values)
-        found = [each for each in unwanted if _contains(text, each)]
-        return f"the answer says {_short(found[0])}: {_cut(text)}" if found else ""
-
-    return finding
+    text = _answer(seen, values)
+    found = [each for each in unwanted if _contains(text, each)]
+    return f"the answer says {_short(found[0])}: {_cut(text)}" if found else ""
 
 
-def _matches(values: Tree) -> _Finding:
+def _matches(values: Tree, seen: Evidence) -> str:
     pattern = str(values["matches"])
-
-    def finding(seen: Evidence) -> str:
-        text = _answer(seen, values)
-        return "" if re.search(pattern, text) else f"the answer does not match {pattern!r}: {_cut(text)}"
-
-    return finding
+    text = _answer(seen, values)
+    return "" if re.search(pattern, text) else f"the answer does not match {pattern!r}: {_cut(text)}"
 
 
-def _claim(values: Tree) -> _Finding:
+def _claim(values: Tree, seen: Evidence) -> str:
     words, tool = _listed(values["claim"]), str(values["of"])
-
-    def finding(seen: Evidence) -> str:
-        text = _answer(seen, values)
-        claimed = [each for each in words if _contains(text, each)]
-        false = claimed and not any(call.ok for call in _calls(seen, tool))
-        return (
-            f"the answer claims {_short(claimed[0])}, and {tool} was never called with success"
-            if false
-            else ""
-        )
-
-    return finding
+    text = _answer(seen, values)
+    claimed = [each for each in words if _contains(text, each)]
+    false = claimed and not any(call.ok for call in _calls(seen, tool))
+    return (
+        f"the answer claims {_short(claimed[0])}, and {tool} was never called with success" if false else ""
+    )
 
 
-def _world(values: Tree) -> _Finding:
+def _world(values: Tree, seen: Evidence) -> str:
     wanted = cast("Tree", values["world"])
-
-    def finding(seen: Evidence) -> str:
-        state = at(seen.world.contents(), "/state")
-        for pointer, value in wanted.items():
-            if not alike(there := at(state, pointer), value):
-                return f"{pointer} should be {_short(value)}, it is {_short(there)}"
-        return ""
-
-    return finding
+    state = at(seen.world.contents(), "/state")
+    for pointer, value in wanted.items():
+        if not alike(there := at(state, pointer), value):
+            return f"{pointer} should be {_short(value)}, it is {_short(there)}"
+    return ""
 
 
-def _at_most(values: Tree) -> _Finding:
+def _at_most(values: Tree, seen: Evidence) -> str:
     limit, name = cast("int", values["at_most"]), str(values.get("of", ""))
-
-    def finding(seen: Evidence) -> str:
-        made = len(_calls(seen, name) if name else seen.calls)
-        return f"{made} calls{f' of {name}' if name else ''}, and {limit} are allowed" if made > limit else ""
-
-    return finding
+    made = len(_calls(seen, name) if name else seen.calls)
+    return f"{made} calls{f' of {name}' if name else ''}, and {limit} are allowed" if made > limit else ""
 
 
 def _calls(seen: Evidence, name: str) -> list[ObservedCall]:
@@ -370,8 +313,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "at_most": _Kind(
         _at_most, "a number of calls", lambda value: type(value) is int and value >= 0, ("of",), _under_of
     ),
-    JUDGE: _Kind(None, "a question that can be answered with yes or no", _is_text, ("model", "votes")),
 }
 """The kinds of checks, by the key that makes a table one of them."""
 
-_BESIDE: Final = ("name", "layer", "with", "times", "of", "exchange", "model", "votes")
+_BESIDE: Final = ("name", "layer", "with", "times", "of", "exchange")

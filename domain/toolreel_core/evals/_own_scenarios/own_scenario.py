@@ -7,31 +7,156 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, cast
+
+from returns.pipeline import is_successful
 
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core.evals._other_models.judge import ModelJudge
-from toolreel_core.evals._other_models.simulated_user import SimulatedUser
 from toolreel_core.evals._own_scenarios.data_checks import ANSWERED, CheckData, checks_of
-from toolreel_core.evals._own_scenarios.draws import Draw, drawn, draws_of
-from toolreel_core.evals._own_scenarios.judge_checks import JUDGE
-from toolreel_core.evals._own_scenarios.placeholders import check_placeholders, filled
-from toolreel_core.evals._own_scenarios.rows import rows_of
-from toolreel_core.evals._own_scenarios.short_schemas import parameters_of
-from toolreel_core.evals._own_scenarios.simulated import simulated_user
+from toolreel_core.evals._own_scenarios.draws import Draw, check_placeholders, drawn, draws_of, filled
 from toolreel_core.evals._own_scenarios.table_world import Row, TableWorld
 from toolreel_core.evals._scenarios.checks import outcome, says_something
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
+from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, ScenarioScripts, Script, ScriptedCall
+
+_TYPES: Final = ("string", "integer", "number", "boolean", "object")
+_WORD: Final = re.compile(
+    r"(?P<type>\w+)(?P<list>\[\])?(?P<optional>\?)?\s*(?::\s*(?P<about>.*))?", re.DOTALL
+)
+"""A type, with the marks of a list and of an optional parameter, and its description."""
+
+
+def parameters_of(table: Table) -> dict[str, Json]:
+    """The JSON Schema of an ``arguments`` table.
+
+    >>> parameters_of(Table.of({"city": "string", "days": "integer?: How many."}))["required"]
+    ['city']
+
+    :raises PlaceError: at an argument that is none of the forms
+    """
+    properties, required = dict[str, Json](), list[Json]()
+    for name, value in table.values.items():
+        schema, needed = _property(table, name, value)
+        properties[name] = schema
+        required += [name] if needed else []
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _property(table: Table, name: str, value: Any) -> tuple[Json, bool]:  # noqa: ANN401 - a value of data
+    match value:
+        case list():
+            return {"enum": [*value]}, True
+        case Mapping():
+            return dict(value), True
+        case str():
+            return _of_word(table, name, value)
+        case _:
+            raise table.complaint(
+                f"expected a type such as 'integer', a list of values, or a JSON Schema, got {value!r}", name
+            )
+
+
+def _of_word(table: Table, name: str, text: str) -> tuple[Json, bool]:
+    found = _WORD.fullmatch(text.strip())
+    word = found["type"] if found else text
+    if not found or word not in _TYPES:
+        what = unknown_name("type", word, _TYPES)
+        raise table.complaint(
+            f"{what}; [] makes a list of it, ? an optional one, and ': ' begins a description", name
+        )
+    about: dict[str, Json] = {"description": found["about"].strip()} if found["about"] else {}
+    one: dict[str, Json] = {"type": word}
+    schema = {"type": "array", "items": one, **about} if found["list"] else {**one, **about}
+    return schema, not found["optional"]
+
+
+_OF_ANSWER: Final = ("when", "then", "json", "read", "set", "error", "times")
+_EXCLUSIVE: Final = ("then", "json", "read", "error")
+
+
+def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[Row, ...]:
+    """The rows under ``answers``, in their order.
+
+    :raises PlaceError: at the first error
+    """
+    answers = tool.values.get("answers", [])
+    if not isinstance(answers, list | tuple):
+        raise tool.complaint(
+            'expected a list: [{ when = { city = "Oslo" }, then = { celsius = 4 } }]', "answers"
+        )
+    tables = (Table.of(each, *tool.place, "answers", str(place)) for place, each in enumerate(answers, 1))
+    return tuple(_row(table, name, effect=effect) for table in tables)
+
+
+def _row(table: Table, name: str, *, effect: bool) -> Row:
+    table.only(*_OF_ANSWER)
+    given = [key for key in _EXCLUSIVE if key in table.values]
+    if len(given) > 1:
+        raise table.complaint(f"has {' and '.join(given)}; an answer has one of them")
+    if not given and not effect:
+        raise table.complaint('says no result; write then = { … }, read = "/place" or error = { … }')
+    if "set" in table.values and not effect:
+        raise table.complaint(
+            "sets the world; write effect = true at the tool, since it does something", "set"
+        )
+    error = table.table("error").only("code", "message")
+    if "error" in table.values and not error.text("code"):
+        raise error.complaint("write a code, such as 'TIMEOUT'", "code")
+    return Row(
+        name,
+        table.table("when").json(),
+        _then(table),
+        _pointer(table, "read"),
+        tuple(
+            (_checked(table, key), _answer_json(table, value))
+            for key, value in table.table("set").values.items()
+        ),
+        error.text("code"),
+        error.text("message"),
+        table.whole("times"),
+    )
+
+
+def _then(table: Table) -> JsonText | None:
+    if "json" in table.values:
+        # TOML has no null.
+        found = read(table.text("json"))
+        if not is_successful(found):
+            raise table.complaint(f"not JSON: {found.failure()}", "json")
+        return canonical(found.unwrap())
+    return _answer_json(table, table.values["then"]) if "then" in table.values else None
+
+
+def _answer_json(table: Table, value: object) -> JsonText:
+    return canonical(Table.of({"value": value}, *table.place).checked(canonical).values["value"])
+
+
+def _pointer(table: Table, key: str) -> str:
+    text = table.text(key)
+    if key in table.values and not text.startswith("/"):
+        raise table.complaint(f"expected a place in [world] such as '/stock/lamp', got {text!r}", key)
+    return text
+
+
+def _checked(table: Table, pointer: str) -> str:
+    if not pointer.startswith("/"):
+        raise table.complaint(f"expected places in [world] such as '/stock/lamp', got {pointer!r}", "set")
+    return pointer
+
 
 PACK: Final = "own"
 """The pack of all scenarios that are read from files."""
@@ -79,8 +204,6 @@ class OwnScenario:
     tools: tuple[_Tool, ...]
     checks: tuple[CheckData, ...]
     scripts: Mapping[str, JsonText]
-    simulated: SimulatedUser | None
-    """Who goes on after the first of ``user``, if that is a model."""
     changes: Preset
     tree: JsonText
     """All of it, as it was read."""
@@ -88,26 +211,14 @@ class OwnScenario:
     def scenario(self) -> Scenario:
         """The scenario that a plan takes."""
         version = int(digest(self.tree)[:12], 16)
-        users = (self.simulated.model,) if self.simulated else ()
-        judges = (str(check.values["model"]) for check in self.checks if check.kind == JUDGE)
-        return Scenario(
-            self.name,
-            PACK,
-            self.about,
-            version,
-            (),
-            self.case,
-            self.changes,
-            tree=self.tree,
-            other_models=(*users, *judges),
-        )
+        return Scenario(self.name, PACK, self.about, version, (), self.case, self.changes, tree=self.tree)
 
     def case(self, seed: str) -> Case:
         """What one trial poses."""
         values = drawn(self.draws, seed)
         first, *later = (str(filled(text, values)) for text in self.user)
         system: tuple[Message, ...] = (SystemMessage(_text(self.system, values)),) if self.system else ()
-        checks = [check.check(values) for check in self.checks]
+        checks = (check.check(values) for check in self.checks)
         return Case(
             (*system, UserMessage(first)),
             ToolSurface(tuple(tool.definition for tool in self.tools)),
@@ -116,12 +227,10 @@ class OwnScenario:
                 tuple(tool.definition.name for tool in self.tools if tool.effect),
                 _json(self.state, values),
             ),
-            (*(one for one in checks if isinstance(one, Check)), outcome(ANSWERED, says_something)),
+            (*checks, outcome(ANSWERED, says_something)),
             _scripts(self.scripts, values),
             tuple(later),
             tuple(tool.definition.name for tool in self.tools if tool.real),
-            _filled_user(self.simulated, values),
-            tuple(one for one in checks if isinstance(one, ModelJudge)),
         )
 
 
@@ -145,15 +254,13 @@ def own_scenario(tree: object) -> OwnScenario:
     """
     table = Table.of(tree).only(*_KEYS)
     check_scenario_name(table.text("name"))
-    simulated = simulated_user(table)
-    user = (simulated[0],) if simulated else _user(table)
+    user = _user(table)
     draws = draws_of(table.table("draw"))
     tools = tuple(_tool(inner) for inner in _tables(table, "tool"))
     if not tools:
         raise table.complaint("a scenario needs at least one [[tool]]", "tool")
     names = _distinct(tools, table)
-    turns = simulated[1].turns if simulated else len(user)
-    checks = checks_of(_tables(table, "check"), names, turns)
+    checks = checks_of(_tables(table, "check"), names, len(user))
     if not checks:
         raise table.complaint("a scenario needs at least one [[check]]; write what has to be true", "check")
     scripts = _script_texts(table.table("script"))
@@ -167,7 +274,6 @@ def own_scenario(tree: object) -> OwnScenario:
         tools,
         checks,
         scripts,
-        simulated[1] if simulated else None,
         _changes(table),
         Table.of({key: table.values[key] for key in _KEYS if key in table.values}).json(),
     )
@@ -190,10 +296,7 @@ def _user(table: Table) -> tuple[str, ...]:
     value = table.values.get("user", "")
     said = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else ()
     if not said or not all(isinstance(one, str) and one.strip() for one in said):
-        what = (
-            "write what the user says: a text, a list of texts, or a table [user] for one that a model plays"
-        )
-        raise table.complaint(what, "user")
+        raise table.complaint("write what the user says: a text, or a list of texts", "user")
     return said
 
 
@@ -253,21 +356,20 @@ def _changes(table: Table) -> Preset:
 
 
 def _script_texts(table: Table) -> dict[str, JsonText]:
-    table.only("good", "bad", "skipping", "user")
+    table.only("good", "bad", "skipping")
     for kind in ("good", "bad"):
         if table.values and kind not in table.values:
             raise table.complaint(
                 f"write both scripts: good, which passes, and bad, which must fail ({kind} is missing)"
             )
-    texts = {kind: table.values[kind] for kind in table.values if kind != "user"}
-    for kind, lines in texts.items():
+    for kind, lines in table.values.items():
         if not isinstance(lines, list | tuple) or not lines:
             raise table.complaint(
                 'expected a list of texts and calls: [{ call = "tool", with = {} }, "Done."]', kind
             )
         for line in lines:
             _check_line(table, kind, line)
-    return {kind: canonical(list(lines)) for kind, lines in texts.items()}
+    return {kind: canonical(list(lines)) for kind, lines in table.values.items()}
 
 
 def _check_line(table: Table, kind: str, line: Any) -> None:  # noqa: ANN401 - a value of data
@@ -330,13 +432,6 @@ def _json(text: JsonText, values: Mapping[str, Json]) -> JsonText:
 def _text(text: str, values: Mapping[str, Json]) -> str:
     value = filled(text, values)
     return value if isinstance(value, str) else canonical(value)
-
-
-def _filled_user(user: SimulatedUser | None, values: Mapping[str, Json]) -> SimulatedUser | None:
-    if user is None:
-        return None
-    lines = tuple(_text(line, values) for line in user.lines)
-    return replace(user, instructions=_text(user.instructions, values), lines=lines)
 
 
 def _scripts(texts: Mapping[str, JsonText], values: Mapping[str, Json]) -> ScenarioScripts | None:

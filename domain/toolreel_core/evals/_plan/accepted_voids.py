@@ -11,8 +11,7 @@ from typing import Final
 
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import CATEGORIES, Result
 
 VOIDS: Final = tuple(name for name, one in CATEGORIES.items() if one.result == "void")
 """The categories that can be accepted."""

@@ -1,10 +1,59 @@
-"""Cells (combinations of the axes), tasks (rows of them), and samples (planned runs of a cell)."""
+"""Cells (combinations of the axes), tasks (rows of them), samples (planned runs of a cell), and shards."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
+from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.digest import chain
+
+_FORM: Final = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+"""A shard, such as 1/3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several equal parts of an evaluation.
+
+    >>> Shard.of("2/3")
+    Shard(number=2, of_all=3)
+    """
+
+    number: int
+    """From 1 on."""
+    of_all: int
+    """How many shards there are."""
+
+    @classmethod
+    def of(cls, text: str) -> Shard:
+        """A shard as the command line and headers have it.
+
+        :raises ConfigError: if it is none
+        """
+        found = _FORM.fullmatch(text)
+        number, of_all = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= number <= of_all:
+            raise ConfigError(
+                f"expected a shard such as 1/3, the first of three, where the first number is at most the "
+                f"second; got {text!r}"
+            )
+        return cls(number, of_all)
+
+    def trials(self, cell: Cell, trials: int) -> range:
+        """Those of a cell's trials that are in this shard."""
+        first = (self.number - 1 - _turn(cell)) % self.of_all
+        return range(first + 1, trials + 1, self.of_all)
+
+    def __str__(self) -> str:
+        """As the command line has it."""
+        return f"{self.number}/{self.of_all}"
+
+
+def _turn(cell: Cell) -> int:
+    """How far from shard 1 the first trial of a cell is dealt out."""
+    return int(chain("shard", *cell.task, cell.scenario)[:12], 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +66,6 @@ class Cell:
     strategy: str
     fallback: str
     """The fallback profile: ``best_effort``, ``fallback_off`` or ``fallback_on``."""
-    language: str
-    """The language policy: ``off``, or a language tag."""
     scenario: str
     endpoint: str = ""
     """The name of the endpoint; empty where the plan has one without a name."""
@@ -26,7 +73,7 @@ class Cell:
     @property
     def task(self) -> tuple[str, ...]:
         """The cell without its scenario: what one row of a table is about."""
-        task = (self.model, self.profile, self.strategy, self.fallback, self.language)
+        task = (self.model, self.profile, self.strategy, self.fallback)
         return (*task, self.endpoint) if self.endpoint else task
 
 
@@ -38,14 +85,11 @@ class Task:
     strategy: str
     profile: str
     fallback: str
-    language: str
     endpoint: str = ""
 
     def cell(self, scenario: str) -> Cell:
         """The cell of one scenario."""
-        return Cell(
-            *(self.model, self.profile, self.strategy, self.fallback, self.language, scenario), self.endpoint
-        )
+        return Cell(self.model, self.profile, self.strategy, self.fallback, scenario, self.endpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +110,7 @@ class Sample:
         cell = self.cell
         return chain(
             "sample",
-            *(cell.model, cell.profile, cell.strategy, cell.fallback, cell.language, cell.scenario),
+            *(cell.model, cell.profile, cell.strategy, cell.fallback, cell.scenario),
             *(str(self.version), self.configuration, str(self.trial)),
             *(("endpoint", cell.endpoint) if cell.endpoint else ()),
         )
@@ -81,4 +125,5 @@ class Sample:
         # Models and endpoints are compared in pairs too, so what is drawn must not depend on them; stored
         # runs of version 1 have workspace ids that do.
         model = (cell.model,) if self.version == 1 else ()
-        return chain("world", cell.scenario, str(self.version), *model, cell.language, str(self.trial))
+        # "off" was the language that answers were asked for in; recorded requests have what is drawn from it.
+        return chain("world", cell.scenario, str(self.version), *model, "off", str(self.trial))

@@ -1,14 +1,14 @@
 """Plans of evaluations: which runs there are, in which order and configuration, and what they would cost.
 
-A plan is made of options, a catalogue of presets and models, and the scenarios and languages that were
-chosen; the same parts always give the same plan. Runs are generated one by one, since a plan may have too
-many of them to keep in memory.
+A plan is made of options, a catalogue of presets and models, and the scenarios that were chosen; the same
+parts always give the same plan. Runs are generated one by one, since a plan may have too many of them to keep
+in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from math import prod
 from typing import Final, Protocol, TypeVar
 
@@ -20,26 +20,31 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset, exact_config
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._plan.cells import Cell, Sample, Task
-from toolreel_core.evals._plan.choice import choice
-from toolreel_core.evals._plan.endpoint import Endpoint
-from toolreel_core.evals._plan.filters import AUTO, DEFAULT, Filter, auto_profile, select_profiles
-from toolreel_core.evals._plan.named_endpoints import NamedEndpoint
+from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
+from toolreel_core.evals._plan.filters import (
+    AUTO,
+    DEFAULT,
+    Filter,
+    auto_profile,
+    profiles_for,
+    select_models,
+    select_profiles,
+)
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, selected_endpoints
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
-from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,
     Strategy,
     configuration_for,
     harness_preset,
+    strategies_of,
 )
 from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 
 _BEST_EFFORT: Final = "best_effort"
-_OFF: Final = "off"
 _DEFAULTS: Final = canonical(LoopConfig().recorded())
 
 
@@ -49,6 +54,7 @@ class _HasName(Protocol):
 
 
 _Item = TypeVar("_Item", bound=_HasName)
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,6 @@ class EvalPlan:
     """The catalogue, with the plan's own in it."""
     scenarios: tuple[Scenario, ...]
     """In catalogue order; where tools are disabled, only controls are left of them."""
-    languages: tuple[str, ...] = (_OFF,)
     defaults: JsonText = _DEFAULTS
     """The defaults of the loop, as a record has them: of another version of toolreel in stored results."""
     shard: Shard | None = None
@@ -80,20 +85,29 @@ class EvalPlan:
     """By the name of the endpoint."""
 
     def __post_init__(self) -> None:
-        options = self.options
-        found = choice(options, self.presets, self.scenarios)
-        places: Sequence[tuple[str, ...]] = [("endpoints", each.name) for each in found.named_endpoints] or [
-            ("endpoint",)
-        ]
+        options, presets = self.options, self.presets
+        select = _at("profiles", lambda: select_profiles(presets, options.profiles))
+        auto = AUTO in Filter(options.profiles).inclusions
+        models = _at("models", lambda: select_models(presets, options.models, options.add_models))
+        profiles = {
+            model: profiles_for(*(presets, model, select), auto=auto, enforce=options.enforce_applicability)
+            for model in models
+        }
+        known = strategies_of(parse(options.own_strategies), presets)
+        words = Filter(options.strategies or ("production",))
+        endpoints = _at("endpoints", lambda: selected_endpoints(options.named_endpoints, options.endpoints))
+        _check_spellings(endpoints, {*models, *(each.name for each in presets.models)})
         derived: Mapping[str, object] = {
-            **{each.name: getattr(found, each.name) for each in fields(found)},
+            "models": models,
+            "profiles": profiles,
+            "strategies": _at(
+                "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
+            ),
+            "scenarios": _usable(self.scenarios, options),
+            "named_endpoints": endpoints,
             "fallbacks": FALLBACKS if options.fallback_matrix else (_BEST_EFFORT,),
-            "_layers": {
-                each.name: self._build_layers(each, place)
-                for each, place in zip(
-                    found.named_endpoints or (NamedEndpoint("", options.endpoint),), places, strict=True
-                )
-            },
+            "_layers": {each.name: self._build_layers(each, ("endpoints", each.name)) for each in endpoints}
+            or {"": self._build_layers(NamedEndpoint("", options.endpoint), ("endpoint",))},
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -134,18 +148,17 @@ class EvalPlan:
     @property
     def task_count(self) -> int:
         """How many tasks there are."""
-        axes = (self.pairs, self.strategies, self.fallbacks, self.languages, self.endpoints)
+        axes = (self.pairs, self.strategies, self.fallbacks, self.endpoints)
         return prod(map(len, axes))
 
     def tasks(self) -> Iterator[Task]:
-        """The tasks: models, then strategies, profiles, fallback profiles, languages and endpoints."""
+        """The tasks: models, then strategies, profiles, fallback profiles and endpoints."""
         for model in self.models:
             for strategy in self.strategies:
                 for profile in self.profiles[model]:
                     for fallback in self.fallbacks:
-                        for language in self.languages:
-                            for endpoint in self.endpoints:
-                                yield Task(model, strategy.name, profile.name, fallback, language, endpoint)
+                        for endpoint in self.endpoints:
+                            yield Task(model, strategy.name, profile.name, fallback, endpoint)
 
     def cells(self) -> Iterator[Cell]:
         """The cells: task by task, in each of them all scenarios."""
@@ -282,7 +295,6 @@ class EvalPlan:
             "models": {model: [each.name for each in self.profiles[model]] for model in self.models},
             "strategies": {each.name: each.about for each in self.strategies},
             "fallbacks": [*self.fallbacks],
-            "languages": [*self.languages],
             "scenarios": {each.name: each.version for each in self.scenarios},
             **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
             "count": self.whole_count,
@@ -307,12 +319,10 @@ class EvalPlan:
         known = tuple(scenarios)
         stored = tree["scenarios"]
         wanted = stored.items() if isinstance(stored, Mapping) else ()
-        languages = tree["languages"]
         return cls(
             options,
             presets.extended(Presets.of(parse(options.catalogue))),
             tuple(_of_version(name, version, known) for name, version in wanted),
-            tuple(map(str, languages)) if isinstance(languages, list | tuple) else (_OFF,),
             canonical(tree.get("defaults", {})),
         )
 
@@ -328,3 +338,33 @@ def _of_version(name: str, version: Json, known: tuple[Scenario, ...]) -> Scenar
     """The scenario as it was at a version; else as it is now, and a replay says that it has changed."""
     newest = _named("scenario", name, known[::-1])
     return next((each for each in known if (each.name, each.version) == (name, version)), newest)
+
+
+def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario, ...]:
+    """The scenarios that make sense under the options."""
+    if options.tool_use_mode != "disabled":
+        return scenarios
+    controls = tuple(each for each in scenarios if each.control)
+    if not controls:
+        what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
+        raise PlaceError(("eval", "scenarios"), what)
+    return controls
+
+
+def _check_spellings(endpoints: Iterable[NamedEndpoint], known: Collection[str]) -> None:
+    """Refuse another name for a model that there is not: it would change nothing."""
+    for endpoint in endpoints:
+        for model, _ in endpoint.models:
+            if model not in known:
+                place = ("endpoints", endpoint.name, "models", model)
+                raise PlaceError(place, unknown_name("model", model, known))
+
+
+def _at(key: str, find: Callable[[], _Found]) -> _Found:
+    """The result of ``find``; an error names the filter that caused it."""
+    try:
+        return find()
+    except PlaceError:
+        raise
+    except ConfigError as error:
+        raise PlaceError(("eval", key), str(error)) from None

@@ -8,15 +8,124 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Final, cast
 
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, parse
 from toolreel_core._plan.request import reserved_keys
-from toolreel_core.evals._plan.endpoint import Endpoint
+from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
 from toolreel_core.evals._plan.filters import Filter
 from toolreel_core.evals._plan.prices import Price, prices_of, prices_tree
+
+_OPENROUTER: Final = "https://openrouter.ai/api"
+# Subdomains too, but not `openrouter.ai.example.com`: the key must not go to another host.
+_HOST: Final = re.compile(r"https?://(?:[^/]*\.)?openrouter\.ai(?:[:/]|$)", re.IGNORECASE)
+_AUTHORIZATION: Final = "Authorization"
+_CREDENTIAL: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
+"""Words in the names of headers whose values are secrets: a plan names variables for these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The server that requests go to. It is not part of a run's key."""
+
+    base_url: str = _OPENROUTER
+    api_prefix: str = API_PREFIX
+    """Appended to a base URL that has no version yet; empty for none."""
+    api_key_env: str = ""
+    """Name of the environment variable with the key; the key itself is never stored."""
+    provider: str = ""
+    """The provider whose presets apply; empty if unknown."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers of each request, never a credential."""
+    timeout: float = 120.0
+    """Seconds for a whole exchange; 0 for no limit. The same holds for the other two."""
+    open_timeout: float = 10.0
+    """Seconds until the connection is open."""
+    read_timeout: float = 120.0
+    """Seconds until the next chunk of a reply."""
+    headers_env: tuple[tuple[str, str], ...] = ()
+    """Further headers of each request, each with the variable that holds its value; the value is never
+    stored."""
+    api_key_header: str = _AUTHORIZATION
+    """The header that carries the key: bare, unless it is this one."""
+
+    @classmethod
+    def of(cls, table: Table) -> Endpoint:
+        """An endpoint as a plan's table has it.
+
+        At OpenRouter, provider and key are known; anywhere else they have to be named, so that no key goes
+        to a server that it is not for.
+
+        :raises PlaceError: at the first thing that is wrong
+        """
+        table.only(*cls.__dataclass_fields__)
+        base_url = table.text("base_url", _OPENROUTER).strip()
+        if not re.match(r"https?://[^/@\s]+(?:/|$)", base_url):
+            what = "expected http:// or https:// and a host, without user and password"
+            shown = re.sub(r"//[^/@]*@", "//", base_url.partition("?")[0])  # either may hold a secret
+            raise table.complaint(f"{what}, got {shown!r}", "base_url")
+        if any(_CREDENTIAL.search(name) for name in re.findall(r"[?&]([^=&]*)=", base_url)):
+            raise table.complaint("leave credentials out; api_key_env names the key's variable", "base_url")
+        api_prefix = table.text("api_prefix", API_PREFIX)
+        if fault := prefix_fault(api_prefix):
+            raise table.complaint(fault, "api_prefix")
+        known = bool(_HOST.match(base_url))
+        timeout = cast("float", table.amount("timeout", 120.0))
+        headers = _headers(table.table("headers"))
+        return cls(
+            base_url.rstrip("/"),
+            api_prefix,
+            table.text("api_key_env", "OPENROUTER_API_KEY" if known else ""),
+            table.text("provider", "openrouter" if known else ""),
+            headers,
+            timeout,
+            cast("float", table.amount("open_timeout", 10.0)),
+            table.amount("read_timeout") or timeout,
+            _headers_env(table.table("headers_env"), {name.lower() for name, _ in headers}),
+            table.text("api_key_header", _AUTHORIZATION),
+        )
+
+    @property
+    def chat_url(self) -> str:
+        """The URL that requests go to.
+
+        >>> Endpoint("https://a.test/openai?api-version=1", api_prefix="").chat_url
+        'https://a.test/openai/chat/completions?api-version=1'
+        """
+        return chat_url(self.base_url, self.api_prefix)
+
+    def tree(self) -> dict[str, Json]:
+        """The table that it is read from. What is newer than 0.1.0 stands there only if it is used."""
+        tree: dict[str, Json] = {**asdict(self), "headers": dict(self.headers)}
+        newer: dict[str, Json] = {
+            "headers_env": dict(self.headers_env),
+            "api_key_header": self.api_key_header if self.api_key_header != _AUTHORIZATION else "",
+        }
+        return {key: value for key, value in (tree | newer).items() if key not in newer or value}
+
+
+def _headers(table: Table) -> tuple[tuple[str, str], ...]:
+    for name in table.values:
+        if _CREDENTIAL.search(name):
+            what = "leave credentials out; api_key_env names the key's variable, headers_env those of headers"
+            raise table.complaint(what, name)
+    return tuple((name, table.text(name)) for name in table.values)
+
+
+def _headers_env(table: Table, others: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Headers from variables.
+
+    :param others: names of headers that have a value, in lower case
+    """
+    for name in table.values:
+        if not table.text(name).strip():
+            raise table.complaint("expected the name of an environment variable", name)
+        if name.lower() in others:
+            raise table.complaint("it has a value in headers, too; leave out one of them", name)
+    return tuple((name, table.text(name).strip()) for name in table.values)
+
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 """The name of an endpoint, which is also a part of file names."""

@@ -16,9 +16,8 @@ from toolreel_core._jsontext.tree_access import merged
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_categories, min_coverage
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._plan.named_endpoints import NamedEndpoint, named_endpoints, overrides_of
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, named_endpoints, overrides_of
 from toolreel_core.evals._plan.prices import Price, PriceList, prices_of, prices_tree
 
 
@@ -89,7 +88,7 @@ _OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", 
 """Settings that must not be sent to another server."""
 _TABLES: Final = (
     *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
-    *("gate", "adaptive", "strategy", "catalogue"),
+    *("gate", "strategy", "catalogue"),
 )
 
 
@@ -109,12 +108,8 @@ class Options:
     strategies: tuple[str, ...] = ("production",)
     scenarios: tuple[str, ...] = ("default",)
     """Names and groups."""
-    languages: tuple[str, ...] = ()
-    """Language policies; none: ``off`` alone."""
     endpoints: tuple[str, ...] = ()
     """A filter of the endpoints with names; none: all of them."""
-    language_strict: bool = False
-    """Whether an answer in another language fails."""
     enforce_applicability: bool = True
     """Whether a profile is run only with models that it is for."""
     content_tag_fallback: bool = False
@@ -156,8 +151,6 @@ class Options:
     """What is merged into every body; a JSON object."""
     gates: JsonText = field(default=canonical([]))
     """The gates as they stand; a JSON array."""
-    adaptive: JsonText = NOTHING
-    """The rule by which cells stop early, as it stands; a JSON object, empty for none."""
     own_strategies: JsonText = NOTHING
     catalogue: JsonText = NOTHING
     """Presets, models and sampling profiles of the plan's own."""
@@ -185,7 +178,6 @@ class Options:
             sampling=request_options(table.table("sampling")),
             request_overrides=overrides_of(table.table("request_overrides")),
             gates=canonical([parse(Table.of(gate, "gate").json()) for gate in _list(table, "gate")]),
-            adaptive=table.table("adaptive").json(),
             own_strategies=table.table("strategy").json(),
             catalogue=table.table("catalogue").json(),
             **_axes(filled),
@@ -217,7 +209,6 @@ class Options:
             "budget": self.budget.tree(),
             "prices": prices_tree(self.prices),
             "gate": parse(self.gates),
-            "adaptive": parse(self.adaptive),
             "strategy": parse(self.own_strategies),
             "catalogue": parse(self.catalogue),
         }
@@ -250,11 +241,11 @@ def layered(layers: Iterable[Tree]) -> Tree:
 
 
 _WORDS: Final = (
-    *("models", "add_models", "profiles", "strategies", "scenarios", "languages", "tool_allowlist"),
+    *("models", "add_models", "profiles", "strategies", "scenarios", "tool_allowlist"),
     *("accept_void", "endpoints"),
 )
 _SWITCHES: Final = (
-    *("language_strict", "enforce_applicability", "content_tag_fallback", "fallback_matrix"),
+    *("enforce_applicability", "content_tag_fallback", "fallback_matrix"),
     *("fix_empty_final", "seeds"),
 )
 _COUNTS: Final[Mapping[str, int]] = {

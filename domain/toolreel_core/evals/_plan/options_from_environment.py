@@ -111,8 +111,6 @@ VARIABLES: Final[Mapping[str, _Variable]] = {
             "EMPTY_RESPONSE_RETRY_COUNT": _Variable(("eval", "empty_response_retries"), _whole),
             "ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK": _Variable(("eval", "content_tag_fallback"), _switch),
             "FALLBACK_MATRIX": _Variable(("eval", "fallback_matrix"), _switch),
-            "LANGUAGE_POLICY_FILTER": _Variable(("eval", "languages"), _words),
-            "LANGUAGE_POLICY_STRICT": _Variable(("eval", "language_strict"), _switch),
             "LLM_OPTIONS_DEFAULTS_JSON": _Variable(("sampling",), _object),
             "TEMPERATURE": _Variable(("sampling", "temperature"), _number),
             "TOP_P": _Variable(("sampling", "top_p"), _number),
@@ -179,9 +177,6 @@ def _words_for(environ: Mapping[str, str], axes: Tree) -> Tree:
         found["strategies"] = ["baseline", "production"]
     if _on(environ, "PRODUCTION_AUTO_SAMPLING_PROFILE") and "profiles" not in axes and not full:
         found["profiles"] = ["auto"]
-    asked = "LANGUAGE_POLICY_MATRIX" if "languages" not in axes else ""
-    if _on(environ, "LANGUAGE_POLICY_MATRIX") or (asked and _on(environ, "RUN_LANGUAGE_POLICY_EVAL")):
-        found["languages"] = ["all"]
     return found
 
 
@@ -203,8 +198,7 @@ def _client(text: str) -> Json:
 
 _SWITCHES: Final = (
     *("API_KEY", "REPORT_DIR", "HTTP_ADAPTER", "REQUEST_OVERRIDES_JSON", "EVAL_PRESET", "FULL"),
-    *("STRATEGY_MATRIX", "PRODUCTION_AUTO_SAMPLING_PROFILE", "LANGUAGE_POLICY_MATRIX"),
-    "RUN_LANGUAGE_POLICY_EVAL",
+    *("STRATEGY_MATRIX", "PRODUCTION_AUTO_SAMPLING_PROFILE"),
 )
 """Further variables that are read, here or by a command."""
 _NEAR: Final = 0.8

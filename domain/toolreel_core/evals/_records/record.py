@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, TypeVar, cast, get_args
+from typing import Final, TypeVar, cast, get_args
 
 from toolreel_core._errors import CodecError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
-from toolreel_core.evals._other_models.judge import VOTES, Answer, answer_of
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts import Result, Verdict
 
 VERSION = 1
 """Version of the format of headers and records."""
-
-Role: TypeAlias = Literal["", "user", "judge"]
-"""Whose request it is: of the measured model (empty), of a simulated user or of a judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +42,6 @@ class SentRequest:
     provider: str = ""
     fingerprint: str = ""
     request_id: str = ""
-    role: Role = ""
-    asked_model: str = ""
-    """The model that was asked, if it was not the measured one."""
-
-    def priced_as(self, model: str) -> str:
-        """Whose price it has.
-
-        :param model: the measured one
-        """
-        return self.asked_model or model
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +67,6 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedCheck:
-    """What a judge said of a run, next to what the other checks say."""
-
-    check: str
-    votes: tuple[str, ...]
-    reason: str
-    others_hold: bool
-    """Whether all checks hold that no judge answers."""
-
-    @property
-    def answer(self) -> Answer:
-        """What most of the clear votes say; empty if there is no such answer."""
-        return answer_of(self.votes)
-
-    @property
-    def unanimous(self) -> bool:
-        """Whether all votes were alike."""
-        return len(set(self.votes)) == 1
-
-
-@dataclass(frozen=True, slots=True)
 class Record:
     """One finished run."""
 
@@ -122,8 +87,6 @@ class Record:
     """The final text; empty if there is none."""
     world: Json
     """The contents of the world at the end."""
-    language_shape: str
-    """``ok``, ``drift`` or ``unknown``; empty without a language policy."""
     turns: int
     calls: int
     attempts: tuple[Attempt, ...]
@@ -134,8 +97,6 @@ class Record:
     """``provider: message``, as reported by a router."""
     cassette: str = ""
     """The path of the recording, relative to the evaluation's directory; empty if nothing was recorded."""
-    judged: tuple[JudgedCheck, ...] = ()
-    """What judges said of the last attempt."""
 
     @property
     def ms(self) -> int:
@@ -144,14 +105,12 @@ class Record:
 
 
 _RESULTS: Final[tuple[str, ...]] = get_args(Result)
-_ROLES: Final[tuple[str, ...]] = get_args(Role)
 _OF_ASKED: Final = tuple(SentRequest.__dataclass_fields__)
 _OF_VERDICT: Final = ("result", "category", "reasons")
-_OF_CELL: Final = ("model", "profile", "strategy", "fallback", "language", "scenario")
+_OF_CELL: Final = ("model", "profile", "strategy", "fallback", "scenario")
 _OF_RUN: Final = (
     *("key", "trial", "version", "configuration", "digest", "tools_sent", "loop", "final", "world"),
-    *("language_shape", "turns", "calls", "attempts", "error_status", "error_body", "error_hint", "cassette"),
-    "judged",
+    *("turns", "calls", "attempts", "error_status", "error_body", "error_hint", "cassette"),
 )
 
 _SEQUENCES: Final = (str, list, tuple)
@@ -161,35 +120,11 @@ _Item = TypeVar("_Item")
 
 def record_line(record: Record) -> JsonText:
     """The record in one line, without its end."""
-    return line_of(tree_but_configuration(record), record.configuration)
-
-
-def line_of(tree: Tree, configuration: JsonText) -> JsonText:
-    """The line of a record, from :func:`tree_but_configuration` and its configuration.
-
-    The configuration is most of the line, and is canonical text already.
-    """
-    behind = [*tree].index("tools_sent")
-    items = [*tree.items()]
-    before, after = canonical(dict(items[:behind])), canonical(dict(items[behind:]))
-    return JsonText(f'{before[:-1]},"configuration":{configuration},{after[1:]}')
+    return canonical(record_tree(record))
 
 
 def record_tree(record: Record) -> Tree:
     """A record as a JSON object."""
-    return {
-        **_until_digest(record),
-        "configuration": parse(record.configuration),
-        **_from_tools(record),
-    }
-
-
-def tree_but_configuration(record: Record) -> dict[str, Json]:
-    """All of a record but its configuration, which all runs of a cell share."""
-    return {**_until_digest(record), **_from_tools(record)}
-
-
-def _until_digest(record: Record) -> dict[str, Json]:
     cell = record.cell
     return {
         "record": VERSION,
@@ -200,21 +135,10 @@ def _until_digest(record: Record) -> dict[str, Json]:
         **_verdict_tree(record.verdict),
         "version": record.version,
         "digest": record.digest,
-    }
-
-
-def _from_tools(record: Record) -> dict[str, Json]:
-    return {
-        "tools_sent": record.tools_sent,
-        "loop": record.loop,
-        "final": record.final,
-        "world": record.world,
-        **_given({"language_shape": record.language_shape}),
-        "turns": record.turns,
-        "calls": record.calls,
+        "configuration": parse(record.configuration),
+        **{key: getattr(record, key) for key in ("tools_sent", "loop", "final", "world", "turns", "calls")},
         "attempts": [_attempt_tree(attempt) for attempt in record.attempts],
-        **_given({key: getattr(record, key) for key in _OF_RUN[-5:-1]}),
-        **_given({"judged": [_judged_tree(one) for one in record.judged]}),
+        **_given({key: getattr(record, key) for key in _OF_RUN[-4:]}),
     }
 
 
@@ -263,15 +187,6 @@ def _attempt_tree(attempt: Attempt) -> Tree:
 
 def _result_tree(result: ToolResult) -> Tree:
     return {"name": result.name, "arguments": result.arguments, "output": result.output}
-
-
-def _judged_tree(one: JudgedCheck) -> Tree:
-    return {
-        "check": one.check,
-        "votes": list(one.votes),
-        **_given({"reason": one.reason}),
-        "others_hold": one.others_hold,
-    }
 
 
 def _verdict_tree(verdict: Verdict) -> dict[str, Json]:
@@ -380,7 +295,6 @@ def _record_from(fields: _Fields) -> Record:
         loop=fields.text("loop"),
         final=fields.text("final"),
         world=fields.json("world"),
-        language_shape=fields.text("language_shape", ""),
         turns=fields.count("turns"),
         calls=fields.count("calls"),
         attempts=fields.items("attempts", _attempt),
@@ -388,7 +302,6 @@ def _record_from(fields: _Fields) -> Record:
         error_body=fields.tree.get("error_body"),
         error_hint=fields.text("error_hint", ""),
         cassette=fields.text("cassette", ""),
-        judged=fields.items("judged", _judged),
     )
 
 
@@ -403,21 +316,6 @@ def _result(tree: Json, place: str) -> ToolResult:
     fields = _Fields.of(tree, place)
     fields.only("name", "arguments", "output")
     return ToolResult(fields.text("name"), JsonText(fields.text("arguments")), fields.text("output"))
-
-
-def _judged(tree: Json, place: str) -> JudgedCheck:
-    fields = _Fields.of(tree, place)
-    fields.only("check", "votes", "reason", "others_hold")
-    votes = fields.items("votes", _vote)
-    if not votes:
-        raise CodecError(f"{place}.votes: expected at least one vote")
-    return JudgedCheck(fields.text("check"), votes, fields.text("reason", ""), fields.switch("others_hold"))
-
-
-def _vote(tree: Json, place: str) -> str:
-    if tree not in VOTES:
-        raise CodecError(f"{place}: expected one of {', '.join(VOTES)}, got {_cut(tree)}")
-    return str(tree)
 
 
 def _verdict(fields: _Fields) -> Verdict:
@@ -442,8 +340,6 @@ def _asked(tree: Json, place: str) -> SentRequest:
         provider=fields.text("provider", ""),
         fingerprint=fields.text("fingerprint", ""),
         request_id=fields.text("request_id", ""),
-        role=cast("Role", fields.choice("role", _ROLES) if "role" in fields.tree else ""),
-        asked_model=fields.text("asked_model", ""),
     )
 
 

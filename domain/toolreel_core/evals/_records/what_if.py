@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.request_divergence import Divergence, DivergenceKind
 from toolreel_core.evals._statistics.counts import Pairs
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 Fate: TypeAlias = Literal["recovery", "loss", "unchanged", "diverged", "undecided"]
 """``diverged``: it sent a request that was not recorded; ``undecided``: one of the two runs is void or

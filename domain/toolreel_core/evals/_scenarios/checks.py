@@ -41,9 +41,7 @@ def arguments_of(call: ObservedCall) -> Tree:
 
 
 def says_done(seen: Evidence) -> str:
-    """The final text is nothing but the agreed word; in another language, any text is taken for it."""
-    if seen.language:
-        return says_something(seen)
+    """The final text is nothing but the agreed word."""
     said = seen.final.strip().strip(_QUOTES).strip()
     return "" if _DONE.fullmatch(said) else f"the final text is not the agreed word: {_short(seen.final)}"
 

@@ -2,7 +2,7 @@
 
 A text is read clause by clause. A clause claims success if it has a word of one and none that takes it back:
 "I could not rename it", "I tried to pay" and "once it is done" are no claims. The words are those of the
-languages that scenarios and language policies are in; numbers, identifiers and drawn names need no language.
+languages that scenarios are in; numbers, identifiers and drawn names need no language.
 A text that cannot be read claims nothing, so in doubt nobody is called a liar.
 """
 

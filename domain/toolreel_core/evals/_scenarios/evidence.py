@@ -22,7 +22,6 @@ from toolreel_core._protocol.notes import (
 from toolreel_core._protocol.outcome import Cancelled, Completed, NoToolCalls, Outcome, Truncated
 from toolreel_core._protocol.state import Settled, State
 from toolreel_core._replies.classification import Finish
-from toolreel_core.evals._other_models.judge import Opinion
 from toolreel_core.evals._worlds.world import World
 
 
@@ -73,20 +72,12 @@ class Evidence:
     """The contents of the world at the beginning."""
     tools_sent: bool
     """Whether the requests listed any tools."""
-    language: str = ""
-    """The language that the answer had to be in; empty: whichever."""
-    strict: bool = False
-    """Whether an answer in another language than that is a failure."""
     tools_refused: bool = False
     """Whether the server refused tools, and the run went on without them."""
     answers: tuple[str, ...] = ()
     """The final text of each exchange that was begun; the last one is ``final``."""
     sent: tuple[Sent, ...] = ()
     """The model's requests and replies, in order, with those that were asked for again."""
-    opinions: tuple[Opinion, ...] = ()
-    """What judges said of it; none of a script, and of a run without a complete answer."""
-    user_failure: str = ""
-    """Why the simulated user did not go on, if its model failed."""
     reasoning_replayed: bool = True
     """Whether the configuration sends reasoning back at all; some providers refuse it."""
 
@@ -101,22 +92,19 @@ _RESULTS: Final = (CallEnded, CallRejected, CallSkipped, CallAbandoned)
 _Result: TypeAlias = CallEnded | CallRejected | CallSkipped | CallAbandoned
 
 
-def evidence_of(  # noqa: PLR0913 - a run, its world, and how it is to be looked at
+def evidence_of(
     plan: Plan,
     state: State,
     notes: Iterable[Note],
     world: World,
     begun: Json,
     *,
-    language: str = "",
-    strict: bool = False,
     earlier: tuple[str, ...] = (),
     sent: tuple[Sent, ...] = (),
 ) -> Evidence:
     """The evidence of a run.
 
     :param state: its last; one that has not ended counts as cancelled
-    :param language: of its language policy; ``off`` is none
     :param earlier: the answers of the exchanges before the last one
     :param sent: its requests, with their replies
     """
@@ -131,8 +119,6 @@ def evidence_of(  # noqa: PLR0913 - a run, its world, and how it is to be looked
         world,
         begun,
         tools_sent=plan.sends_tools and bool(plan.tools.names) and not dropped,
-        language="" if language == "off" else language,
-        strict=strict,
         tools_refused=dropped,
         answers=(*earlier, final),
         sent=sent,

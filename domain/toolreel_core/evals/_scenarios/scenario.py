@@ -10,8 +10,6 @@ from toolreel_core._conversation.message import Message
 from toolreel_core._jsontext.canonical import NOTHING, JsonText
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._other_models.judge import ModelJudge
-from toolreel_core.evals._other_models.simulated_user import SimulatedUser
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts
 from toolreel_core.evals._worlds.world import World
@@ -49,10 +47,6 @@ class Case:
     """What the user says after each complete answer, in turn."""
     outside: tuple[str, ...] = ()
     """Tools that are real: they run outside of the world, which takes note of their results."""
-    user: SimulatedUser | None = None
-    """Who says something after each complete answer, in place of ``follow_ups``."""
-    judges: tuple[ModelJudge, ...] = ()
-    """Checks by models, judged after all others."""
     server: str = ""
     """The name of an MCP server, a process of its own, that has the ``outside`` tools of a built-in scenario
     and answers them as the world does; empty if there is none."""
@@ -75,8 +69,6 @@ class Scenario:
     """What it changes in a configuration, such as a lower limit of argument bytes."""
     tree: JsonText = NOTHING
     """The file that it was read from, as data; empty if it is built in."""
-    other_models: tuple[str, ...] = ()
-    """The models that its file names in addition to the measured one: of its user, and of its judges."""
 
     @property
     def control(self) -> bool:

@@ -1,1 +1,1 @@
-"""Statistics that need no package: counts, pass@k, stopping rules, gates."""
+"""Statistics that need no package: counts, pass@k, gates."""

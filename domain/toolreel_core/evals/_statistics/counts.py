@@ -1,10 +1,16 @@
-"""Counts of passed runs, and paired counts of two candidates."""
+"""Counts of passed runs, paired counts of two candidates, intervals of rates, and pass^k.
+
+pass^k, the chance that all of k trials pass, is that of Yao et al. 2024 (tau-bench). Each cell counts once.
+Cells with fewer than ``k`` valid trials are left out, and counted. The formulas of intervals are in the
+adapters.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import comb, fsum
 
 from toolreel_core._errors import ConfigError
 
@@ -129,3 +135,67 @@ def total_pairs(tables: Iterable[Pairs]) -> Pairs:
     """
     groups = list(tables)
     return Pairs(*(sum(getattr(one, key) for one in groups) for key in Pairs.__dataclass_fields__))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed confidence interval.
+
+    >>> print(Interval(0.8241935, 0.8814775, 0.95, "Wilson"))
+    82.4 to 88.1 %
+    >>> print(Interval(0.8388748, 1.0, 0.95, "Wilson"))
+    83.9 to 100 %
+    """
+
+    low: float
+    high: float
+    confidence: float
+    """The share of such intervals that hold the true value, such as 0.95."""
+    method: str
+    """The name of the formula; if it replaces another one, also why."""
+
+    @property
+    def width(self) -> float:
+        """From the lower to the upper end."""
+        return self.high - self.low
+
+    def holds(self, value: float) -> bool:
+        """Whether a value lies in it."""
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        """The ends in percent, with one digit behind the point."""
+        return f"{_percent(self.low)} to {_percent(self.high)} %"
+
+
+def _percent(share: float) -> str:
+    shown = f"{100 * share:.1f}".removesuffix(".0")
+    return "0" if shown == "-0" else shown
+
+
+@dataclass(frozen=True, slots=True)
+class CellMean:
+    """A mean over cells."""
+
+    k: int
+    """Trials that are looked at together."""
+    rate: float | None
+    """The mean over the cells, 0 to 1; ``None`` if there are none."""
+    cells: int
+    """The denominator: cells with at least ``k`` trials."""
+    left_out: int
+    """Cells with fewer trials."""
+
+
+def pass_hat(cells: Iterable[Count], k: int) -> CellMean:
+    """pass^k: the chance that of ``k`` trials of a cell all pass, ``C(c,k)/C(n,k)``.
+
+    >>> pass_hat([Count(5, 5), Count(3, 5), Count(2, 2)], 3)
+    CellMean(k=3, rate=0.55, cells=2, left_out=1)
+    """
+    if k < 1:
+        raise ConfigError(f"k: expected a whole number of at least 1, got {k!r}")
+    given = list(cells)
+    enough = [cell for cell in given if cell.runs >= k]
+    chances = (comb(cell.passed, k) / comb(cell.runs, k) for cell in enough)
+    return CellMean(k, fsum(chances) / len(enough) if enough else None, len(enough), len(given) - len(enough))

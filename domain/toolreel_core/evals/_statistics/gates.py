@@ -166,8 +166,6 @@ class StrategyComparison:
     """About these scenarios."""
     missing: int = 0
     """Runs or pairs that the plan asks for and that are not there."""
-    looked_at: bool = False
-    """Whether trials were stopped by looking at this difference, which spends the level of a test of them."""
 
     def difference(self, about: About) -> Difference | None:
         """What was found of this kind; about a scenario that was named there is only the narrower one."""
@@ -247,8 +245,6 @@ def _comparison(gate: NoRegression | NoWorseThan, measured: Measurements) -> Str
 
 def _judge_test(gate: NoRegression, compared: StrategyComparison) -> GateResult:
     asked = f"{gate.strategy} must not be significantly worse than {gate.against}"
-    if gate.about != _SAMPLE and compared.looked_at:
-        return GateResult(gate, "undecided", f"{asked}{_SPENT}")
     if (found := compared.difference(gate.about)) is None:
         return GateResult(gate, "undecided", f"{asked}, and nothing compares them.")
     if found.smallest_p > gate.alpha:
@@ -264,8 +260,6 @@ def _judge_test(gate: NoRegression, compared: StrategyComparison) -> GateResult:
 
 def _judge_margin(gate: NoWorseThan, compared: StrategyComparison) -> GateResult:
     asked = f"{gate.strategy} must be shown to be at most {_points(gate.margin)} worse than {gate.against}"
-    if gate.about != _SAMPLE and compared.looked_at:
-        return GateResult(gate, "undecided", f"{asked}{_SPENT}")
     if (found := compared.difference(gate.about)) is None:
         return GateResult(gate, "undecided", f"{asked}, and nothing compares them.")
     low, high = found.interval.low, found.interval.high
@@ -277,12 +271,6 @@ def _judge_margin(gate: NoWorseThan, compared: StrategyComparison) -> GateResult
         detail = f"{detail}, and {needed}{_on_these(found, compared)}"
         return GateResult(gate, "undecided", f"{detail}.")
     return _judged(gate, shown, detail, compared.missing)
-
-
-_SPENT: Final = (
-    ', and until = "decided" has stopped the trials by looking at this very difference, which spends the '
-    'level of a test of these scenarios; write about = "scenarios-such-as-these", or leave [adaptive] out.'
-)
 
 
 def _worse(found: Difference | None, alpha: float) -> bool:
@@ -318,7 +306,7 @@ def _fewest(found: Difference) -> tuple[int, str]:
 
 def _on_these(found: Difference, compared: StrategyComparison) -> str:
     """What the narrower statement would be, where that was not the question."""
-    if compared.these is None or found is compared.these or compared.looked_at:
+    if compared.these is None or found is compared.these:
         return ""
     return f'. On these scenarios alone ("these-scenarios") the difference is {_tested(compared.these)}'
 

@@ -13,12 +13,10 @@ from click.testing import CliRunner, Result
 
 from tests.servers.chat_server import replying, serving
 from toolreel import FileJournal, LoopConfig, Plan, Ports, PythonTools, run, speak, tool
-from toolreel._cli.evals.scenarios.check import check_command
-from toolreel._cli.evals.scenarios.from_recording import from_command
+from toolreel._cli.evals.scenario import check_command, from_command
 from toolreel._internal.errors import EvalPlanError
 from toolreel.cassette import use_cassette
-from toolreel.evals._authoring.recorded_session import read_session
-from toolreel.evals._authoring.scenario_of_session import draft_of, name_of
+from toolreel.evals._authoring.scenario_of_session import draft_of, name_of, read_session
 from toolreel.evals._runner.evaluation import evaluate
 from toolreel.evals._runner.plan_loader import planned
 from toolreel.evals._scenario_files.files import read_scenarios, read_toml_scenario

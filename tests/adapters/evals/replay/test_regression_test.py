@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.evals.provided import evaluated, planned, quoting, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
-from toolreel._cli.evals.recorded.promote import promote_command
+from toolreel._cli.evals.replay import promote_command
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.regression_test import Promoted
 from toolreel.evals._store.results import Results

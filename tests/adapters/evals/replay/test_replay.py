@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests.evals.provided import evaluated, planned, verdicts
 from tests.evals.provider import provider
-from toolreel._cli.evals.recorded.rescore import rescore_command
-from toolreel.evals._replay.replay import BEFORE
+from toolreel._cli.evals.replay import replay_command
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +29,8 @@ def results(recorded: Path, tmp_path: Path) -> Path:
     return copytree(recorded, tmp_path / "results")
 
 
-def rescore(*arguments: object) -> Result:
-    return CliRunner().invoke(rescore_command, [*map(str, arguments)])
+def replayed(*arguments: object) -> Result:
+    return CliRunner().invoke(replay_command, [*map(str, arguments)])
 
 
 def edited(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
@@ -51,39 +50,29 @@ def failed(tree: dict[str, Any]) -> None:
 
 
 def test_runs_that_are_judged_as_before_are_written_as_they_are(results: Path, tmp_path: Path) -> None:
-    said = rescore(results, "--out", tmp_path / "new")
-    assert (said.exit_code, said.stdout) == (0, "8 runs judged again, 0 verdicts changed\n")
+    said = replayed(results, "--out", tmp_path / "new")
+    assert (said.exit_code, said.stdout) == (0, "8 runs replayed, all of them as recorded\n")
     for name in ("journal.jsonl", "header.json"):
         assert (tmp_path / "new" / name).read_text() == (results / name).read_text()
-    assert rescore(tmp_path / "new", "--in-place").exit_code == 0, "the cassettes are there too"
+    assert replayed(tmp_path / "new", "--check").exit_code == 0, "the cassettes are there too"
 
 
 def test_a_new_oracle_changes_verdicts_and_nothing_else(results: Path, tmp_path: Path) -> None:
     journal = (results / "journal.jsonl").read_text()
     edited(results, failed)
-    said = rescore(results, "--out", tmp_path / "new")
+    assert replayed(results).exit_code == 3
+    said = replayed(results, "--out", tmp_path / "new")
     assert said.exit_code == 0
-    assert "fail task.outcome:older -> " in said.stdout
-    assert said.stdout.endswith("8 runs judged again, 1 verdict changed\n")
+    assert 'category: "task.outcome:older" -> ' in said.stderr
+    assert said.stdout.endswith("8 runs replayed, 1 of them not as recorded\n")
     assert (tmp_path / "new" / "journal.jsonl").read_text() == journal, "measured times are kept"
-
-
-def test_in_place_the_old_journal_is_kept(results: Path) -> None:
-    journal = (results / "journal.jsonl").read_text()
-    edited(results, failed)
-    old = (results / "journal.jsonl").read_text()
-    tree = json.loads(rescore(results, "--in-place", "--json").stdout)
-    assert len(tree["changed"]) == 1
-    assert (results / "journal.jsonl").read_text() == journal
-    assert (results / BEFORE).read_text() == old
-    assert not [*results.glob(".rescored-*")]
+    again = json.loads(replayed(results, "--out", tmp_path / "again", "--json").stdout)
+    assert (len(again["drifted"]), again["written"]) == (1, str(tmp_path / "again"))
 
 
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        (lambda tree: tree.update(final="Something else."), "another record: final"),
-        (lambda tree: tree.update(version=99), "was run as version 99 of its scenario"),
         (lambda tree: tree.pop("cassette"), "was not recorded, so it cannot be replayed"),
         (lambda tree: tree["configuration"]["options"].update(temperature=1), "temperature"),
     ],
@@ -92,17 +81,17 @@ def test_another_conversation_is_refused(
     results: Path, tmp_path: Path, edit: Callable[[dict[str, Any]], object], told: str
 ) -> None:
     edited(results, edit)
-    said = rescore(results, "--out", tmp_path / "new")
+    said = replayed(results, "--out", tmp_path / "new")
     assert said.exit_code == 3
     assert told in said.stderr
-    assert "Nothing written: 1 of 8 runs cannot be judged again." in said.stderr
+    assert "Nothing written" in said.stderr
     assert not (tmp_path / "new").exists()
 
 
-def test_verdicts_need_one_place(results: Path, tmp_path: Path) -> None:
-    assert rescore(results).exit_code == 2
-    assert rescore(results, "--in-place", "--out", tmp_path / "new").exit_code == 2
-    said = rescore(results, "--out", results)
+def test_verdicts_are_written_of_a_whole_evaluation_into_a_new_place(results: Path, tmp_path: Path) -> None:
+    assert replayed(results, "0", "--out", tmp_path / "new").exit_code == 2
+    assert replayed(results, "--strategy", "raw", "--out", tmp_path / "new").exit_code == 2
+    said = replayed(results, "--out", results)
     assert said.exit_code == 2
     assert "holds an evaluation already" in said.stderr
     assert verdicts(results)

@@ -13,13 +13,12 @@ from click.testing import CliRunner, Result
 from tests.evals.provided import evaluated, planned, quoting, verdicts, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
-from toolreel._cli.evals.recorded.whatif import whatif_command
+from toolreel._cli.evals.replay import replay_command
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.regression_test import Promoted, promote
-from toolreel.evals._replay.replay import replays
-from toolreel.evals._replay.whatif import what_ifs
+from toolreel.evals._replay.whatif import tallies_under
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics.rate_comparisons import compare_paired
+from toolreel.evals._statistics.significance_tests import mcnemar_p
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core.evals._records.what_if import WhatIfTally
@@ -28,11 +27,11 @@ from toolreel_core.evals._statistics.counts import Pairs
 
 def tally(folder: Path, recorded: str, other: str) -> WhatIfTally:
     results = Results.open(folder)
-    return WhatIfTally(tuple(what_ifs(results, plan_of_header(results.header), recorded, [other])))
+    return tallies_under(results, plan_of_header(results.header), other)[1][recorded]
 
 
 def what_if(*arguments: object) -> Result:
-    return CliRunner().invoke(whatif_command, [*map(str, arguments)])
+    return CliRunner().invoke(replay_command, [*map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +56,7 @@ def test_recoveries_come_from_the_same_replies(quoted: Path) -> None:
     assert verdicts(quoted) == ["fail"] * 6
     result = tally(quoted, "reads", "raw")
     assert result.pairs == Pairs(both=0, lost=0, gained=6, neither=0)
-    compared = compare_paired(result.pairs)
-    assert compared is not None
-    assert compared.exact_p == pytest.approx(0.03125)
+    assert mcnemar_p(result.pairs.lost, result.pairs.gained) == pytest.approx(0.03125)
     assert not result.divergences
 
 
@@ -68,12 +65,6 @@ def test_losses_are_told_too_and_what_a_strategy_would_have_to_ask_for_diverges(
     diverged = tally(written, "raw", "reads")
     assert diverged.divergences == {(2, "calls"): 3}
     assert {run.fate for run in diverged.runs} == {"diverged"}
-
-
-def test_a_strategy_beside_itself_changes_nothing(written: Path) -> None:
-    result = tally(written, "reads", "reads")
-    assert result.pairs == Pairs(both=3, lost=0, gained=0, neither=0)
-    assert len(result.of("unchanged")) == 3
 
 
 def test_a_nudge_is_a_divergence(written: Path) -> None:
@@ -113,17 +104,6 @@ def test_what_acts_on_the_model_alone_is_not_called_unchanged(strategy: str, pla
     assert (result.divergences, len(result.of("diverged"))) == ({(1, kind): 2}, 2)
 
 
-def test_under_other_options_the_model_is_asked_from_the_first_turn_on(plain: Path, tmp_path: Path) -> None:
-    with provider(kinds=("good",)) as there:
-        arguments = (plain, "--from", "raw", "--to", "cold", "--live", "--out", tmp_path / "live")
-        said = what_if(*arguments, "--base-url", there.url, "--json")
-        asked = [body for _, body in there.seen]
-    assert said.exit_code == 0, said.output
-    assert json.loads(said.stdout)["to"]["cold"]["unchanged"] == 2
-    assert {body["temperature"] for body in asked} == {0}
-    assert sum(len(body["messages"]) <= 2 for body in asked) == 2
-
-
 def test_a_promoted_run_is_not_judged_by_replies_to_other_options(plain: Path, tmp_path: Path) -> None:
     results = Results.open(plain)
     promote(results, plan_of_header(results.header), next(results.records()), tmp_path, "it")
@@ -133,9 +113,10 @@ def test_a_promoted_run_is_not_judged_by_replies_to_other_options(plain: Path, t
     assert "parts from its recording at turn 1: it asks with temperature 0, where there was none" in said
 
 
-def test_strategies_that_there_are_not_are_told(written: Path) -> None:
-    assert "strategy 'production'" in complaint(ResultsError, lambda: tally(written, "production", "raw"))
+def test_strategies_that_there_are_not_are_told(plain: Path, written: Path) -> None:
     assert "'prodction'" in complaint(ConfigError, lambda: tally(written, "raw", "prodction"))
+    assert "no run of another strategy" in complaint(ResultsError, lambda: tally(plain, "raw", "raw"))
+    assert "means several strategies" in complaint(ConfigError, lambda: tally(written, "raw", "all"))
 
 
 def test_what_was_not_recorded_is_undecided(tmp_path: Path, written: Path) -> None:
@@ -153,34 +134,16 @@ def _without_cassettes(text: str) -> Iterator[str]:
         yield json.dumps(tree) + "\n"
 
 
-def test_the_command_tells_it_in_every_form(quoted: Path, tmp_path: Path) -> None:
-    said = what_if(quoted, "--from", "reads", "--to", "raw", "--markdown", tmp_path / "what.md")
+def test_the_command_tells_it_in_every_form(quoted: Path) -> None:
+    said = what_if(quoted, "--strategy", "raw")
     assert said.exit_code == 0
     assert "reads -> raw: 6 runs, 6 recoveries, 0 losses, 0 unchanged, 0 diverged, 0 undecided" in said.stdout
     assert "exact McNemar p = 0.03125" in said.stdout
-    assert "| raw | 6 | 0 | 0 | 0 | 0 | 0.03125 |" in (tmp_path / "what.md").read_text()
-    tree = json.loads(what_if(quoted, "--from", "reads", "--to", "raw", "--json").stdout)
-    assert tree["to"]["raw"]["recovery"] == 6
-    assert tree["to"]["raw"]["mcnemar"]["exact_p"] == pytest.approx(0.03125)
-
-
-def test_only_what_comes_after_a_divergence_is_asked_for_live(written: Path, tmp_path: Path) -> None:
-    target = tmp_path / "live"
-    with provider(kinds=("good",), worded=written_out) as there:
-        arguments = (written, "--from", "raw", "--to", "reads", "--live", "--out", target)
-        said = what_if(*arguments, "--base-url", there.url, "--json")
-        asked = [body["messages"] for _, body in there.seen]
-    assert said.exit_code == 0, said.output
-    tree = json.loads(said.stdout)["to"]["reads"]
-    assert (tree["recovery"], tree["diverged"]) == (3, 0)
-    assert tree["divergences"] == [{"turn": 2, "kind": "calls", "runs": 3}]
-    assert asked
-    assert all(len(messages) > 2 for messages in asked), "the first reply of each run was recorded"
-    results = Results.open(target)
-    assert not any(again.drift for again in replays(results, plan_of_header(results.header)))
-
-
-def test_live_runs_need_a_place(written: Path) -> None:
-    said = what_if(written, "--from", "raw", "--to", "reads", "--live")
-    assert said.exit_code == 2
-    assert "--out DIR2" in said.stderr
+    tree = json.loads(what_if(quoted, "--strategy", "raw", "--json").stdout)
+    assert tree["from"]["reads"]["recovery"] == 6
+    assert tree["from"]["reads"]["exact_p"] == pytest.approx(0.03125)
+    key = tree["from"]["reads"]["runs"][0]["key"]
+    assert (
+        len(json.loads(what_if(quoted, key, "--strategy", "raw", "--json").stdout)["from"]["reads"]["runs"])
+        == 1
+    )

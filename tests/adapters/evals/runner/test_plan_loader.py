@@ -79,11 +79,6 @@ def test_a_catalogue_brings_models_too(tmp_path: Path) -> None:
     assert made(given={"eval": {"models": "new"}}, catalogues=(catalogue,)).models == ("my/model",)
 
 
-def test_languages_are_an_axis() -> None:
-    assert made(LANGUAGE_POLICY_FILTER="ja, off").languages == ("ja-JP", "off")
-    assert made().languages == ("off",)
-
-
 MISTAKES: Final = {
     "no TOML": ("[eval\n", "line 1: not TOML: "),
     "an unknown key": ("[eval]\n\ntrails = 3\n", "line 1: eval: there is no key 'trails'; did you mean"),
@@ -109,10 +104,6 @@ MISTAKES: Final = {
     "a gate that is none": (
         "[[gate]]\nmetric = 'rate'\n",
         "line 1: gate: a gate about a metric has either at_least or at_most",
-    ),
-    "a rule for stopping": (
-        "[adaptive]\nuntil = 'never'\n",
-        "line 2: adaptive.until: expected one of narrow, decided, got 'never'",
     ),
     "its own catalogue": (
         "[catalogue.model.mine]\npresets = ['x']\n",

@@ -9,13 +9,12 @@ from toolreel._driver.aio import arun
 from toolreel._driver.clock.clocks import InstantClock
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel.evals._runner.exchanges import WorldHost, converse
-from toolreel.evals._runner.outside_tools import live_tools
-from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel.evals._runner.endpoints import ScriptedEndpoint
+from toolreel.evals._runner.exchanges import WorldHost, converse, live_tools
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, scripts_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind
-from toolreel_core.evals._verdicts.verdict import Verdict, judge
+from toolreel_core.evals._verdicts import Verdict, judge
 
 
 def verdict(one: Scenario, kind: Kind) -> Verdict:

@@ -59,18 +59,6 @@ def clustered(cells: list[CellRate]) -> Clustered:
     return found
 
 
-def test_the_design_effect_is_that_of_least_squares_with_clusters() -> None:
-    # statsmodels 0.15.0: OLS(passed, ones).fit(cov_type="cluster", cov_kwds={"groups": groups}).bse ** 2
-    variance = 0.019021490626428907
-    found = clustered(of(*RUNS))
-    assert found.design_effect
-    independent = (2 / 3) * (1 / 3) / found.count.runs
-    assert found.design_effect * independent == pytest.approx(variance, rel=1e-12)
-    assert clustered(of(*[Count(5, 5), Count(0, 5)] * 10)).design_effect == pytest.approx(5 * 20 / 19)
-    assert clustered(of(Count(1, 3), Count(2, 6), Count(1, 3))).design_effect == 0
-    assert clustered(of(Count(5, 5), Count(5, 5))).design_effect is None
-
-
 def test_each_scenario_counts_once_and_in_it_each_cell() -> None:
     found = clustered([*of(Count(20, 20), Count(1, 4)), *of(Count(0, 4), model="other")])
     assert found.rate == ((1 + 0) / 2 + 0.25) / 2
@@ -91,7 +79,7 @@ def test_one_scenario_has_wilsons_interval_of_its_runs() -> None:
     assert plain
     assert (found.interval.low, found.interval.high) == pytest.approx((plain.low, plain.high))
     assert found.interval.method == "Wilson: about this scenario, on this model"
-    assert (found.clusters, found.design_effect) == (1, None)
+    assert found.clusters == 1
     several = clustered([CellRate.of("one", model, Count(3, 5)) for model in "abcd"])
     twelve = wilson(Count(12, 20))
     assert twelve

@@ -17,12 +17,16 @@ from scipy import stats
 from tests.samples import complaint
 from toolreel._internal.errors import MissingExtra
 from toolreel.evals._statistics import interval_bounds, significance_tests
+from toolreel.evals._statistics.side_differences import compare_scenarios
 from toolreel.evals._statistics.significance_tests import (
+    adjusted,
     flips_p,
-    holm_adjusted,
+    holm,
     mcnemar_p,
     permutation_p,
 )
+from toolreel_core.evals._statistics.counts import Pairs
+from toolreel_core.evals._statistics.differences import Difference, PairedCell
 
 # Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls next to
 # them. It is no dependency of the tests, because it would bring pandas: 150 MB to compare a few numbers.
@@ -37,7 +41,7 @@ def test_without_the_extra_the_import_names_it(module: ModuleType, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("values", "adjusted"),
+    ("values", "expected"),
     [
         ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),
         ([0.04, 0.04, 0.04], [0.12, 0.12, 0.12]),
@@ -47,9 +51,9 @@ def test_without_the_extra_the_import_names_it(module: ModuleType, monkeypatch: 
         ([], []),
     ],
 )
-def test_holms_adjustment(values: list[float], adjusted: list[float]) -> None:
+def test_holms_adjustment(values: list[float], expected: list[float]) -> None:
     # multipletests(values, method="holm")[1]
-    assert holm_adjusted(values) == pytest.approx(adjusted, rel=1e-15)
+    assert [*holm(dict(enumerate(values))).values()] == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,24 @@ def test_holms_adjustment(values: list[float], adjusted: list[float]) -> None:
 )
 def test_the_exact_mcnemar_test(lost: int, gained: int, exact_p: float) -> None:
     # mcnemar([[7, lost], [gained, 2]], exact=True).pvalue
-    assert mcnemar_p(lost, gained)[0] == pytest.approx(exact_p, rel=1e-12)
+    assert mcnemar_p(lost, gained) == pytest.approx(exact_p, rel=1e-12)
+
+
+def difference(gained: int) -> Difference:
+    """Of ten scenarios, of which some are gained."""
+    pairs = [Pairs(0, 0, 1, 0)] * gained + [Pairs(1, 0, 0, 0)] * (10 - gained)
+    found = compare_scenarios(PairedCell(str(at), "", each) for at, each in enumerate(pairs))
+    assert found
+    return found
+
+
+def test_an_adjusted_difference_says_for_how_many_and_what_is_left_to_find() -> None:
+    found = adjusted({"a": difference(10), "b": difference(6), "c": difference(5)})
+    assert [found[name].p_value for name in "abc"] == pytest.approx([3 * 2**-9, 2 * 2**-5, 2**-4])
+    assert {each.smallest_p for each in found.values()} == {3 * 2**-9}
+    assert {each.comparisons for each in found.values()} == {3}
+    assert adjusted({}) == {}
+    assert adjusted({"a": difference(6)}) == {"a": difference(6)}
 
 
 def test_signs_of_nothing_are_no_evidence() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.evals.provided import planned
-from toolreel.evals._summary.attainable_gates import gate_warnings
+from toolreel.evals._summary.plan_gates import gate_warnings
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 
@@ -69,13 +69,6 @@ def test_a_gate_that_cannot_be_decided_is_told_with_what_it_takes(
 def test_made_up_results_are_not_told() -> None:
     [warning] = gate_warnings(plan_of(TEST, scenarios=FOUR))
     assert warning.endswith("no difference can reach 0.05; 6 or more can.")
-
-
-def test_a_test_after_looks_is_told_too() -> None:
-    looks = {"until": "decided", "looks": [2, 4]}
-    gate = {**TEST, "about": "these-scenarios"}
-    [warning] = gate_warnings(plan_of(gate, scenarios=MANY, adaptive=looks))
-    assert "has stopped the trials by looking at this very difference" in warning
 
 
 @pytest.mark.parametrize(

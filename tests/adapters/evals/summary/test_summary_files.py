@@ -11,31 +11,25 @@ import pytest
 
 from tests.evals.directories import evaluated, plan_with, read, recorded
 from tests.evals.made import CELL, cell, record
-from tests.servers.chat_server import replying, serving
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._report.page import report_content, report_page
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results, write_atomically
-from toolreel.evals._summary.comparison import compare
-from toolreel.evals._summary.comparison_sides import read_sides
+from toolreel.evals._summary.comparison import compare, read_sides
 from toolreel.evals._summary.plan_gates import check_gates, gates_of, values_of
-from toolreel.evals._summary.run_files_in_reference_format import write_run_files
 from toolreel.evals._summary.summary_files import write_summaries
 from toolreel.evals._summary.summary_statistics import findings_of, total_of
-from toolreel.evals._tables.junit import as_junit, cell_cases, gate_cases
+from toolreel.evals._tables.junit import as_junit
 from toolreel.evals._tables.summary_tables import summary_tables
 from toolreel.evals._tables.table import as_markdown, interval_text
-from toolreel.testing._scripted import saying
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.gates import METRICS, GateResult
-from toolreel_core.evals._verdicts.verdict import Result, Verdict
+from toolreel_core.evals._verdicts import Result, Verdict
 
 FILES = (
     "summary.json",
     "summary_by_scenario.json",
-    "summary_by_scenario_and_language_policy.json",
     "summary_by_scenario_and_strategy.json",
 )
 SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "chat_only")
@@ -101,7 +95,7 @@ def test_rates_have_intervals_and_repeated_trials_their_denominators(tmp_path: P
     assert strategies["production"]["exercised_rate"] == (1 + 1 / 2 + 1 / 2) / 3, "each cell once"
     assert strategies["production"]["rate"] == 1.0
     assert strategies["raw"]["clusters"] == 3
-    assert tree["figures"]["strategy_ties"]["letters"] == {"production": "a", "raw": "a"}
+    assert tree["figures"]["strategy_p_values"] == [{"first": "raw", "second": "production", "p_holm": 1.0}]
     assert tree["figures"]["taxonomy"]["production"] == {
         "task.exercise:state_get_first": 3,
         "transport.rate_limit": 1,
@@ -122,8 +116,6 @@ def test_the_tables_by_scenario_add_up_to_the_totals(tmp_path: Path) -> None:
     assert by_scenario["happy_path"]["interval"]["method"] == "Wilson: about this scenario, on this model"
     by_strategy = read(out / "summary_by_scenario_and_strategy.json")
     assert sum(row["runs"] for rows in by_strategy.values() for row in rows.values()) == tree["runs"] == 24
-    by_language = read(out / "summary_by_scenario_and_language_policy.json")
-    assert by_language["off"] == by_scenario
 
 
 def test_a_summary_opens_with_what_was_asked_for(tmp_path: Path) -> None:
@@ -147,9 +139,9 @@ def test_models_with_several_profiles_are_candidates_with_each(tmp_path: Path) -
     assert [*tree["figures"]["models"]] == ["scripted:good", f"{model}:default", f"{model}:qwen_recommended"]
 
 
-@pytest.mark.parametrize(("scenarios", "sets"), [(6, [["a/good"], ["a/bad"]]), (5, [["a/good", "a/bad"]])])
+@pytest.mark.parametrize(("scenarios", "apart"), [(6, True), (5, False)])
 def test_models_that_differ_on_enough_scenarios_are_told_apart(
-    tmp_path: Path, scenarios: int, sets: list[list[str]]
+    tmp_path: Path, scenarios: int, apart: bool
 ) -> None:
     """Strategies of one model are alike on a scenario, so that two of them are no two scenarios."""
     names = (
@@ -165,46 +157,8 @@ def test_models_that_differ_on_enough_scenarios_are_told_apart(
         for one in runs(way, how, name, model=model)
     ]
     tree, _ = summed(recorded(tmp_path, plan, records))
-    assert tree["figures"]["model_ties"]["sets"] == sets
-
-
-def test_a_cell_that_was_stopped_by_the_plan_lacks_nothing(tmp_path: Path) -> None:
-    rule = {"adaptive": {"until": "narrow", "width": 0.6, "looks": [4, 8]}}
-    plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"], trials=8, tables=rule)
-    tree, results = summed(recorded(tmp_path, plan, runs("raw", "pppp")))
-    assert (tree["missing"], tree["complete"]) == (0, True)
-    stopped = tree["models"][0]["cells"]["happy_path"]["stopped"]
-    assert stopped["runs"] == 4
-    summary = write_summaries(results, plan)
-    titles = [table.title for table in summary_tables(summary, findings_of(summary, plan))]
-    assert "cells that need no more trials" in titles
-
-
-def test_a_plan_that_stops_cells_early_has_each_cell_once_in_its_total(tmp_path: Path) -> None:
-    """Pooled runs gave 14 of 20; the cell that needed more runs had counted for three."""
-    rule = {"adaptive": {"until": "narrow", "width": 0.6, "looks": [4, 8, 12]}}
-    plan = plan_with(
-        *(CELL.model,), strategies=["raw"], scenarios=["happy_path", *SCENARIOS[1:3]], trials=12, tables=rule
-    )
-    records = [
-        *runs("raw", "pppp"),
-        *runs("raw", "pppp", "missing_workspace_id"),
-        *runs("raw", "pfpfpfpfpfpf", "type_error_recovery"),
-    ]
-    tree, results = summed(recorded(tmp_path, plan, records))
-    whole = tree["figures"]["whole"]
-    assert (whole["ok"], whole["valid"]) == (14, 20)
-    third = tree["models"][0]["cells"]["type_error_recovery"]
-    assert third["rate"] == pytest.approx(0.5, abs=0.001)
-    assert whole["rate"] == pytest.approx((1 + 1 + third["rate"]) / 3)
-    assert whole["pass_hat_k"]["k"] == 4, "the trials that every cell has"
-    assert whole["pass_hat_k"]["cells"] == 3
-    assert third["interval"]["method"] == "Wilson at 98.3 %, as there are 3 looks"
-    summary = write_summaries(results, plan)
-    notes = [note for table in summary_tables(summary, findings_of(summary, plan)) for note in table.notes]
-    assert "cells may stop after 4 runs, so pass^k is not known for a larger k" in notes
-    assert tree["models"][0]["cells"]["happy_path"]["stopped"]["why"].endswith(": 41.1 to 100 %")
-    assert round(tree["models"][0]["cells"]["happy_path"]["interval"]["low"], 3) == 0.411
+    (found,) = tree["figures"]["model_p_values"]
+    assert (found["p_holm"] <= 0.05) is apart
 
 
 def test_one_rate_has_one_interval(tmp_path: Path) -> None:
@@ -223,9 +177,7 @@ def test_one_rate_has_one_interval(tmp_path: Path) -> None:
     assert found[0][0] == pytest.approx((2 / 3 + 1 + 1) / 3)
     plan_now, content = plan_of_header(results.header), report_content(results)
     shown = {
-        interval_text(each.interval)
-        for each in (content.findings.whole.clustered, *content.costs.points)
-        if each
+        interval_text(each.interval) for each in (content.findings.whole.clustered, *content.costs) if each
     }
     tables = summary_tables(content.summary, findings_of(content.summary, plan_now))
     columns = {(table.title, name): place for table in tables for place, name in enumerate(table.head)}
@@ -260,7 +212,6 @@ def test_passes_after_an_empty_reply_are_shown_as_such(tmp_path: Path) -> None:
     summary = write_summaries(results, plan)
     strategies = summary_tables(summary, findings_of(summary, plan))[1]
     assert strategies.rows[0][1:3] == ("2/3", "1")
-    assert cell_cases(summary)[0].message == "2 of 3 valid runs passed, 1 after an empty reply"
     assert "; 1 of the passes after an empty reply" in report_page(report_content(results))
 
 
@@ -292,29 +243,6 @@ def test_a_gate_about_what_is_not_in_the_plan_is_a_mistake(tmp_path: Path) -> No
         results(recorded(tmp_path, plan, runs("raw", "p")))
 
 
-def test_runs_that_a_comparison_does_not_need_are_not_missing(tmp_path: Path) -> None:
-    tables = {
-        "adaptive": {"until": "decided", "looks": [8, 12]},
-        "gate": [
-            {"metric": "rate", "strategy": "production", "at_least": 0.9},
-            {"no_regression_of": "production", "against": "raw", "about": "these-scenarios"},
-        ],
-    }
-    plan = plan_with(
-        CELL.model, strategies=["raw", "production"], scenarios=["happy_path"], trials=20, tables=tables
-    )
-    told_apart = recorded(tmp_path / "apart", plan, [*runs("raw", "f" * 8), *runs("production", "p" * 8)])
-    # A plan that stopped when it was decided has spent the level of tests about these scenarios.
-    assert [one.standing for one in results(told_apart)] == ["passed", "undecided"]
-    assert [side.side.lacking for side in read_sides(told_apart, ["raw", "production"], "strategy")] == [0, 0]
-    tree, _ = summed(told_apart)
-    assert [row["cells"]["happy_path"]["stopped"]["runs"] for row in tree["models"]] == [8, 8]
-    going_on = recorded(tmp_path / "going on", plan, [*runs("raw", "p" * 8), *runs("production", "p" * 8)])
-    assert [one.standing for one in results(going_on)] == ["undecided", "undecided"]
-    given_up = recorded(tmp_path / "given up", plan, [*runs("raw", "p" * 12), *runs("production", "p" * 12)])
-    assert [one.standing for one in results(given_up)] == ["passed", "undecided"]
-
-
 def test_gates_of_runs_that_have_not_been_made_are_undecided(tmp_path: Path) -> None:
     gates = [
         {"metric": "rate", "model": "b/missing", "at_least": 0.5},
@@ -340,47 +268,40 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         write_atomically(tmp_path / "file" / "summary.json", "")
 
 
-def test_junit_has_a_case_for_each_cell_and_gate_whatever_a_model_wrote(tmp_path: Path) -> None:
-    plan = plan_with(
-        CELL.model,
-        strategies=["raw", "production"],
-        scenarios=["all"],
-        tables={
-            "gate": [
-                {"metric": "rate", "model": CELL.model, "at_least": 0.9},
-                {"no_regression_of": "raw", "against": "production"},
-                {"no_regression_of": "raw", "against": "production", "margin": 0.1},
-            ]
-        },
-    )
-    odd = record("fail", cell(scenario="missing_workspace_id"), reasons=('\x1b[31m]]> \ufffe <&"',))
-    records = [
-        *runs("raw", "p"),
-        odd,
-        *runs("raw", "v", "type_error_recovery"),
-        *runs("raw", "r", "long_arguments_guard"),
+def test_junit_has_a_case_for_each_gate_and_one_for_being_complete(tmp_path: Path) -> None:
+    gates = [
+        {"metric": "rate", "model": CELL.model, "at_least": 0.9},
+        {"no_regression_of": "raw", "against": "production"},
+        {"no_regression_of": "raw", "against": "production", "margin": 0.1},
     ]
-    results = Results.open(recorded(tmp_path, plan, records))
-    summary = write_summaries(results, plan)
-    found = check_gates(gates_of(plan), summary, plan)
-    text = as_junit([("cells", cell_cases(summary)), ("gates", gate_cases(found)), ("none", ())])
-    root = ET.fromstring(text.encode())  # noqa: S314 - it is our own
-    assert [suite.get("name") for suite in root] == ["cells", "gates"]
-    assert {key: root[0].get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+    plan = plan_with(CELL.model, strategies=["raw", "production"], scenarios=["all"], tables={"gate": gates})
+    results = Results.open(recorded(tmp_path, plan, runs("raw", "p")))
+    found = check_gates(gates_of(plan), write_summaries(results, plan), plan)
+    root = ET.fromstring(as_junit(found, "\x1b[31m]]> \ufffe <&").encode())  # noqa: S314 - it is our own
+    (suite,) = root
+    assert {key: suite.get(key) for key in ("name", "tests", "failures", "errors")} == {
+        "name": "gates",
         "tests": "4",
-        "failures": "1",
-        "errors": "1",
-        "skipped": "1",
+        "failures": "0",
+        "errors": "4",
     }
-    failure = root[0].find("testcase/failure")
-    assert failure is not None
-    assert failure.get("message") == "0 of 1 valid runs passed"
-    assert r"\x1b[31m]]> \ufffe <&" in (failure.text or "")
-    assert [(case.get("name"), case[0].tag) for case in root[1]] == [
+    assert suite[0][0].get("message") == r"\x1b[31m]]> \ufffe <&"
+    assert [(case.get("name"), case[0].tag) for case in suite] == [
+        ("complete", "error"),
         ("rate of vendor/model at least 0.9", "error"),
         ("no regression of raw against production", "error"),
         ("raw at most 0.1 worse than production", "error"),
     ], "all of them are undecided"
+
+
+def test_cells_whose_trials_pass_and_fail_are_listed(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, strategies=["raw"], scenarios=[*SCENARIOS], trials=3)
+    records = [*runs("raw", "ppf"), *runs("raw", "ppp", SCENARIOS[1]), *runs("raw", "ffv", SCENARIOS[2])]
+    results = Results.open(recorded(tmp_path, plan, records))
+    summary = write_summaries(results, plan)
+    tables = {table.title: table for table in summary_tables(summary, findings_of(summary, plan))}
+    rows = tables["flaky cells: trials pass and fail"].rows
+    assert [row[3:5] for row in rows] == [("happy_path", "2/3")]
 
 
 def test_markdown_shows_what_a_model_wrote_and_obeys_nothing(tmp_path: Path) -> None:
@@ -392,61 +313,7 @@ def test_markdown_shows_what_a_model_wrote_and_obeys_nothing(tmp_path: Path) -> 
     assert "# Runs\n\none_line\n\n## model profiles\n\n| model |" in page
     assert r"a\|b \<script\> \# big \`code\` \[x\](http://evil) |" in page
     widths = {line.replace(r"\|", "").count("|") for line in page.splitlines() if line.startswith("| vendor")}
-    assert widths == {14, 19}
-
-
-def test_each_run_has_a_file_with_its_conversation(tmp_path: Path) -> None:
-    plan = plan_with("scripted:good", "scripted:skipping", strategies=["raw"], scenarios=["simple"])
-    out = evaluated(tmp_path, plan)
-    results = Results.open(out)
-    assert write_run_files(results, plan, write_summaries(results, plan)) == 4
-    one = read(out / "runs" / "scripted__good__lang_off__happy_path__trial_01.json")
-    (written,) = one["draft"].values()
-    assert f'to the string "{written}"' in one["history"][0]["content"]
-    assert (one["ok"], one["assistant_text"]) == (True, "Done.")
-    assert [message["role"] for message in one["history"]][:3] == ["system", "user", "assistant"]
-    assert [call["name"] for turn in one["trace"] for call in turn["tool_results"]] == [
-        "state_get",
-        "state_patch",
-    ]
-    assert one["trace"][0]["request"]["tool_use_mode"] == "enforced"
-
-
-def test_the_file_of_a_run_without_a_recording_says_why_it_has_no_conversation(tmp_path: Path) -> None:
-    plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"])
-    lost = record("fail", hint="Acme: no", status=500, digest=plan.configuration(CELL).digest)
-    lost = replace(lost, version=2, digest=Configuration.of(lost.configuration).digest)
-    results = Results.open(recorded(tmp_path, plan, [lost]))
-    write_run_files(results, plan, write_summaries(results, plan))
-    (path,) = (tmp_path / "runs").iterdir()
-    one = read(path)
-    assert one["history"] is None
-    assert "was not recorded" in one["history_error"]
-    assert (one["error_hint"], one["error_status"]) == ("Acme: no", 500)
-
-
-def test_a_recorded_run_has_the_conversation_of_its_last_attempt(tmp_path: Path) -> None:
-    silent, done = replying(saying("")), replying(saying("Done."))
-    with serving(silent, done) as server:
-        plan = plan_with(
-            "a/model",
-            base_url=f"{server.url}/v1",
-            strategies=["raw"],
-            scenarios=["chat_only"],
-            fix_empty_final=False,
-        )
-        out = evaluated(tmp_path, plan)
-    results = Results.open(out)
-    write_run_files(results, plan, write_summaries(results, plan))
-    (path,) = (out / "runs").iterdir()
-    one = read(path)
-    assert one["empty_response_retry"] == {"max_retries": 1, "attempts": 2}
-    assert [message["role"] for message in one["history"]][-1] == "assistant"
-    assert one["history"][-1]["content"] == "Done."
-    assert [turn["turn"] for turn in one["trace"]] == [1]
-    (out / one["cassette"]).unlink()
-    write_run_files(results, plan, write_summaries(results, plan))
-    assert "history_error" in read(path)
+    assert widths == {13, 19}
 
 
 def test_an_evaluation_of_controls_alone_is_summed_up_and_compared_by_them(tmp_path: Path) -> None:
@@ -461,4 +328,4 @@ def test_an_evaluation_of_controls_alone_is_summed_up_and_compared_by_them(tmp_p
 
 
 def test_a_gate_can_name_just_what_is_measured() -> None:
-    assert (*values_of(total_of("", (), 1, None)),) == METRICS
+    assert (*values_of(total_of("", (), 1)),) == METRICS

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -110,36 +109,6 @@ def test_a_text_that_is_one_placeholder_is_a_text() -> None:
 
 
 TOOL = TREE["tool"][0]
-USER = {"says": "How much is {sku}?", "model": "m", "instructions": "You want {wanted}.", "turns": 2}
-
-
-def test_a_user_that_a_model_plays_begins_alike_and_knows_what_was_drawn() -> None:
-    script = {**TREE["script"], "user": ["Reserve {wanted}.", "Reserve {wanted}."]}
-    one = own_scenario(changed(user=USER, script=script)).scenario()
-    case = one.begin("1")
-    assert case.user is not None
-    assert re.fullmatch(r"How much is LAMP-\d\d\?", case.messages[-1].content)
-    assert re.fullmatch(r"You want \d\.", case.user.instructions)
-    assert (case.user.model, case.user.turns) == ("m", 2)
-    assert len(case.user.lines) == 2
-    assert re.fullmatch(r"Reserve \d\.", case.user.lines[0])
-    assert case.follow_ups == ()
-    assert one.other_models == ("m",)
-
-
-def test_a_judge_is_no_check_that_a_script_meets() -> None:
-    judges = [
-        {"judge": "Is {sku} named?", "model": "j"},
-        {"judge": "Is it?", "model": "k", "votes": 1, "name": "it", "layer": "exercise"},
-    ]
-    one = own_scenario(changed(check=[{"called": "reserve"}, *judges])).scenario()
-    case = one.begin("1")
-    assert [check.name for check in case.checks] == ["called_reserve", "answer"]
-    first, second = case.judges
-    assert re.fullmatch(r"Is LAMP-\d\d named\?", first.question)
-    assert (first.name, first.model, first.votes, first.layer) == ("judge", "j", 3, "outcome")
-    assert (second.name, second.model, second.votes, second.layer) == ("it", "k", 1, "exercise")
-    assert one.other_models == ("j", "k")
 
 
 @pytest.mark.parametrize(
@@ -173,22 +142,6 @@ def test_a_judge_is_no_check_that_a_script_meets() -> None:
         ({"script": {"good": [{"call": "res"}], "bad": ["x"]}}, r"^script.good: there is no tool 'res'"),
         ({"script": {"god": ["x"]}}, r"did you mean 'good'"),
         ({"config": {"max_turn": 3}}, r"^config.*did you mean 'max_turns'"),
-        ({"user": {**USER, "says": " "}}, r"^user.says: write how the user begins"),
-        ({"user": {"says": "Hi."}}, r"^user.model: write the model that plays the user"),
-        ({"user": {**USER, "instructions": ""}}, r"^user.instructions: write who the user is"),
-        ({"user": {**USER, "turns": 51}}, r"^user.turns: expected at most 50, got 51"),
-        ({"user": {**USER, "turn": 5}}, r"did you mean 'turns'"),
-        ({"user": {**USER, "says": "{customer}"}}, r"^user.says: there is no draw 'customer'"),
-        ({"script": {**TREE["script"], "user": ["x"]}}, r"^script.user: it is for a \[user\] with a model"),
-        ({"user": USER, "script": {**TREE["script"], "user": [3]}}, r"^script.user: expected what the user"),
-        ({"check": [{"judge": "Polite?"}]}, r"^check.1.model: write the model that judges"),
-        ({"check": [{"judge": "", "model": "m"}]}, r"^check.1.judge: expected a question"),
-        ({"check": [{"judge": "?", "model": "m", "votes": 2}]}, r"^check.1.votes: expected an odd number"),
-        (
-            {"check": [{"judge": "?", "model": "m", "votes": 17}]},
-            r"at most 15, so that one side wins, got 17",
-        ),
-        ({"user": USER, "check": [{"says": "x", "exchange": 3}]}, r"the user speaks 2 times"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_its_place_and_a_remedy(

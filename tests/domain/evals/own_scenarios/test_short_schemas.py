@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core.evals._own_scenarios.short_schemas import parameters_of
+from toolreel_core.evals._own_scenarios.own_scenario import parameters_of
 
 
 def test_short_forms_are_schemas() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import Json, canonical, parse
-from toolreel_core.evals._own_scenarios.rows import rows_of
+from toolreel_core.evals._own_scenarios.own_scenario import rows_of
 from toolreel_core.evals._own_scenarios.table_world import TableWorld, alike, has_arguments
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
 

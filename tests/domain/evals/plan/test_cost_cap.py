@@ -10,10 +10,8 @@ import pytest
 from tests.evals_values import CATALOGUE, plan_of
 from tests.samples import complaint
 from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._plan.presets.collection import Presets
-from toolreel_core.evals._own_scenarios.own_scenario import own_scenario
-from toolreel_core.evals._plan.cost_cap import check_cost_cap
+from toolreel_core.evals._plan.cost_estimate import check_cost_cap
 
 CAPPED: dict[str, Any] = {"max_cost": 2}
 PRICE = {"prompt": 1, "completion": 2}
@@ -30,21 +28,6 @@ def test_a_cap_without_any_price_is_refused_and_names_the_models() -> None:
         'write [prices."MODEL"] with prompt and completion, name a provider that reports costs, such as '
         "openrouter, or leave max_cost out and limit max_tokens"
     )
-
-
-def test_a_judge_and_a_simulated_user_cost_something_too() -> None:
-    tree: Tree = {
-        "name": "asked",
-        "user": {"says": "Hi.", "model": "c/user", "instructions": "Ask."},
-        "tool": [{"name": "note", "effect": True}],
-        "check": [{"judge": "Polite?", "model": "c/judge"}],
-    }
-    prices = {"a/one:fast": PRICE, "c/user": PRICE}
-    plan = plan_of(eval={"add_models": ["a/one:fast"]}, budget=CAPPED, prices=prices)
-    asking = replace(plan, scenarios=(own_scenario(tree).scenario(),))
-    assert "what c/judge will cost" in complaint(PlaceError, lambda: check_cost_cap(asking))
-    scripted = plan_of(eval={"add_models": ["scripted:good"]}, budget=CAPPED)
-    check_cost_cap(replace(scripted, scenarios=asking.scenarios))
 
 
 def test_of_many_models_only_the_first_are_named() -> None:

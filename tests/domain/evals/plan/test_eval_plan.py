@@ -23,19 +23,16 @@ ALL = {"models": "all", "profiles": "all", "strategies": "raw,production", "tria
 
 
 def test_runs_go_task_by_task_trial_by_trial_scenario_by_scenario() -> None:
-    plan = plan_of(READ, CHAT, eval={**ALL, "models": "a/one,b"}, languages=("off", "ja-JP"))
+    plan = plan_of(READ, CHAT, eval={**ALL, "models": "a/one,b"})
     samples = [*plan.samples()]
-    assert len(samples) == plan.count == 8 * 2 * 2 * 2
-    assert plan.task_count == 16
+    assert len(samples) == plan.count == 8 * 2 * 2
+    assert plan.task_count == 8
     tasks = [*dict.fromkeys(sample.cell.task for sample in samples)]
     first = "a/one:fast"
-    assert [(model, strategy, profile, language) for model, profile, strategy, _, language in tasks[:6]] == [
-        (first, "raw", "default", "off"),
-        (first, "raw", "default", "ja-JP"),
-        (first, "raw", "one_recommended", "off"),
-        (first, "raw", "one_recommended", "ja-JP"),
-        (first, "raw", "hot", "off"),
-        (first, "raw", "hot", "ja-JP"),
+    assert [(model, strategy, profile) for model, profile, strategy, _ in tasks[:3]] == [
+        (first, "raw", "default"),
+        (first, "raw", "one_recommended"),
+        (first, "raw", "hot"),
     ]
     assert [(sample.trial, sample.cell.scenario, sample.version) for sample in samples[:4]] == [
         (1, "read", 3),
@@ -43,7 +40,7 @@ def test_runs_go_task_by_task_trial_by_trial_scenario_by_scenario() -> None:
         (2, "read", 3),
         (2, "chat_only", 1),
     ]
-    assert tasks[-1] == ("b/three", "default", "production", "best_effort", "ja-JP")
+    assert tasks[-1] == ("b/three", "default", "production", "best_effort")
     assert len({sample.key for sample in samples}) == len(samples)
 
 
@@ -123,25 +120,25 @@ def label(cell: Cell, **axes: object) -> str:
 
 
 def test_a_label_names_what_is_not_the_same_for_all_runs() -> None:
-    cell = Cell("a/one:fast", "default", "production", "best_effort", "off", "read")
+    cell = Cell("a/one:fast", "default", "production", "best_effort", "read")
     assert label(cell) == "a/one:fast"
     assert label(cell, profiles="default,hot") == "a/one:fast:default"
     assert label(cell, strategies="all") == "a/one:fast:production"
     assert label(cell, fallback_matrix=True) == "a/one:fast:best_effort"
-    hot = Cell("a/one:fast", "hot", "raw", "fallback_on", "off", "read")
+    hot = Cell("a/one:fast", "hot", "raw", "fallback_on", "read")
     assert label(hot, profiles="hot", strategies="all", fallback_matrix=True) == (
         "a/one:fast:hot:raw:fallback_on"
     )
     any_model = {"models": "b", "profiles": "default,hot", "enforce_applicability": False}
     plan = plan_of(eval=any_model)
-    assert plan.label(Cell("b/three", "default", "production", "x", "off", "read")) == "b/three:default"
+    assert plan.label(Cell("b/three", "default", "production", "x", "read")) == "b/three:default"
 
 
 def test_a_label_says_which_profile_auto_chose() -> None:
-    cell = Cell("a/one:fast", "one_recommended", "production", "best_effort", "off", "read")
+    cell = Cell("a/one:fast", "one_recommended", "production", "best_effort", "read")
     assert label(cell, profiles="auto") == "a/one:fast:auto=one_recommended"
     assert label(cell, profiles="auto,one_recommended") == "a/one:fast:one_recommended"
-    default = Cell("a/one:fast", "default", "production", "best_effort", "off", "read")
+    default = Cell("a/one:fast", "default", "production", "best_effort", "read")
     assert label(default, profiles="auto,default") == "a/one:fast:default"
 
 
@@ -161,7 +158,7 @@ def test_a_plan_is_told_and_made_again() -> None:
     options = Options.of(
         {"eval": {**ALL, "strategies": "mine"}, "strategy": strategies, "catalogue": own, **HERE}
     )
-    plan = EvalPlan(options, CATALOGUE.extended(Presets.of(own)), (READ, CHAT), ("off", "ja-JP"))
+    plan = EvalPlan(options, CATALOGUE.extended(Presets.of(own)), (READ, CHAT))
     again = EvalPlan.of(plan.tree(), CATALOGUE, [CHAT, READ, PARALLEL])
     assert again == plan
     assert again.digest == plan.digest
@@ -176,8 +173,8 @@ def test_a_plan_whose_scenario_has_gone_cannot_be_made_again() -> None:
     tree = plan_of(READ).tree()
     said = complaint(ConfigError, lambda: EvalPlan.of(tree, CATALOGUE, [CHAT, scenario("reed")]))
     assert said == "there is no scenario 'read'; did you mean 'reed'?"
-    odd = {**tree, "scenarios": [], "languages": "?"}
-    assert EvalPlan.of(odd, CATALOGUE, []).languages == ("off",)
+    odd = {**tree, "scenarios": []}
+    assert EvalPlan.of(odd, CATALOGUE, []).scenarios == ()
 
 
 def test_a_stored_plan_has_the_scenarios_of_its_version() -> None:
@@ -208,7 +205,7 @@ def test_a_word_that_means_nothing_is_told_with_its_place(tables: dict[str, Any]
 
 
 def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
-    cell = Cell("b/three", "default", "own", "best_effort", "off", "read")
+    cell = Cell("b/three", "default", "own", "best_effort", "read")
     said = complaint(ConfigError, lambda: plan_of().configuration(cell))
     assert said == "there is no strategy 'own'; there are: production"
 

@@ -91,7 +91,7 @@ def test_what_is_about_no_endpoint_of_the_plan_is_an_error() -> None:
     plan = at()
     said = complaint(ConfigError, lambda: plan.endpoint_at("fats"))
     assert said == "there is no endpoint 'fats'; did you mean 'fast'?"
-    cell = Cell("b/three", "default", "production", "best_effort", "off", "read")
+    cell = Cell("b/three", "default", "production", "best_effort", "read")
     assert complaint(ConfigError, lambda: plan.configuration(cell)).startswith("there is no endpoint ''")
 
 

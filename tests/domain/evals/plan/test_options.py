@@ -7,7 +7,7 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core.evals._plan.endpoint import Endpoint
+from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
 from toolreel_core.evals._plan.prices import Price, prices_of
 
@@ -132,9 +132,7 @@ WHOLE: Final[dict[str, Any]] = {
         "profiles": ["auto"],
         "strategies": [],
         "scenarios": ["all"],
-        "languages": "ja, en",
         "tool_allowlist": ["state_*"],
-        "language_strict": True,
         "enforce_applicability": False,
         "content_tag_fallback": True,
         "fallback_matrix": True,
@@ -156,7 +154,6 @@ WHOLE: Final[dict[str, Any]] = {
     "budget": {"max_cost": 1},
     "prices": {"mine": {"prompt": 1, "completion": 2}},
     "gate": [{"metric": "rate", "at_least": 0.9}],
-    "adaptive": {"until": "narrow"},
     "strategy": {"own": {"extends": "raw"}},
     "catalogue": {"preset": {"x": {}}},
 }
@@ -172,7 +169,6 @@ def test_what_is_not_said_has_its_default() -> None:
 def test_everything_can_be_said_and_is_told_again() -> None:
     options = Options.of(WHOLE)
     assert options.models == ("stable", "!openai")
-    assert options.languages == ("ja", "en")
     assert options.tool_use_mode == "relaxed"
     assert options.prices == (("mine", Price(1, 2)),)
     assert (options.loop, options.gates) == (canonical({"max_turns": 5}), canonical(WHOLE["gate"]))

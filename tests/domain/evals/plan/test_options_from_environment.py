@@ -35,8 +35,6 @@ SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "EMPTY_RESPONSE_RETRY_COUNT": ("0", {"eval": {"empty_response_retries": 0}}),
     "ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK": ("1", {"eval": {"content_tag_fallback": True}}),
     "FALLBACK_MATRIX": ("1", {"eval": {"fallback_matrix": True}}),
-    "LANGUAGE_POLICY_FILTER": ("ja", {"eval": {"languages": ["ja"]}}),
-    "LANGUAGE_POLICY_STRICT": ("1", {"eval": {"language_strict": True}}),
     "LLM_OPTIONS_DEFAULTS_JSON": ('{"top_p":1}', {"sampling": {"top_p": 1}}),
     "TEMPERATURE": ("0.5", {"sampling": {"temperature": 0.5}}),
     "TOP_P": ("1", {"sampling": {"top_p": 1.0}}),
@@ -52,8 +50,6 @@ SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "FULL": ("1", {"eval": {"preset": "full"}}),
     "STRATEGY_MATRIX": ("1", {"eval": {"strategies": ["baseline", "production"]}}),
     "PRODUCTION_AUTO_SAMPLING_PROFILE": ("1", {"eval": {"profiles": ["auto"]}}),
-    "LANGUAGE_POLICY_MATRIX": ("1", {"eval": {"languages": ["all"]}}),
-    "RUN_LANGUAGE_POLICY_EVAL": ("1", {"eval": {"languages": ["all"]}}),
     "HTTP_ADAPTER": ("httpx", {}),
     "API_KEY": ("secret", {}),
 }
@@ -121,8 +117,6 @@ def test_full_takes_all_strategies_and_profiles_whatever_the_matrices_say() -> N
 def test_what_is_chosen_by_name_goes_before_the_switches_that_choose() -> None:
     tree = under(SAMPLING_PROFILE_FILTER="hot", PRODUCTION_AUTO_SAMPLING_PROFILE="1")
     assert tree == {"eval": {"profiles": ["hot"]}}
-    tree = under(LANGUAGE_POLICY_FILTER="ja", RUN_LANGUAGE_POLICY_EVAL="1")
-    assert tree == {"eval": {"languages": ["ja"]}}
 
 
 @pytest.mark.parametrize(("value", "sent"), [("auto", None), ("a,b", ["a", "b"]), ("FALSE", [])])

@@ -10,13 +10,12 @@ from toolreel_core._conversation.message import UserMessage
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._settings.price import Price as RunPrice
 from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._causes.configuration_keys import keys_between, with_keys
-from toolreel_core.evals._plan.cost_cap import check_cost_cap
-from toolreel_core.evals._plan.cost_estimate import estimate_cost
+from toolreel_core.evals._plan.cost_estimate import check_cost_cap, estimate_cost
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._plan.prices import Price, PriceList
 from toolreel_core.evals._plan.run_configuration import Configuration
+from toolreel_core.evals._records.configuration_keys import keys_between, with_keys
 
 CHEAP: dict[str, Any] = {"prompt": 1, "completion": 2}
 DEAR: dict[str, Any] = {"prompt": 10, "completion": 20}

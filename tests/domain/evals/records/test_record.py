@@ -13,7 +13,6 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import (
     VERSION,
     Attempt,
-    JudgedCheck,
     Record,
     SentRequest,
     ToolResult,
@@ -22,7 +21,7 @@ from toolreel_core.evals._records.record import (
     record_tree,
     run_in,
 )
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 
 def test_the_time_of_a_run_is_that_of_all_its_attempts() -> None:
@@ -35,12 +34,7 @@ def test_what_nobody_told_of_a_request_is_unknown() -> None:
     assert VERSION == 1
 
 
-def test_a_request_has_the_price_of_the_model_that_was_asked() -> None:
-    assert SentRequest(1, 11, 200).priced_as("vendor/model") == "vendor/model"
-    assert SentRequest(1, 11, 200, role="judge", asked_model="j").priced_as("vendor/model") == "j"
-
-
-CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "off", "happy_path")
+CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "happy_path")
 PASSED = Record(
     key="ab" * 32,
     cell=CELL,
@@ -53,21 +47,16 @@ PASSED = Record(
     loop="completed",
     final="Done.",
     world={"draft": {"foo": "bar"}},
-    language_shape="",
     turns=3,
     calls=2,
     attempts=(
         Attempt(
             1200,
             Verdict("pass"),
-            (
-                SentRequest(1, 400, 200, finish="tool_calls", prompt_tokens=9),
-                SentRequest(1, 40, 200, role="judge", asked_model="vendor/judge"),
-            ),
+            (SentRequest(1, 400, 200, finish="tool_calls", prompt_tokens=9),),
             results=(ToolResult("stock", canonical({"part": "pin"}), "3"),),
         ),
     ),
-    judged=(JudgedCheck("polite", ("yes", "no", "yes"), "It was.", others_hold=True),),
 )
 FAILED = Record(
     key="ef" * 32,
@@ -81,7 +70,6 @@ FAILED = Record(
     loop="transport",
     final="",
     world=None,
-    language_shape="drift",
     turns=1,
     calls=0,
     attempts=(
@@ -128,18 +116,6 @@ def test_a_line_leaves_out_what_says_nothing_but_keeps_a_cost_of_zero() -> None:
     tree: Any = json.loads(record_line(FAILED))
     assert tree["attempts"][0]["asked"][0] == {"turn": 1, "ms": 10, "status": 429, "failure": "status"}
     assert tree["attempts"][0]["asked"][1]["cost"] == 0.0
-
-
-def test_votes_and_roles_are_checked() -> None:
-    line = record_line(PASSED)
-    for old, new, told in (
-        ('"no"', '"nay"', r"judged\[0\]\.votes\[1\]: expected one of yes, no, unclear, failed"),
-        ('"judge"', '"jury"', r"asked\[1\]\.role: expected one of"),
-        ('"others_hold":true', '"others_hold":1', "others_hold: expected true or false"),
-        ('"votes":["yes","no","yes"]', '"votes":[]', "votes: expected at least one vote"),
-    ):
-        with pytest.raises(CodecError, match=told):
-            record_of(line.replace(old, new))
 
 
 def broken(record: Record, /, **changes: object) -> str:

@@ -8,7 +8,7 @@ from toolreel_core.evals._records.request_divergence import (
 )
 from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
 from toolreel_core.evals._statistics.counts import Pairs
-from toolreel_core.evals._verdicts.verdict import Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 PASS, FAIL = Verdict("pass"), Verdict("fail", "task.outcome:draft")
 VOID = Verdict("void", "transport.rate_limit")

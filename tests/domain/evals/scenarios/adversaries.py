@@ -18,7 +18,7 @@ from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._scenarios.scenario import Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, Script, ScriptedCall, script
-from toolreel_core.evals._verdicts.verdict import Result
+from toolreel_core.evals._verdicts import Result
 
 __all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
 

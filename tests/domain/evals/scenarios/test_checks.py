@@ -28,9 +28,9 @@ PUT = ObservedCall("put", "{}", False, ("TOO_LARGE",), "{}")
 TEXT = ObservedTurn("stop", (), "")
 
 
-def seen(*turns: ObservedTurn, final: str = "Done.", language: str = "") -> Evidence:
+def seen(*turns: ObservedTurn, final: str = "Done.") -> Evidence:
     world = Workspace.of("1", draft={"foo": True})
-    return Evidence(Completed(final), final, turns, world, None, tools_sent=True, language=language)
+    return Evidence(Completed(final), final, turns, world, None, tools_sent=True)
 
 
 def turn(*calls: ObservedCall) -> ObservedTurn:
@@ -49,11 +49,6 @@ def test_the_agreed_word_is_taken_in_many_forms(final: str) -> None:
 @pytest.mark.parametrize("final", ["", "Done. I set foo.", "Done..", "It is done."])
 def test_anything_else_is_not_the_agreed_word(final: str) -> None:
     assert says_done(seen(final=final)) == f"the final text is not the agreed word: {final}"
-
-
-def test_in_another_language_any_text_is_taken() -> None:
-    assert says_done(seen(final="完成。", language="zh-CN")) == ""
-    assert says_done(seen(final=" ", language="zh-CN")) == "the final text is blank"
 
 
 def test_a_long_text_is_told_in_short() -> None:

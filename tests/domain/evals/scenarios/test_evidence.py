@@ -17,7 +17,6 @@ from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core.evals._scenarios.catalogue import fingerprint, scenario
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.language_policies import localised_follow_ups
 from toolreel_core.evals._scenarios.scripted_model import call, script
 from toolreel_core.evals._worlds.desk import Desk
 
@@ -148,14 +147,6 @@ def test_whether_tools_were_sent_is_seen(mode: str) -> None:
     assert (seen.tools_sent, seen.tools_refused) == (mode == "relaxed", False)
 
 
-def test_a_run_without_a_language_policy_has_no_language() -> None:
-    plan = Plan.of(model="m", messages="hi")
-    state = start(plan).state
-    assert evidence_of(plan, state, (), DESK, None, language="off").language == ""
-    in_japanese = evidence_of(plan, state, (), DESK, None, language="ja-JP", strict=True)
-    assert (in_japanese.language, in_japanese.strict, in_japanese.tools_sent) == ("ja-JP", True, False)
-
-
 def test_what_was_said_before_the_run_is_no_part_of_it() -> None:
     setting = scenario("happy_path", 1).begin("1")
     found = rehearse(scenario("happy_path", 1), script(call("state_get"), "Done."))
@@ -177,10 +168,3 @@ def test_what_the_user_says_later_counts_in_the_fingerprint_where_there_is_any()
     one = scenario("one_text", 1)
     with_more = replace(one, begin=lambda seed: replace(one.begin(seed), follow_ups=("And now?",)))
     assert fingerprint(with_more) != fingerprint(one)
-
-
-@pytest.mark.parametrize(
-    ("language", "said"), [("off", "Say Done."), ("", "Say Done."), ("ja-JP", "Say 完了しました。")]
-)
-def test_a_language_policy_words_what_is_said_later(language: str, said: str) -> None:
-    assert localised_follow_ups(("Say Done.",), language) == (said,)

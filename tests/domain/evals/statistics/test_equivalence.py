@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._statistics.equivalence import Equivalence, equivalence
-from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._statistics.differences import Difference, Equivalence, equivalence
 
 
 def seen(low: float, difference: float, high: float, runs: int = 40) -> Difference:

@@ -8,6 +8,7 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError, Table
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._statistics.differences import Difference
 from toolreel_core.evals._statistics.gates import (
     Figures,
@@ -23,7 +24,6 @@ from toolreel_core.evals._statistics.gates import (
     gate_from,
     overall_standing,
 )
-from toolreel_core.evals._statistics.interval import Interval
 
 
 @pytest.mark.parametrize(
@@ -183,24 +183,6 @@ def test_a_test_fails_only_what_is_worse_and_significantly_so(
     measured: Measurements, standing: Standing
 ) -> None:
     assert check_gate(TEST, measured).standing == standing
-
-
-@pytest.mark.parametrize("gate", [TEST, MARGIN])
-def test_trials_that_were_stopped_by_looking_at_them_are_not_tested_again(
-    gate: NoRegression | NoWorseThan,
-) -> None:
-    [found] = comparing(such(-0.05, -0.21, 1.0), these(0.0, -0.001, 1.0)).comparisons
-    spent = Measurements(comparisons=(replace(found, looked_at=True),))
-    judged = check_gate(replace(gate, about="these-scenarios"), spent)
-    assert judged.standing == "undecided"
-    assert 'until = "decided" has stopped the trials by looking at this' in judged.sentence
-    assert (
-        check_gate(replace(gate, about="these-scenarios"), comparing(these(0.0, -0.001, 1.0))).standing
-        == "passed"
-    )
-    about_others = check_gate(gate, spent)
-    assert about_others.standing != "undecided"
-    assert "these-scenarios" not in about_others.sentence
 
 
 def test_a_loss_that_is_no_accident_of_trials_never_passes() -> None:

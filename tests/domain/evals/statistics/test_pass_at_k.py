@@ -7,42 +7,26 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count
-from toolreel_core.evals._statistics.early_stops import EarlyStop
-from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
+from toolreel_core.evals._statistics.counts import CellMean, Count, pass_hat
 
 CELLS = [Count(5, 5), Count(3, 5), Count(0, 4), Count(1, 1)]
 
 
-def test_pass_at_1_is_the_mean_of_the_cells_rates() -> None:
-    assert pass_at(CELLS) == CellMean(k=1, rate=(1 + 0.6 + 0 + 1) / 4, cells=4, left_out=0)
-    assert pass_hat(CELLS, 1) == pass_at(CELLS)
+def test_with_one_trial_it_is_the_mean_of_the_cells_rates() -> None:
+    assert pass_hat(CELLS, 1) == CellMean(k=1, rate=(1 + 0.6 + 0 + 1) / 4, cells=4, left_out=0)
 
 
 def test_cells_with_too_few_trials_are_left_out_and_counted() -> None:
     assert pass_hat(CELLS, 5) == CellMean(k=5, rate=0.5, cells=2, left_out=2)
-    why = "no cell has that many valid trials"
-    assert pass_hat(CELLS, 6) == CellMean(k=6, rate=None, cells=0, left_out=4, reason=why)
-    assert pass_at([]) == CellMean(k=1, rate=None, cells=0, left_out=0, reason=why)
+    assert pass_hat(CELLS, 6) == CellMean(k=6, rate=None, cells=0, left_out=4)
+    assert pass_hat([], 1) == CellMean(k=1, rate=None, cells=0, left_out=0)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("passed", range(5))
-def test_both_are_shares_of_all_choices_of_k_trials(passed: int, k: int) -> None:
-    trials = [True] * passed + [False] * (4 - passed)
-    chosen = [*combinations(trials, k)]
-    assert isclose(pass_at([Count(passed, 4)], k).rate or 0, sum(map(any, chosen)) / len(chosen))
+def test_it_is_a_share_of_all_choices_of_k_trials(passed: int, k: int) -> None:
+    chosen = [*combinations([True] * passed + [False] * (4 - passed), k)]
     assert isclose(pass_hat([Count(passed, 4)], k).rate or 0, sum(map(all, chosen)) / len(chosen))
-
-
-def test_where_cells_stop_early_it_is_known_up_to_the_first_look() -> None:
-    stops = (EarlyStop(2, frozenset({2})),)
-    # Of the four orders that do not begin with two passes, two begin with one.
-    assert pass_hat([Count(2, 2), Count(3, 4)], 1, stops).rate == (1 + 0.5) / 2
-    assert pass_hat([Count(2, 2), Count(3, 4)], 2, stops).rate == (1 + 0) / 2
-    assert pass_hat([Count(2, 2), Count(3, 4)], 3, stops) == CellMean(
-        3, None, 0, 2, "cells may stop after 2 trials, so no larger k is known"
-    )
 
 
 def test_k_is_a_number_of_trials() -> None:

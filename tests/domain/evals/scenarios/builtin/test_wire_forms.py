@@ -14,11 +14,17 @@ from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import NOTHING, Tree, canonical
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._settings.provider_support import Provider
+from toolreel_core.evals._scenarios.builtin.wire_forms import came_back, signed
 from toolreel_core.evals._scenarios.catalogue import scenario, scripts_of
 from toolreel_core.evals._scenarios.evidence import Evidence, Sent
-from toolreel_core.evals._scenarios.returned_fields import came_back, signed
-from toolreel_core.evals._scenarios.scripted_model import Line, WholeReply, call, script, scripted_reply
-from toolreel_core.evals._scenarios.scripted_stream import scripted_stream
+from toolreel_core.evals._scenarios.scripted_model import (
+    Line,
+    WholeReply,
+    call,
+    script,
+    scripted_reply,
+    scripted_stream,
+)
 
 SEEDS = ["1", "2", "3"]
 

@@ -1,1 +1,0 @@
-"""What a terminal shows while an evaluation goes on."""

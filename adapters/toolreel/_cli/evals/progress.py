@@ -1,0 +1,244 @@
+"""Progress of an evaluation on stderr, and Ctrl-C, which ends it after the runs that are under way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, nullcontext
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+from rich.text import Text
+
+from toolreel._cli.options.presets import NO_PRESETS
+from toolreel._cli.output.console import counted, err, printable, withhold
+from toolreel._cli.output.errors import INTERRUPTED
+from toolreel._driver.timing import duration
+from toolreel._secrets.known_values import key_notice
+from toolreel.evals._runner.spending import Spent
+from toolreel_core.evals._plan.cells import Sample
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.catalogue import kind_of
+
+if TYPE_CHECKING:
+    from toolreel.evals._runner.connection import Connection
+    from toolreel.evals._runner.evaluation import ExistingRuns
+
+
+def connect_with_notices(plan: EvalPlan) -> Connection:
+    """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply.
+
+    :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
+        scripts
+    """
+    from toolreel.evals._runner.connection import connect
+
+    connection = connect(plan)
+    withhold(connection.secrets)
+    ways = (connection, *connection.at_endpoints.values())
+    servers = (plan.endpoint_at(name) for name in plan.endpoints)
+    variables = (variable for server in servers for _, variable in server.headers_env)
+    for name in dict.fromkeys((*(way.api_key_env or "" for way in ways), *variables)):
+        if notice := key_notice(name, os.environ.get(name, "")):
+            err.print(notice, style="yellow")
+    if _loses_presets(plan):
+        err.print(NO_PRESETS, style="yellow")
+    return connection
+
+
+def _loses_presets(plan: EvalPlan) -> bool:
+    """Whether a strategy takes its settings from a provider, and none is named."""
+    asks = not all(map(kind_of, plan.models))
+    unnamed = any(not plan.endpoint_at(name).provider for name in plan.endpoints)
+    return asks and unnamed and any(each.provider_defaults for each in plan.strategies)
+
+
+_SHOWN: Final = 4
+"""Runs under way that have a line: those that take longest."""
+
+
+class EvaluationBar(Progress):
+    """How many runs have ended, in words below, and what is under way since when.
+
+    :param status: the words
+    """
+
+    def __init__(self, console: Console, total: int, status: Callable[[], str]) -> None:
+        self._status, self._out = status, console
+        self._running: dict[str, tuple[str, float]] = {}
+        columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TimeElapsedColumn())
+        super().__init__(*columns, console=console, transient=True, expand=True)
+        self._total = self.add_task("", total=total)
+
+    def began(self, sample: Sample) -> None:
+        """Show a run that has begun."""
+        cell = sample.cell
+        name = f"{cell.model} {cell.strategy} {cell.scenario} #{sample.trial}"
+        self._running[sample.key] = printable(name), time.monotonic()
+
+    def ended(self, key: str) -> None:
+        """Show a run no more, which has ended."""
+        self._running.pop(key, None)
+
+    def show(self, done: int) -> None:
+        """Show how many runs have ended."""
+        self.update(self._total, completed=done)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bar, then the words, then a line for each run under way."""
+        yield self.make_tasks_table(self.tasks)
+        yield from Text(self._status()).wrap(self._out, self._out.width)
+        running, now = [*self._running.values()], time.monotonic()  # a copy, as other threads add to it
+        for name, since in running[:_SHOWN]:
+            end = f" {duration(round((now - since) * 1000 // 100 * 100))}"
+            line = Text(f"  {name}", style="dim")
+            line.truncate(max(1, self._out.width - len(end)), overflow="ellipsis")
+            yield line + Text(end, style="cyan")
+        if len(running) > _SHOWN:
+            yield Text(f"  and {counted(len(running) - _SHOWN, 'more run')}", style="dim")
+
+
+_WORDS: Final = {
+    "pass": "OK",
+    "pass_unexercised": "OK*",
+    "fail": "FAIL",
+    "unsupported": "UNSUPPORTED",
+    "void": "VOID",
+}
+_REASON_LENGTH: Final = 120
+_KEPT: Final = 10
+
+
+class EvaluationProgress:
+    """Watches an evaluation of a plan.
+
+    :param lines: whether each run has a line, on a terminal too
+    :param quiet: whether nothing is shown at all but what Ctrl-C does
+    """
+
+    def __init__(self, plan: EvalPlan, *, lines: bool, quiet: bool = False) -> None:
+        self._total = plan.count
+        self._prices, self._max_cost = plan.options.price_list, plan.budget.max_cost
+        self._spent = Spent()
+        self._quiet = quiet
+        self._lines = (lines or not err.is_terminal) and not quiet
+        self._results: Counter[str] = Counter()
+        self.failed: list[Record] = []
+        """The first runs that failed."""
+        self.interrupted = False
+        """Whether Ctrl-C has ended it."""
+        self._before = 0
+        self._since = time.monotonic()
+        self._bar: EvaluationBar | None = None
+        if err.is_terminal and not err.is_dumb_terminal and not quiet:
+            self._bar = EvaluationBar(err, self._total, lambda: self.status_text)
+
+    def found(self, found: ExistingRuns, /) -> None:
+        """Print how many runs exist already."""
+        self._before, self._spent = len(found.ended), found.spent
+        if not self._quiet and (found.ended or found.void or found.others):
+            parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
+            parts += [f"{found.void} are void and made again"] if found.void else []
+            parts += [f"{found.accepted} are void and accepted"] if found.accepted else []
+            parts += [f"{found.others} records are of other runs"] if found.others else []
+            err.print("; ".join(parts))
+        self._show()
+
+    def began(self, sample: Sample, /) -> None:
+        """Show a run that has begun; called from several threads."""
+        if self._bar:
+            self._bar.began(sample)
+
+    def ended(self, record: Record, /) -> None:
+        """Count a run, and print its result."""
+        self._spent = self._spent.after(record, self._prices)
+        if self._bar:
+            self._bar.ended(record.key)
+        self._results[record.verdict.result] += 1
+        if record.verdict.result == "fail" and len(self.failed) < _KEPT:
+            self.failed.append(record)
+        if self._lines:
+            err.print(printable(self._line(record)), style=_style(record))
+        self._show()
+
+    @contextmanager
+    def watching(self) -> Generator[Event]:
+        """Show the progress; Ctrl-C sets the event and lets runs in flight end, a second one aborts them."""
+        stop = Event()
+
+        def interrupted(_signal: int, _frame: FrameType | None) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            stop.set()
+            self.interrupted = True
+            err.print(
+                "Stopping: what is under way still ends; Ctrl-C again gives it up. "
+                "The same command goes on from there."
+            )
+
+        before = signal.signal(signal.SIGINT, interrupted)
+        try:
+            with self._bar or nullcontext():
+                yield stop
+        except KeyboardInterrupt:
+            err.print("Given up; every run that had ended is kept.")
+            sys.exit(INTERRUPTED)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @property
+    def status_text(self) -> str:
+        """Counts, rate, cost and remaining time in one line."""
+        made = self._results.total()
+        counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
+        left = self._total - self._before - made
+        spent = time.monotonic() - self._since
+        rest = f", {_duration(spent / made * left)} left" if made and left else ""
+        rate = f", {made / spent * 60:.1f} a minute" if made else ""
+        return f"{counts or 'waiting for the first run'}{rate}{rest}{self._cost}"
+
+    @property
+    def _cost(self) -> str:
+        """What all runs have cost, those made before too; empty if that is nothing, or unknown."""
+        limit = "" if self._max_cost is None else f" of {self._max_cost:g}"
+        return f", cost {self._spent.cost:.6g}{limit}" if self._spent.cost else ""
+
+    def _line(self, record: Record) -> str:
+        cell, verdict = record.cell, record.verdict
+        axes = (cell.model, cell.profile, cell.strategy, cell.fallback, cell.endpoint)
+        names = ":".join(filter(None, axes))
+        why = verdict.category + (f": {verdict.reasons[0]}" if verdict.reasons else "")
+        sample = f"  {why[:_REASON_LENGTH]}{'…' if len(why) > _REASON_LENGTH else ''}" if why else ""
+        done = self._before + self._results.total()
+        return (
+            f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names} {cell.scenario} "
+            f"trial {record.trial} {record.ms} ms{sample}"
+        )
+
+    def _show(self) -> None:
+        if self._bar:
+            done = self._before + self._results.total()
+            self._bar.show(done)
+
+
+def _style(record: Record) -> str:
+    return {"pass": "green", "fail": "red", "void": "yellow"}.get(record.verdict.result, "")
+
+
+def _duration(seconds: float) -> str:
+    """A duration in words.
+
+    >>> _duration(50), _duration(700), _duration(20_000)
+    ('50 s', '12 min', '5.6 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_000 else f"{seconds / 3_600:.1f} h"

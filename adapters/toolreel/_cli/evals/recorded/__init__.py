@@ -1,1 +1,0 @@
-"""``toolreel eval replay``, ``rescore``, ``promote`` and ``what-if``: commands on recorded runs."""

@@ -1,0 +1,145 @@
+"""``toolreel eval replay`` and ``promote``: replay recorded runs, judge them again, make tests of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from toolreel._cli.output.console import counted, err, out, printable
+from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._internal.errors import ResultsError
+from toolreel.evals._replay.regression_test import find_run, promote
+from toolreel.evals._replay.replay import Replayed, replays, write_replayed
+from toolreel.evals._replay.whatif import tallies_under, whatif_lines, whatif_tree
+from toolreel.evals._runner.plan_loader import plan_of_header
+from toolreel.evals._store.results import Results
+from toolreel_core.evals._verdicts import Verdict
+
+_REPLAY_EPILOG: Final = (
+    "Exit codes: 0 as recorded, or written, 2 usage, 3 a run would go another way or be judged in another "
+    "way now."
+)
+_PROMOTE_EPILOG: Final = (
+    "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."
+)
+
+folder_argument = click.argument(
+    "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+
+
+@click.command("replay", epilog=_REPLAY_EPILOG, short_help="Replay recorded runs, and judge them again.")
+@folder_argument
+@click.argument("keys", nargs=-1, metavar="[KEY]...")
+@click.option("--check", is_flag=True, help="List only runs that differ from the recording.")
+@click.option(
+    "--strategy",
+    default="",
+    metavar="STRATEGY",
+    help="Put the recorded replies of the other strategies through this one.",
+)
+@click.option(
+    "--out",
+    "target",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR2",
+    help="New directory for the evaluation with the present verdicts.",
+)
+@json_option
+@reporting
+def replay_command(
+    folder: Path, keys: tuple[str, ...], check: bool, strategy: str, target: Path | None, as_machine: bool
+) -> int:
+    """Replay the runs in DIR from their cassettes, without a network, and judge them with the present checks.
+
+    KEY is the beginning of a run's key, as summaries and reports show it; without one, all runs are replayed.
+    With --strategy, a recorded reply is used as long as the request has the same content; where it differs,
+    the run diverges, since only the model could continue it. What is gained or lost is due to the strategy
+    alone, not to chance.
+
+    \b
+    toolreel eval replay results --check
+    toolreel eval replay results --strategy production
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    results = Results.open(folder)
+    if strategy:
+        if target or check:
+            raise ResultsError("--strategy: nothing is stored of it, so leave out --out and --check")
+        return _under(results, strategy, keys, as_machine=as_machine)
+    if target and keys:
+        raise ResultsError("--out: a whole evaluation is written, so leave out the keys of single runs")
+    found = [*replays(results, plan_of_header(results.header), keys)]
+    if not found:
+        raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
+    drifted = [again for again in found if again.drift]
+    written = target is not None and all(again.now for again in found)
+    if target and written:
+        write_replayed(results, found, target)
+    if as_machine:
+        wrote = {"written": str(target) if written else ""} if target else {}
+        say({"replayed": len(found), "drifted": [again.record.key for again in drifted], **wrote})
+    else:
+        for again in drifted if check or target else found:
+            _show_replayed(again)
+        rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
+        out.print(f"{counted(len(found), 'run')} replayed, {rest}")
+        if target and not written:
+            err.print("Nothing written: a run that cannot be replayed cannot be judged again.")
+    return DRIFT if drifted and not written else 0
+
+
+def _under(results: Results, strategy: str, keys: tuple[str, ...], *, as_machine: bool) -> int:
+    """Recorded replies under another strategy."""
+    plan = plan_of_header(results.header)
+    name, tallies = tallies_under(results, plan, strategy, keys)
+    if as_machine:
+        return say(whatif_tree(name, tallies))
+    for line in whatif_lines(name, tallies):
+        out.print(printable(line))
+    return 0
+
+
+def _show_replayed(again: Replayed) -> None:
+    record, verdict = again.record, (again.now or again.record).verdict
+    cell = record.cell
+    why = f"  {verdict.category}: {'; '.join(verdict.reasons)}" if verdict.category else ""
+    run = f"{record.key[:12]}  {cell.model} {cell.strategy} {cell.scenario} trial {record.trial}"
+    out.print(printable(f"{run}  {verdict.result}{why}"))
+    if again.drift:
+        err.print(printable(f"  {again.drift}"), style="yellow")
+
+
+@click.command("promote", epilog=_PROMOTE_EPILOG, short_help="Make a regression test of a recorded run.")
+@folder_argument
+@click.argument("key", metavar="KEY")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="TESTS",
+    help="Directory of the test; created if it does not exist.",
+)
+@click.option("--name", default="", metavar="NAME", help="Name of the test; derived from the run by default.")
+@json_option
+@reporting
+def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
+    """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
+
+    KEY is the beginning of the run's key. Three files are written: the test, the run's record, its cassette.
+    The test asserts the present verdict, even a failure, and explains how to invert it.
+    """
+    results = Results.open(folder)
+    test, verdict = promote(results, plan_of_header(results.header), find_run(results, key), target, name)
+    if as_machine:
+        return say({"test": str(test), "result": verdict.result, "category": verdict.category})
+    out.print(printable(f"{test} asserts: {verdict_words(verdict)}"))
+    out.print(printable(f"pytest {test}"))
+    return 0
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """A verdict in words: the result, and the category of a failure."""
+    return " ".join(filter(None, (verdict.result, verdict.category)))

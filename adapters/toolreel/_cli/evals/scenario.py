@@ -1,0 +1,182 @@
+"""``toolreel eval scenario``: write scenarios of your own, and prove that their checks hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from toolreel._cli.options.presets import PresetChoice, preset_options
+from toolreel._cli.options.settings import parse_settings, settings_option
+from toolreel._cli.output.console import err, labelled, out, printable
+from toolreel._cli.output.errors import FAILED, json_option, reporting, say
+from toolreel.evals._authoring.proof import Proof, proof_of, sentences
+from toolreel.evals._authoring.scenario_of_session import draft_of, read_session
+from toolreel.evals._authoring.template import write_new, write_template
+from toolreel.evals._scenario_files.files import read_scenarios
+from toolreel_core._jsontext.canonical import Json
+
+
+@click.command("new", short_help="Write a commented scenario to start from.")
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--out",
+    "path",
+    default=None,
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write it; NAME.toml by default.",
+)
+@json_option
+@reporting
+def new_command(name: str, path: Path | None, as_machine: bool) -> int:
+    """Write NAME.toml: a scenario with everything that one can have, explained line by line.
+
+    NAME may be the file itself, such as scenarios/refund.toml. It passes `toolreel eval scenario check` as it
+    stands; change it piece by piece.
+    """
+    if name.endswith(".toml"):
+        path, name = path or Path(name), Path(name).stem
+    file = path or Path(f"{name}.toml")
+    write_template(name, file)
+    if as_machine:
+        return say({"scenario": name, "file": str(file)})
+    place = quote(str(file))
+    out.print(printable(f"{file} is written."))
+    labelled(
+        out,
+        "next",
+        f"toolreel eval scenario check {place}\n"
+        f"toolreel eval run --scenarios {place} --model scripted:good --out results",
+    )
+    return 0
+
+
+@click.command(
+    "check",
+    short_help="Run the scripts of scenarios, to prove their checks.",
+    epilog="Exit codes: 0 every script got its verdict, 1 one did not, 2 a file is not valid.",
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--trials",
+    default=None,
+    type=click.IntRange(1),
+    help="Trials to draw for each script; 20 by default, or 2 where tools are real.",
+)
+@json_option
+@reporting
+def check_command(files: Sequence[Path], trials: int | None, as_machine: bool) -> int:
+    """Prove the checks of scenario files: good scripts have to pass, bad ones to fail, under several seeds.
+
+    No model is asked. Tools under [real] run for real.
+    """
+    proofs = [proof_of(each, trials) for file in files for each in read_scenarios(file)]
+    failed = not all(proof.holds for proof in proofs)
+    if as_machine:
+        say({"holds": not failed, "scenarios": [_tree(proof) for proof in proofs]})
+        return FAILED if failed else 0
+    for proof in proofs:
+        out.print(printable(f"{proof.scenario}: {'holds' if proof.holds else 'does not hold'}"))
+        for sentence in sentences(proof):
+            out.print(printable(f"  {sentence}"))
+    return FAILED if failed else 0
+
+
+def _tree(proof: Proof) -> dict[str, Json]:
+    return {
+        "scenario": proof.scenario,
+        "holds": proof.holds,
+        "scripts": {
+            each.kind: {
+                "wanted": each.wanted,
+                "results": [verdict.result for verdict in each.verdicts],
+                "reasons": [*each.contrary.reasons] if each.contrary else [],
+            }
+            for each in proof.scripts
+        },
+        "never_failed": [*proof.never_failed],
+    }
+
+
+@click.command(
+    "from",
+    short_help="Make a scenario of a recorded session.",
+    epilog="Exit codes: 0 written, 2 usage, 3 the recording cannot be read as a run.",
+)
+@click.argument("recording", metavar="RECORDING", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    "path",
+    default=None,
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write it; the scenario's name and .toml by default.",
+)
+@click.option(
+    "--name", default="", metavar="NAME", help="Name of the scenario; made of the recording's by default."
+)
+@click.option(
+    "--run",
+    "number",
+    default=None,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Which run of a cassette without a journal; by default the last one that has tools.",
+)
+@preset_options
+@settings_option("How the replies of a cassette without a journal are read; may be repeated.")
+@json_option
+@reporting
+def from_command(
+    recording: Path,
+    path: Path | None,
+    name: str,
+    number: int | None,
+    presets: PresetChoice,
+    settings: tuple[str, ...],
+    as_machine: bool,
+) -> int:
+    """Make a scenario of RECORDING: a cassette (NAME.yaml, of any client) or a journal (NAME.journal.jsonl).
+
+    Texts, tools and results are those of the recording; the calls that worked become the good script, and
+    what they did becomes the checks. The file's comments say what you have to decide.
+    """
+    chosen = parse_settings(settings)
+    session = read_session(
+        recording, number or 0, preset=presets.preset(), settings={**chosen.config, **chosen.provider}
+    )
+    draft = draft_of(session, name)
+    file = path or Path(f"{draft.name}.toml")
+    write_new(file, draft.text(recording.name))
+    if as_machine:
+        return say(
+            {
+                "scenario": draft.name,
+                "file": str(file),
+                "holds": draft.proof.holds,
+                "decide": [*draft.decisions],
+            }
+        )
+    out.print(
+        printable(f"{file} is written; its checks {'hold' if draft.proof.holds else 'do not hold yet'}.")
+    )
+    for each in draft.decisions:
+        err.print(printable(f"Decide: {each}."), style="yellow")
+    labelled(out, "next", f"toolreel eval scenario check {quote(str(file))}")
+    return 0
+
+
+@click.group(
+    "scenario",
+    commands=(check_command, from_command, new_command),
+    epilog="Exit codes: 0 success, 1 a script got another verdict than it has to, 2 usage.",
+    short_help="Write scenarios of your own, prove them, make them of recordings.",
+)
+def scenario_command() -> None:
+    """Write scenarios of your own: a TOML file with texts, tools, checks, and scripts that prove the checks.
+
+    toolreel eval scenario new refund, then: toolreel eval scenario check refund.toml
+    """

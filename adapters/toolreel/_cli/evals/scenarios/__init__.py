@@ -1,1 +1,0 @@
-"""``toolreel eval scenario``: scenarios of your own."""

@@ -1,1 +1,0 @@
-"""``toolreel eval merge``, ``pack``, ``bundle`` and others: evaluations that travel."""

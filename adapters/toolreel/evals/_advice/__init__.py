@@ -1,1 +1,0 @@
-"""Advice from evaluations: recommendations, and the figures of the case study."""

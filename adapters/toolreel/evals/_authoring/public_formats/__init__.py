@@ -1,1 +1,0 @@
-"""Public data sets as scenarios: what cannot be carried over is named, case by case."""

@@ -1,1 +1,0 @@
-"""Finds the causes of lost runs: bisect, minimise, flakes."""

@@ -1,1 +1,0 @@
-"""Drift: whether what was measured once is still so, and where two runs of one task part."""

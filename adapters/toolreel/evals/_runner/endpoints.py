@@ -1,0 +1,212 @@
+"""The endpoints of runs: one that answers from a script, one that waits its turn, and one that measures."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Condition
+from typing import Final, cast
+
+from toolreel._driver.ports import Endpoint
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, read, read_tolerant
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol.notes import Note, RequestSent, SummaryRequested
+from toolreel_core._replies.classification import finish_of
+from toolreel_core._replies.reply import served_in, usage_in
+from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._settings.wire_form import WireForm
+from toolreel_core.evals._records.record import SentRequest
+from toolreel_core.evals._runner import ConcurrencyLimit
+from toolreel_core.evals._scenarios.catalogue import reply_of
+from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_stream
+from toolreel_core.evals._verdicts import provider_hint
+
+
+class ScriptedEndpoint:
+    """Answers the requests of one trial of a scenario; async drivers take it as an ``ImmediateEndpoint``.
+
+    It keeps nothing, so that runs at the same time can share it.
+    """
+
+    def __init__(self, kind: Kind, scripts: ScenarioScripts) -> None:
+        self._kind: Kind = kind
+        self._scripts = scripts
+
+    def send(self, effect: SendRequest) -> ReplyReceived:
+        """Answer with the script's next reply."""
+        # A request is an object with messages, whatever else it has.
+        body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
+        reply = reply_of(self._kind, self._scripts, body["messages"])
+        streamed = effect.request.streamed
+        return ReplyReceived(effect.ref, 200, scripted_stream(reply) if streamed else canonical(reply))
+
+
+_RATE_LIMITED = 429
+_SERVER_ERRORS = range(500, 600)
+
+
+class SharedLimit:
+    """One limiter in use by many threads.
+
+    :param max_requests: requests that may be under way at once
+    """
+
+    def __init__(self, max_requests: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._limit_now = ConcurrencyLimit.of(max_requests)
+        self._under_way = 0
+        self._now = now
+        self._free = Condition()
+
+    def enter(self) -> None:
+        """Wait until one more request may go out."""
+        with self._free:
+            while not self._limit_now.may_send(self._under_way, self._ms()):
+                closed = self._limit_now.closed_until_ms - self._ms()
+                self._free.wait(closed / 1000 if closed > 0 else None)
+            self._under_way += 1
+
+    def leave(self, event: ReplyReceived | RequestFailed | None) -> None:
+        """Adapt the limit to an answer; ``None`` if there is none."""
+        with self._free:
+            self._under_way -= 1
+            self._limit_now = _after(self._limit_now, event, self._ms())
+            self._free.notify_all()
+
+    def _ms(self) -> int:
+        return int(self._now() * 1000)
+
+
+class ModelLimits:
+    """The limits of an evaluation: one for each model, since routers limit each model separately.
+
+    :param max_requests: requests to one model that may be under way at once
+    :param now: a clock that never goes back, in seconds
+    """
+
+    def __init__(self, max_requests: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._most = max_requests
+        self._now = now
+        self._by_model: dict[str, SharedLimit] = {}
+
+    def of(self, model: str) -> SharedLimit:
+        """The limit that all requests to a model share."""
+        return self._by_model.setdefault(model, SharedLimit(self._most, self._now))
+
+
+class RateLimitedEndpoint:
+    """Passes requests on as the limit allows."""
+
+    def __init__(self, endpoint: Endpoint, limit: SharedLimit) -> None:
+        self._endpoint = endpoint
+        self._limit = limit
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Wait, send the request, and adapt the limit to its answer."""
+        self._limit.enter()
+        event: ReplyReceived | RequestFailed | None = None
+        try:
+            event = self._endpoint.send(effect)
+            return event
+        finally:
+            self._limit.leave(event)
+
+
+def _after(
+    limit_now: ConcurrencyLimit, event: ReplyReceived | RequestFailed | None, now_ms: int
+) -> ConcurrencyLimit:
+    if isinstance(event, ReplyReceived):
+        return limit_now.succeeded(now_ms)
+    if event is None or event.status is None:
+        return limit_now
+    if event.status == _RATE_LIMITED:
+        return limit_now.rate_limited(now_ms, event.retry_after_ms)
+    return limit_now.server_failed(now_ms) if event.status in _SERVER_ERRORS else limit_now
+
+
+class ObservedEndpoint:
+    """Measures each request that it passes on."""
+
+    def __init__(self, endpoint: Endpoint, now: Callable[[], float] = time.monotonic) -> None:
+        self._endpoint = endpoint
+        self._now = now
+        self._turn = 1
+        self.asked: list[SentRequest] = []
+        self.failed: RequestFailed | None = None
+        """The failure of the last request, if it failed."""
+
+    def note(self, note: Note) -> None:
+        """Take the turn of the next request from the run's notes."""
+        if isinstance(note, RequestSent | SummaryRequested):
+            self._turn = note.turn
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request, and keep what came of it."""
+        since = self._now()
+        event = self._endpoint.send(effect)
+        self.failed = event if isinstance(event, RequestFailed) else None
+        ms = round((self._now() - since) * 1000)
+        self.asked.append(_asked_of(self._turn, ms, event, effect.request.form))
+        return event
+
+
+def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed, form: WireForm) -> SentRequest:
+    """One request, from what answered it."""
+    if isinstance(event, RequestFailed):
+        return SentRequest(turn, ms, event.status, failure=event.failure)
+    body = _tree(event.body, form)
+    usage, served = usage_in(body), served_in(body)
+    return SentRequest(
+        turn,
+        ms,
+        event.status,
+        finish=finish_of(_finish_word(body)),
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        cost=usage.cost,
+        model=served.model,
+        provider=served.provider,
+        fingerprint=served.fingerprint,
+        request_id=served.request_id,
+    )
+
+
+def _tree(body: str, form: WireForm) -> Tree:
+    whole = as_chat(body, form).body
+    tree = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
+    return tree if isinstance(tree, dict) else {}
+
+
+def _finish_word(body: Tree) -> Json:
+    match body.get("choices"):
+        case [{"finish_reason": word}, *_]:
+            return word
+        case _:
+            return None
+
+
+_KEPT: Final = 20_000
+"""Characters of a body that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastError:
+    """The last failure on the wire; without one, all is empty."""
+
+    status: int | None = None
+    body: Json = None
+    """Parsed where it is JSON."""
+    hint: str = ""
+    retry_after_ms: int | None = None
+
+
+def last_error(event: RequestFailed | None) -> LastError:
+    """What there is to keep of a failure."""
+    if event is None:
+        return LastError()
+    text = event.body
+    body = (read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]) or None
+    return LastError(event.status, body, provider_hint(body), event.retry_after_ms)

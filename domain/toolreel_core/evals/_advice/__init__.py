@@ -1,1 +1,0 @@
-"""Advice from measured rates: which models to use for tools, and how."""

@@ -1,1 +1,0 @@
-"""Models other than the measured one: simulated users, and judges of a run."""

@@ -1,1 +1,0 @@
-"""Rules of running trials: how many requests at once, and which runs are tried again."""

@@ -1,1 +1,0 @@
-"""Summaries of an evaluation, folded from its records."""

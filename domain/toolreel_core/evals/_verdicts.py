@@ -1,0 +1,344 @@
+"""Verdicts: the result of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, assert_never
+
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import Json, Tree, read
+from toolreel_core._protocol.outcome import (
+    BudgetSpent,
+    Cancelled,
+    CapabilityRefused,
+    Completed,
+    ContentFiltered,
+    ContextOverflow,
+    ConversationSpent,
+    CostUnknown,
+    EmptyFinal,
+    InvalidOutput,
+    InvalidReply,
+    MaxTurns,
+    NoToolCalls,
+    Refused,
+    RepeatedCall,
+    ToolFailed,
+    TransformFailed,
+    TransportFailed,
+    Truncated,
+)
+from toolreel_core._replies.provider_errors import ProblemCode
+from toolreel_core.evals._scenarios.evidence import Evidence
+from toolreel_core.evals._scenarios.scenario import Case, Layer
+
+TAXONOMY: Final = 1
+"""Version of the categories."""
+
+Family: TypeAlias = Literal["transport", "wire", "loop", "task"]
+"""Where a run ended: on the way to the provider, at what came back, in the loop, with a wrong answer, or with
+the failure of a model other than the measured one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One reason why a run does not pass."""
+
+    name: str
+    """Such as ``loop.max_turns``; for a check, ``task.outcome`` or ``task.exercise``, to which records
+    add the check, as in ``task.outcome:draft``."""
+    alias: str
+    """What the reference calls it, or would."""
+    result: Literal["fail", "pass_unexercised", "unsupported", "void"]
+    """What it makes of a run."""
+    about: str
+
+    @property
+    def family(self) -> str:
+        """The first part of its name, a :data:`Family`."""
+        return self.name.partition(".")[0]
+
+
+_ANY_STATUS: Final = "HTTP_n"
+
+_ALL: Final = (
+    Category("transport.auth", "AUTH", "void", "the key was not accepted"),
+    Category("transport.payment", "PAYMENT_REQUIRED", "void", "the account has no credit"),
+    Category("transport.forbidden", "FORBIDDEN", "void", "the account may not use this model"),
+    Category("transport.not_found", "NOT_FOUND", "void", "there is no such model or endpoint"),
+    Category("transport.conflict", "CONFLICT", "void", "the server reported a conflict"),
+    Category("transport.request_too_large", "REQUEST_TOO_LARGE", "void", "the first request was too large"),
+    Category("transport.unprocessable", "UNPROCESSABLE", "void", "the first request was not understood"),
+    Category("transport.rate_limit", "RATE_LIMIT", "void", "too many requests"),
+    Category("transport.timeout", "TIMEOUT", "void", "no answer in time"),
+    Category("transport.connection", "CONNECTION_ERROR", "void", "no connection"),
+    Category("transport.upstream_5xx", "UPSTREAM_5XX", "void", "the server failed"),
+    Category("transport.decode", "DECODE_ERROR", "void", "the answer broke off, or was too large"),
+    Category("transport.status", _ANY_STATUS, "void", "another HTTP error status"),
+    Category("wire.invalid_body", "DECODE_ERROR", "void", "the answer was no chat completion"),
+    Category("wire.provider_error", "UPSTREAM_5XX", "void", "the answer was an error with a good status"),
+    Category("wire.no_tool_use_endpoint", "NO_TOOL_USE_ENDPOINT", "unsupported", "the server takes no tools"),
+    Category("wire.history_refused", "UNPROCESSABLE", "fail", "the server refused what the run had sent it"),
+    Category("wire.malformed_call", "NO_TOOL_CALLS", "fail", "the model's call could not be read"),
+    Category("wire.empty_response", "EMPTY_ASSISTANT_TEXT", "fail", "the model said nothing at the end"),
+    Category("loop.tools_off", "ASSERTION_FAILED", "unsupported", "the run was configured to send no tools"),
+    Category("loop.no_tool_calls", "NO_TOOL_CALLS", "fail", "the model called no tool where it had to"),
+    Category("loop.tool_error", "TOOL_ERROR", "fail", "tools failed, against the run's policy"),
+    Category("loop.max_turns", "EXCEPTION", "fail", "the model still called tools in its last turn"),
+    Category("loop.repeated_call", "EXCEPTION", "fail", "the model made the same call again and again"),
+    Category("loop.truncated", "ASSERTION_FAILED", "fail", "a reply was cut at the token limit"),
+    Category("loop.refused", "ASSERTION_FAILED", "fail", "the model refused"),
+    Category("loop.content_filter", "ASSERTION_FAILED", "fail", "the provider's filter took the reply"),
+    Category("loop.context_overflow", "REQUEST_TOO_LARGE", "fail", "the conversation outgrew the window"),
+    Category("loop.budget", "EXCEPTION", "void", "the run's budget was used up"),
+    Category("loop.transform_failed", "EXCEPTION", "void", "a transform of the caller's own failed"),
+    Category("loop.cancelled", "EXCEPTION", "void", "the run was stopped"),
+    Category("task.outcome", "ASSERTION_FAILED", "fail", "the task was not done"),
+    Category("task.exercise", "", "pass_unexercised", "the task was done without its hard part"),
+)
+
+CATEGORIES: Final[Mapping[str, Category]] = {one.name: one for one in _ALL}
+"""All of them, by name, in the order of their families."""
+
+_STATUSES: Final[Mapping[int, str]] = {
+    401: "transport.auth",
+    402: "transport.payment",
+    403: "transport.forbidden",
+    404: "transport.not_found",
+    408: "transport.timeout",
+    409: "transport.conflict",
+    413: "transport.request_too_large",
+    422: "transport.unprocessable",
+    429: "transport.rate_limit",
+    **dict.fromkeys(range(500, 600), "transport.upstream_5xx"),
+}
+
+
+def category(name: str) -> Category:
+    """The category that a record names; what follows a colon is the check.
+
+    >>> category("task.outcome:draft").result
+    'fail'
+
+    :raises LookupError: if there is none of that name
+    """
+    bare = name.partition(":")[0]
+    if bare not in CATEGORIES:
+        raise LookupError(unknown_name("category", bare, CATEGORIES))
+    return CATEGORIES[bare]
+
+
+def of_status(status: int | None) -> str:
+    """The category of an HTTP error status.
+
+    >>> of_status(429), of_status(418), of_status(None)
+    ('transport.rate_limit', 'transport.status', 'transport.status')
+    """
+    return _STATUSES.get(status or 0, "transport.status")
+
+
+def alias_of(name: str, status: int | None = None) -> str:
+    """What the reference would call it.
+
+    >>> alias_of("transport.status", 418), alias_of("wire.history_refused", 400), alias_of("")
+    ('HTTP_418', 'HTTP_400', '')
+
+    """
+    if not name:
+        return ""
+    known = category(name)
+    if known.name == "wire.history_refused":
+        known = CATEGORIES[of_status(status)]
+    if known.alias != _ANY_STATUS:
+        return known.alias
+    return "EXCEPTION" if status is None else f"HTTP_{status}"
+
+
+def provider_hint(body: Json) -> str:
+    """``provider: message``, with what is missing left out; empty if nothing is said. Never raises.
+
+    >>> raw = '{"error": {"message": "No such model."}}'
+    >>> provider_hint({"error": {"metadata": {"provider_name": "Acme", "raw": raw}}})
+    'Acme: No such model.'
+
+    :param body: the body of an error response: parsed, or as text
+    """
+    tree = _parsed(body)
+    metadata = _tree(_tree(_tree(tree).get("error")).get("metadata"))
+    name = metadata.get("provider_name")
+    parts = (name.strip() if isinstance(name, str) else "", _message(metadata.get("raw")).strip())
+    return ": ".join(part for part in parts if part)
+
+
+def _message(raw: Json) -> str:
+    if not isinstance(raw, str):
+        return _said(raw)
+    return _said(_parsed(raw)) or raw
+
+
+def _said(value: Json) -> str:
+    """What an error object, the first of a list or a text says."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
+        return _said(next((item for item in value if isinstance(item, Mapping)), None))
+    tree = _tree(value)
+    error = tree.get("error")
+    words = (_tree(error).get("message"), tree.get("message"), error)
+    return next((word for word in words if isinstance(word, str) and word), "")
+
+
+def _parsed(value: Json) -> Json:
+    return read(value).value_or(value) if isinstance(value, str) else value
+
+
+def _tree(value: Json) -> Tree:
+    return value if isinstance(value, Mapping) else {}
+
+
+Result: TypeAlias = Literal["pass", "pass_unexercised", "fail", "unsupported", "void"]
+"""``pass_unexercised``: right, but the hard part was skipped; ``unsupported``: the model or its route does
+without tools, shown as coverage and never a pass; ``void``: the provider or a budget failed, and not the
+model."""
+
+_REFUSALS_OF_A_REQUEST: Final = frozenset({400, 413, 422})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement about one run."""
+
+    result: Result
+    category: str = ""
+    """A category of the failure taxonomy, such as ``loop.max_turns``; empty for a pass."""
+    reasons: tuple[str, ...] = ()
+    """In words for a person."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether it counts in a rate."""
+        return self.result in {"pass", "pass_unexercised", "fail"}
+
+
+def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
+    """The verdict about one run, by the first thing that ended it.
+
+    :param control: whether its scenario is a plain conversation without tools
+    """
+    if not control and seen.tools_refused:
+        return _because("wire.no_tool_use_endpoint", "the server refused tools, and the run did without")
+    if not control and not seen.tools_sent:
+        return _because("loop.tools_off", "the model was told of no tools")
+    return _by_outcome(case, seen)
+
+
+def _by_outcome(case: Case, seen: Evidence) -> Verdict:  # noqa: PLR0912 - one sentence an outcome
+    outcome = seen.outcome
+    match outcome:
+        case Completed():
+            return _by_checks(case, seen)
+        case InvalidOutput():
+            return _because("task.outcome:output", outcome.error)
+        case EmptyFinal():
+            return _because("wire.empty_response", "the last reply was empty")
+        case MaxTurns():
+            return _because("loop.max_turns", f"no answer after {outcome.limit} turns")
+        case NoToolCalls():
+            return _because("loop.no_tool_calls", "no tool was called")
+        case ToolFailed():
+            return _because("loop.tool_error", f"the last result is a failure of {', '.join(outcome.tools)}")
+        case RepeatedCall():
+            return _because("loop.repeated_call", f"{outcome.tool} was called {outcome.times} times alike")
+        case BudgetSpent():
+            return _because("loop.budget", f"{outcome.kind}: {outcome.used:g} of {outcome.limit:g}")
+        case ConversationSpent():
+            spent = f"{outcome.used:g} of {outcome.limit:g} for the conversation"
+            return _because("loop.budget", f"{outcome.kind}: {spent}")
+        case CostUnknown():
+            unknown = f"the cost of {outcome.replies} replies is unknown"
+            return _because("loop.budget", f"{unknown}, and {outcome.limit:g} is the limit")
+        case ContextOverflow():
+            why = f"about {outcome.estimate} tokens, and {outcome.limit} would fit"
+            return _because("loop.context_overflow", why)
+        case CapabilityRefused():
+            return _because("wire.no_tool_use_endpoint", outcome.message)
+        case Truncated():
+            return _because("loop.truncated", "the last reply was cut at the token limit")
+        case Refused():
+            return _because("loop.refused", outcome.reason)
+        case ContentFiltered():
+            return _because("loop.content_filter", outcome.reason)
+        case InvalidReply():
+            return _because(_of_problem(outcome.problem), outcome.problem, outcome.detail)
+        case TransportFailed():
+            return _because(_of_transport(outcome, seen), outcome.message)
+        case TransformFailed():
+            return _because("loop.transform_failed", outcome.message)
+        case Cancelled():
+            return _because("loop.cancelled", outcome.reason)
+        case _:
+            assert_never(outcome)
+
+
+def _by_checks(case: Case, seen: Evidence) -> Verdict:
+    wrong = _findings(case, seen, "outcome")
+    if wrong and any(turn.finish == "length" for turn in seen.turns):
+        return _because("loop.truncated", "a reply was cut at the token limit", *wrong.values())
+    if wrong:
+        return _because(f"task.outcome:{next(iter(wrong))}", *wrong.values())
+    skipped = _findings(case, seen, "exercise")
+    if skipped:
+        return _because(f"task.exercise:{next(iter(skipped))}", *skipped.values())
+    return Verdict("pass")
+
+
+def _findings(case: Case, seen: Evidence, layer: Layer) -> dict[str, str]:
+    """What the checks of one layer find, by their names."""
+    found = ((check.name, check.finding(seen)) for check in case.checks if check.layer == layer)
+    return {name: finding for name, finding in found if finding}
+
+
+def _because(name: str, *reasons: str) -> Verdict:
+    return Verdict(category(name).result, name, tuple(filter(None, reasons)))
+
+
+def _of_problem(problem: ProblemCode) -> str:
+    match problem:
+        case "RATE_LIMITED":
+            return "transport.rate_limit"
+        case "PROVIDER_ERROR":
+            return "wire.provider_error"
+        case "INVALID_BODY" | "NO_CHOICES" | "NO_MESSAGE":
+            return "wire.invalid_body"
+        case "CALL_WITHOUT_NAME" | "UNSUPPORTED_CALL_TYPE" | "MALFORMED_FUNCTION_CALL":
+            return "wire.malformed_call"
+        case "EMPTY_RESPONSE":
+            return "wire.empty_response"
+        case "TRUNCATED":
+            return "loop.truncated"
+        case "CONTEXT_OVERFLOW":
+            return "loop.context_overflow"
+        case "REFUSAL":
+            return "loop.refused"
+        case "CONTENT_FILTER":
+            return "loop.content_filter"
+        case _:
+            assert_never(problem)
+
+
+def _of_transport(failed: TransportFailed, seen: Evidence) -> str:
+    match failed.failure:
+        case "connect":
+            return "transport.connection"
+        case "timeout":
+            return "transport.timeout"
+        case "broken" | "too_large":
+            return "transport.decode"
+        case "status":
+            # What was accepted once, and is refused with the history in it, is refused for the history's
+            # sake: that is what workarounds are for, and so a matter of the strategy.
+            later = bool(seen.turns) and failed.status in _REFUSALS_OF_A_REQUEST
+            return "wire.history_refused" if later else of_status(failed.status)
+        case _:
+            assert_never(failed.failure)

@@ -1,1 +1,0 @@
-"""Verdicts: whether a trial passed, and why it failed."""

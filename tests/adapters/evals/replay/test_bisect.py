@@ -1,0 +1,129 @@
+"""Bisected strategies: a provider on this machine, and the recorded evaluation of a real model."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.evals.provided import evaluated, planned, verdicts, written_out
+from tests.evals.provider import provider
+from toolreel._cli.evals.group import eval_command
+from toolreel.evals._replay.bisect import RunFilter, bisected
+from toolreel.evals._runner.plan_loader import plan_of_header
+from toolreel.evals._store.results import Results
+
+LOCAL = Path(__file__).parents[4] / "cassettes" / "evals" / "local"
+
+TWO_DIALECTS = {
+    "extends": "raw",
+    "config": {"text_dialects": ["hermes_json", "json_fenced", "react"], "max_turns": 9},
+    "request": {"top_p": 1},
+}
+
+
+def in_two_dialects(reply: dict[str, Any]) -> dict[str, Any]:
+    """A model that writes its first call in one dialect, and its second in another."""
+    changed = written_out(reply)
+    message = changed["choices"][0]["message"]
+    if "state_patch" in message["content"]:
+        call = message["content"].removeprefix("<tool_call>").removesuffix("</tool_call>")
+        message["content"] = f"```json\n{call}\n```"
+    return changed
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs that are won under ``two`` alone, and three that are lost under ``raw``."""
+    folder = tmp_path_factory.mktemp("evals") / "two"
+    with provider(kinds=("good",), worded=in_two_dialects) as there:
+        plan = planned(
+            there.url, strategies=["raw", "two"], eval={"trials": 3}, strategy={"two": TWO_DIALECTS}
+        )
+        evaluated(plan, folder)
+    assert sorted(verdicts(folder)) == ["fail"] * 3 + ["pass"] * 3
+    return folder
+
+
+def bisect(*arguments: object) -> Result:
+    return CliRunner().invoke(eval_command, ["bisect", *map(str, arguments)])
+
+
+def test_settings_that_are_needed_together_are_found_and_nothing_else(two: Path) -> None:
+    results = Results.open(two)
+    found = bisected(results, plan_of_header(results.header), "raw", "two")
+    assert [len(found.of(fate)) for fate in ("turned", "undecided")] == [3, 3]
+    for run in found.of("turned"):
+        assert run.cell.strategy == "two"
+        assert run.found is not None
+        assert {*map(str, run.found.items)} == {
+            "config.text_dialects+hermes_json",
+            "config.text_dialects+json_fenced",
+        }
+        assert run.found.alone == ()
+    assert [(tally.alone, tally.together) for tally in found.tallies] == [(0, 3), (0, 3)]
+    assert {*found.idle} == {"config.max_turns", "config.text_dialects+react", "request.top_p"}
+    assert found.reasons == (("the recording has no answer at turn 2", 3),)
+
+
+def test_each_row_has_a_command_that_shows_it(two: Path) -> None:
+    told = json.loads(bisect(two, "--to", "two", "--json").stdout)
+    assert (told["turned"], told["undecided"], told["broken"]) == (3, 3, 0)
+    for row in (*told["keys"], *(run for run in told["runs"] if run["fate"] == "turned")):
+        words = shlex.split(row["command"])
+        assert words[:3] == ["toolreel", "eval", "bisect"]
+        shown = bisect(*words[3:])
+        assert shown.exit_code == 0, shown.output
+        assert shown.stdout.endswith("  pass\n")
+    [one] = [run for run in told["runs"] if run["fate"] == "turned"][:1]
+    less = shlex.split(one["command"])[3:-2]
+    shown = bisect(*less)
+    assert "undecided: the recording has no answer at turn" in shown.stdout or "fail" in shown.stdout
+
+
+def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> None:
+    said = bisect(two, "--from", "two", "--to", "raw")
+    assert said.exit_code == 0, said.output
+    assert "3 won under two, lost under raw" in said.stdout
+    assert "toolreel eval bisect DIR --from raw --to two" in said.stdout
+
+
+def test_a_real_models_runs_are_turned_by_one_dialect_each() -> None:
+    results = Results.open(LOCAL)
+    wanted = RunFilter(scenarios=("one_of_fifty", "no_tool_fits"))
+    found = bisected(results, plan_of_header(results.header), "raw", "production", wanted)
+    sets = [sorted(map(str, run.found.items)) for run in found.of("turned") if run.found]
+    assert sorted(sets) == [
+        ["config.text_dialects+json_fenced"],
+        ["config.text_dialects+json_fenced"],
+        ["config.text_dialects+llama_json"],
+    ]
+    assert len(found.of("broken")) == 2
+
+
+def test_markdown_has_the_tables(two: Path, tmp_path: Path) -> None:
+    page = tmp_path / "bisect.md"
+    said = bisect(two, "--to", "two", "--markdown", page)
+    assert said.exit_code == 0, said.output
+    assert "settings that turn runs" in said.stdout
+    assert "## runs that are turned" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--to", "raw"), "--from and --to both mean 'raw'; name two strategies"),
+        (("--to", "tow"), "there is no strategy 'tow'; did you mean 'two'?"),
+        (("feed", "--to", "two"), "no run of raw or two is meant; name fewer conditions"),
+        (("--to", "two", "--only", "config.max_turn"), "there is no difference 'config.max_turn'"),
+        (("--from", "baseline", "--to", "production"), "there is no strategy 'baseline'"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(two: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    said = bisect(two, *arguments)
+    assert said.exit_code == 2, said.output
+    assert sentence in said.stderr

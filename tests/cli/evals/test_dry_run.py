@@ -1,0 +1,173 @@
+"""``toolreel eval run --dry-run``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from click.testing import CliRunner, Result
+
+from toolreel._cli.evals.run import run_command
+
+LOCAL: Final = (
+    "--model",
+    "qwen2.5-coder-1.5b",
+    "--base-url",
+    "http://127.0.0.1:8080",
+    "--provider",
+    "llama_cpp",
+)
+
+
+def asked(*arguments: str, **environ: str) -> Result:
+    return CliRunner().invoke(run_command, ["--dry-run", *arguments], env=environ)
+
+
+def told(*arguments: str, **environ: str) -> dict[str, Any]:
+    result = asked(*arguments, "--json", **environ)
+    assert result.exit_code == 0, result.output
+    tree: dict[str, Any] = json.loads(result.stdout)
+    return tree
+
+
+def test_scripted_models_need_no_endpoint() -> None:
+    result = asked("--model", "scripted:good", "--scenarios", "one_text")
+    assert "endpoint    none: all models are scripted" in result.stdout.splitlines()
+
+
+def test_words_may_come_in_one_option_or_in_several() -> None:
+    once = told("--model", "scripted:good", "--scenarios", "one_text,one_switch")
+    again = told("--model", "scripted:good", "--scenarios", "one_text", "--scenarios", "one_switch")
+    assert once == again
+    assert once["runs"] == 2
+
+
+def test_a_plan_is_shown_before_anything_is_sent() -> None:
+    result = asked("--preset", "typical", "--models", "stable,z_ai", "--max-cost", "5")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == "runs        600 = 8 model and profile pairs × 3 strategies × 5 scenarios × 5 trials"
+    assert (
+        "endpoint    https://openrouter.ai/api/v1/chat/completions, openrouter, key from OPENROUTER_API_KEY"
+        in lines
+    )
+    assert "raw → baseline: all models" in lines
+    assert "            request.parallel_tool_calls: not sent → false" in lines
+    assert "baseline → production: google/gemini-2.5-flash:nitro" in lines
+    assert 'cost        unknown: the plan has no prices; give them as [prices."MODEL"]' in lines
+    assert "budget      max_cost 5" in lines
+    assert lines[-1].startswith(
+        "power       with 4 scenarios of 40 pairs each, on 8 models, nothing can be seen, however many "
+    )
+
+
+def test_a_local_model_is_planned_by_its_name_and_no_key_goes_to_it() -> None:
+    result = asked(
+        *LOCAL, "--strategies", "raw,raw,production", "--fallback-matrix", OPENROUTER_API_KEY="secret"
+    )
+    lines = result.stdout.splitlines()
+    assert "endpoint    http://127.0.0.1:8080/v1/chat/completions, llama_cpp, without a key" in lines
+    assert "fallbacks   fallback_off, fallback_on" in lines
+    unknown = asked(*LOCAL[:4]).stdout
+    assert "a provider of which nothing is known (--provider), without a key" in unknown
+    assert "runs        5 = 5 scenarios" in unknown
+
+
+def test_one_object_says_all_of_it_to_machines() -> None:
+    tree = told("--preset", "full")
+    assert tree["runs"] == 6_960
+    assert sum(map(len, tree["plan"]["models"].values())) == 29
+    raw = tree["configurations"]["openai/gpt-5.2:nitro"]["raw"]
+    assert raw["configuration"]["provider"] == {}
+    assert len(raw["digest"]) == 64
+    assert tree["estimate"]["cost"] is None
+    assert tree["differences"][0]["to"] == "baseline"
+
+
+def test_prices_make_a_cost_and_one_that_is_unknown_is_told(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[eval]\nmodels = "openai"\n[prices."openai/gpt-5.2:nitro"]\nprompt = 1\ncompletion = 8\n'
+    )
+    said = asked(str(plan)).stdout
+    assert "and more: the price of 1 of 2 models is unknown: openai/gpt-5.2-chat:nitro" in said
+    priced = asked(str(plan), "--models", "openai/gpt-5.2")
+    assert "cost        0.03" in priced.stdout
+
+
+def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[eval]\ntrials = 3\njobs = 2\n[sampling]\ntop_p = 0.5\n")
+    options = told(
+        *(str(plan), "--jobs", "4", "--temperature", "0.1", "--sampling-json", '{"temperature":1,"seed":3}'),
+        *("--set", "max_turns=5", "--set", "max_tokens=99", "--header", "X-Tenant=TENANT"),
+        *("--provider-only", "a, b", "--transforms", "none", "--request-overrides", '{"route":"x"}'),
+        *("--no-fix-empty-final", "--seeds"),
+        OPENROUTER_TRIALS="9",
+        OPENROUTER_MIN_P="0.2",
+    )["plan"]["options"]
+    assert (options["eval"]["trials"], options["eval"]["jobs"]) == (3, 4)
+    assert (options["eval"]["fix_empty_final"], options["eval"]["seeds"]) == (False, True)
+    assert options["sampling"] == {
+        "top_p": 0.5,
+        "min_p": 0.2,
+        "max_tokens": 99,
+        "temperature": 0.1,
+        "seed": 3,
+    }
+    assert options["loop"] == {"max_turns": 5}
+    assert options["endpoint"]["headers_env"] == {"X-Tenant": "TENANT"}
+    assert options["request_overrides"] == {
+        "route": "x",
+        "provider": {"only": ["a", "b"]},
+        "transforms": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--models", "opnai"), "--models: there is no model 'opnai'; did you mean 'openai'?"),
+        (("--trials", "0"), "--trials: expected a whole number of at least 1, got 0"),
+        (("--tool-use-mode", "enforce"), "--tool-use-mode: there is no mode 'enforce'; did you mean"),
+        (("--sampling-json", "{"), "--sampling-json: expected a JSON object, got '{'"),
+        (("--set", "id_style=kimi"), "--set id_style: what a provider takes is up to the strategies"),
+        (("--header", "X"), "X: expected NAME=VARIABLE, for example X-Tenant=MY_TENANT"),
+        (("--header", "X=A", "--header", "x=B"), "x is given twice"),
+        (("--api-prefix", "/v1?x=1"), "--api-prefix: expected a path such as /v1, without a query"),
+        (("none.toml",), "none.toml: there is no such plan; correct its name"),
+    ],
+)
+def test_a_slip_is_told_with_its_option_and_ends_with_usage(arguments: tuple[str, ...], said: str) -> None:
+    result = asked(*arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stdout == ""
+
+
+def test_gates_are_told_before_the_first_run(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[[gate]]\nmetric = "lower_bound"\nat_least = 0.85\n')
+    said = asked(str(plan), *LOCAL).stdout
+    assert "gate        metric lower_bound, at_least 0.85" in said
+
+
+def test_a_chat_alone_compares_no_tools() -> None:
+    assert "no tool scenario, so nothing to compare" in asked(*LOCAL, "--scenarios", "chat_only").stdout
+
+
+def test_what_few_scenarios_cannot_show_is_said_before_they_are_run() -> None:
+    few = told("--model", "scripted:good", "--scenarios", "happy_path,one_text", "--trials", "1000")["power"]
+    assert few.startswith(
+        "with 2 scenarios of 1,000 pairs each, nothing can be seen, however many trials they have;"
+    )
+    assert "with 12 scenarios, differences of about 13." in few
+    assert few.endswith(": an assumption")
+
+
+def test_a_run_that_is_made_needs_a_place() -> None:
+    result = CliRunner().invoke(run_command, ["--model", "scripted:good"])
+    assert result.exit_code == 2
+    assert "Missing option '--out'" in result.stderr

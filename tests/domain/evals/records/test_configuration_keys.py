@@ -1,0 +1,121 @@
+"""Configurations taken apart into keys, and put together again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.provider_support import Provider
+from toolreel_core.evals._plan.run_configuration import Configuration
+from toolreel_core.evals._records.configuration_keys import keys_between, keys_named, with_keys
+
+_leaves = st.one_of(st.none(), st.booleans(), st.integers(0, 3))
+_trees = st.recursive(
+    st.dictionaries(st.sampled_from("abc"), _leaves, max_size=3),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), _leaves | inner, max_size=3),
+    max_leaves=4,
+)
+_configs = st.fixed_dictionaries(
+    {},
+    optional={
+        "max_turns": st.integers(1, 4),
+        "max_tool_calls_per_turn": st.none() | st.integers(1, 2),
+        "text_dialects": st.lists(
+            st.sampled_from(["marked", "react", "json_fenced", "llama_json"]), unique=True
+        ),
+        "tool_use_mode": st.sampled_from(["enforced", "relaxed"]),
+    },
+)
+_providers = st.fixed_dictionaries({}, optional={"supports_tools": st.sampled_from(["yes", "no"])})
+
+
+def _configuration(
+    config: Mapping[str, Any], provider: Mapping[str, Any], options: Json, overrides: Json
+) -> Configuration:
+    return Configuration(
+        LoopConfig.of(config), Provider.of(provider), canonical(options), canonical(overrides), ("name",)
+    )
+
+
+configurations = st.builds(_configuration, _configs, _providers, _trees, _trees)
+
+
+@given(before=configurations, after=configurations)
+def test_all_keys_make_the_one_configuration_of_the_other_and_none_change_nothing(
+    before: Configuration, after: Configuration
+) -> None:
+    keys = keys_between(before, after)
+    assert len({*map(str, keys)}) == len(keys)
+    assert _sorted(with_keys(before, after, keys)) == _sorted(after)
+    assert with_keys(before, after, ()) == before
+    assert (keys == ()) is (_sorted(before) == _sorted(after))
+
+
+def _sorted(configuration: Configuration) -> object:
+    """Everything but the order of the keys in options, which says nothing."""
+    options, overrides = (
+        canonical(_in_order(text)) for text in (configuration.options, configuration.overrides)
+    )
+    return configuration.config, configuration.provider, options, overrides
+
+
+def _in_order(text: str) -> Json:
+    tree: Json = json.loads(json.dumps(json.loads(text), sort_keys=True))
+    return tree
+
+
+@given(before=configurations, after=configurations, data=st.data())
+def test_the_keys_that_are_left_out_are_what_still_differs(
+    before: Configuration, after: Configuration, data: st.DataObject
+) -> None:
+    keys = keys_between(before, after)
+    chosen = tuple(key for key in keys if data.draw(st.booleans()))
+    partly = with_keys(before, after, chosen)
+    assert {*map(str, keys_between(partly, after))} == {*map(str, keys)} - {*map(str, chosen)}
+
+
+def test_keys_are_named_by_their_place_and_say_what_changes() -> None:
+    before = _configuration({"max_turns": 4, "text_dialects": ["react"]}, {}, {"top_p": 1}, {})
+    after = _configuration({"text_dialects": ["marked", "json_fenced"]}, {}, {}, {"provider": {"sort": "p"}})
+    keys = keys_between(before, after)
+    assert [(str(key), key.change) for key in keys] == [
+        ("config.max_turns", "4 -> 12"),
+        ("config.text_dialects-react", ""),
+        ("config.text_dialects+marked", ""),
+        ("config.text_dialects+json_fenced", ""),
+        ("request.top_p", "1 -> (not sent)"),
+        ("request_overrides.provider", '(not sent) -> {"sort":"p"}'),
+    ]
+    assert keys_named(["request.top_p", "config.max_turns"], keys) == (keys[0], keys[4])
+    with pytest.raises(ConfigError, match=r"there is no difference 'config.max_turn'; did you mean"):
+        keys_named(["config.max_turn"], keys)
+
+
+def test_lists_in_another_order_are_replaced_as_a_whole() -> None:
+    before = _configuration({"text_dialects": ["react", "json_fenced"]}, {}, {}, {})
+    after = _configuration({"text_dialects": ["json_fenced", "react"]}, {}, {}, {})
+    [key] = keys_between(before, after)
+    assert str(key) == "config.text_dialects"
+    assert with_keys(before, after, [key]) == after
+
+
+def test_names_are_taken_in_an_order_that_both_lists_agree_with() -> None:
+    before = _configuration({"text_dialects": ["react", "llama_json"]}, {}, {}, {})
+    after = _configuration({"text_dialects": ["json_fenced", "react", "llama_json"]}, {}, {}, {})
+    assert with_keys(before, after, keys_between(before, after)) == after
+
+
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    before = _configuration({"repetition_warn": 2, "repetition_stop": 3}, {}, {}, {})
+    after = _configuration({"repetition_warn": 5, "repetition_stop": 6}, {}, {}, {})
+    warn, _ = keys_between(before, after)
+    with pytest.raises(ConfigError, match="repetition_warn"):
+        with_keys(before, after, [warn])

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._protocol.outcome import (
+    BudgetSpent,
+    Cancelled,
+    CapabilityRefused,
+    Completed,
+    ContentFiltered,
+    ContextOverflow,
+    ConversationSpent,
+    CostUnknown,
+    EmptyFinal,
+    FailureKind,
+    InvalidOutput,
+    InvalidReply,
+    MaxTurns,
+    NoToolCalls,
+    Outcome,
+    Refused,
+    RepeatedCall,
+    ToolFailed,
+    TransformFailed,
+    TransportFailed,
+    Truncated,
+)
+from toolreel_core._replies.provider_errors import ProblemCode
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core.evals._scenarios.checks import exercise, outcome
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedTurn
+from toolreel_core.evals._scenarios.scenario import Case, Check
+from toolreel_core.evals._verdicts import CATEGORIES, Result, Verdict, judge
+from toolreel_core.evals._worlds.desk import Desk
+
+RIGHT = outcome("right", lambda seen: "" if "right" in seen.final else "it is not right")
+KIND = outcome("kind", lambda seen: "" if "kind" in seen.final else "it is not kind")
+HARD = exercise("hard", lambda seen: "" if "hard" in seen.final else "it was not hard")
+HAPPY = ObservedTurn("stop", (), "")
+
+
+def posed(*checks: Check) -> Case:
+    return Case((UserMessage("hi"),), ToolSurface(), Desk(), checks or (RIGHT, KIND, HARD))
+
+
+def seen(
+    ended: Outcome,
+    *turns: ObservedTurn,
+    tools_sent: bool = True,
+    tools_refused: bool = False,
+) -> Evidence:
+    final = ended.content if isinstance(ended, Completed) else ""
+    return Evidence(ended, final, turns, Desk(), None, tools_sent, tools_refused=tools_refused)
+
+
+def lost(failure: FailureKind, status: int | None = None) -> TransportFailed:
+    return TransportFailed(failure, status, "lost")
+
+
+def status(code: int) -> TransportFailed:
+    return lost("status", code)
+
+
+DONE = Completed("right, kind and hard")
+CUT = ObservedTurn("length", (), "")
+
+CASES: list[tuple[Evidence, Result, str]] = [
+    (seen(status(401)), "void", "transport.auth"),
+    (seen(status(402)), "void", "transport.payment"),
+    (seen(status(403)), "void", "transport.forbidden"),
+    (seen(status(404)), "void", "transport.not_found"),
+    (seen(status(409)), "void", "transport.conflict"),
+    (seen(status(413)), "void", "transport.request_too_large"),
+    (seen(status(422)), "void", "transport.unprocessable"),
+    (seen(status(429)), "void", "transport.rate_limit"),
+    (seen(InvalidReply("RATE_LIMITED", "slow down")), "void", "transport.rate_limit"),
+    (seen(status(408)), "void", "transport.timeout"),
+    (seen(lost("timeout")), "void", "transport.timeout"),
+    (seen(lost("connect")), "void", "transport.connection"),
+    (seen(status(503)), "void", "transport.upstream_5xx"),
+    (seen(lost("broken")), "void", "transport.decode"),
+    (seen(lost("too_large")), "void", "transport.decode"),
+    (seen(status(400)), "void", "transport.status"),
+    (seen(status(418), HAPPY), "void", "transport.status"),
+    (seen(InvalidReply("INVALID_BODY", "")), "void", "wire.invalid_body"),
+    (seen(InvalidReply("NO_CHOICES", "")), "void", "wire.invalid_body"),
+    (seen(InvalidReply("NO_MESSAGE", "")), "void", "wire.invalid_body"),
+    (seen(InvalidReply("PROVIDER_ERROR", "no")), "void", "wire.provider_error"),
+    (seen(CapabilityRefused("no tools")), "unsupported", "wire.no_tool_use_endpoint"),
+    (seen(DONE, tools_sent=False, tools_refused=True), "unsupported", "wire.no_tool_use_endpoint"),
+    (seen(status(400), HAPPY), "fail", "wire.history_refused"),
+    (seen(InvalidReply("CALL_WITHOUT_NAME", "")), "fail", "wire.malformed_call"),
+    (seen(InvalidReply("UNSUPPORTED_CALL_TYPE", "")), "fail", "wire.malformed_call"),
+    (seen(InvalidReply("MALFORMED_FUNCTION_CALL", "")), "fail", "wire.malformed_call"),
+    (seen(EmptyFinal()), "fail", "wire.empty_response"),
+    (seen(InvalidReply("EMPTY_RESPONSE", "")), "fail", "wire.empty_response"),
+    (seen(DONE, tools_sent=False), "unsupported", "loop.tools_off"),
+    (seen(status(503), tools_sent=False), "unsupported", "loop.tools_off"),
+    (seen(NoToolCalls("")), "fail", "loop.no_tool_calls"),
+    (seen(ToolFailed(("a", "b"))), "fail", "loop.tool_error"),
+    (seen(MaxTurns(12)), "fail", "loop.max_turns"),
+    (seen(RepeatedCall("a", 5)), "fail", "loop.repeated_call"),
+    (seen(Truncated("")), "fail", "loop.truncated"),
+    (seen(InvalidOutput("", "no JSON")), "fail", "task.outcome:output"),
+    (seen(InvalidReply("TRUNCATED", "")), "fail", "loop.truncated"),
+    (seen(Completed("no"), CUT, HAPPY), "fail", "loop.truncated"),
+    (seen(Refused("I may not.")), "fail", "loop.refused"),
+    (seen(InvalidReply("REFUSAL", "")), "fail", "loop.refused"),
+    (seen(ContentFiltered("")), "fail", "loop.content_filter"),
+    (seen(InvalidReply("CONTENT_FILTER", "")), "fail", "loop.content_filter"),
+    (seen(ContextOverflow(9, 8, ())), "fail", "loop.context_overflow"),
+    (seen(InvalidReply("CONTEXT_OVERFLOW", "")), "fail", "loop.context_overflow"),
+    (seen(BudgetSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
+    (seen(ConversationSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
+    (seen(CostUnknown(2, 0.4)), "void", "loop.budget"),
+    (seen(TransformFailed("no tree")), "void", "loop.transform_failed"),
+    (seen(Cancelled("enough")), "void", "loop.cancelled"),
+    (seen(Completed("kind")), "fail", "task.outcome:right"),
+    (seen(Completed("right")), "fail", "task.outcome:kind"),
+    (seen(Completed("right, kind")), "pass_unexercised", "task.exercise:hard"),
+    (seen(DONE), "pass", ""),
+    (seen(DONE, CUT, HAPPY), "pass", ""),
+]
+
+
+@pytest.mark.parametrize(("evidence", "result", "category"), CASES, ids=lambda case: str(case)[:60])
+def test_each_ending_has_one_result_and_one_category(
+    evidence: Evidence, result: Result, category: str
+) -> None:
+    verdict = judge(posed(), evidence)
+    assert (verdict.result, verdict.category) == (result, category)
+
+
+def test_the_cases_are_all_categories_results_outcomes_failures_and_problems() -> None:
+    named = {category.partition(":")[0] for _, _, category in CASES}
+    assert named == {*CATEGORIES, ""}
+    assert {result for _, result, _ in CASES} == set(get_args(Result))
+    outcomes = [evidence.outcome for evidence, _, _ in CASES]
+    assert {type(ended) for ended in outcomes} == set(get_args(Outcome))
+    failures = {ended.failure for ended in outcomes if isinstance(ended, TransportFailed)}
+    assert failures == set(get_args(FailureKind))
+    problems = {ended.problem for ended in outcomes if isinstance(ended, InvalidReply)}
+    assert problems == set(get_args(ProblemCode))
+
+
+def test_a_category_always_has_the_same_result() -> None:
+    for evidence, _, _ in CASES:
+        verdict = judge(posed(), evidence)
+        if verdict.category:
+            assert verdict.result == CATEGORIES[verdict.category.partition(":")[0]].result
+
+
+def test_the_control_needs_no_tools() -> None:
+    control = posed(RIGHT)
+    assert judge(control, seen(Completed("right"), tools_sent=False), control=True) == Verdict("pass")
+    assert judge(control, seen(Completed("no"), tools_sent=False), control=True).result == "fail"
+
+
+def test_all_findings_of_a_layer_are_told() -> None:
+    assert judge(posed(), seen(Completed("no"))).reasons == ("it is not right", "it is not kind")
+    assert judge(posed(), seen(Completed("no"), CUT)).reasons == (
+        *("a reply was cut at the token limit", "it is not right", "it is not kind"),
+    )
+    assert judge(posed(), seen(InvalidReply("NO_CHOICES", ""))).reasons == ("NO_CHOICES",)
+    assert judge(posed(), seen(BudgetSpent("cost", 0.5, 0.4))).reasons == ("cost: 0.5 of 0.4",)
+    unknown = judge(posed(), seen(CostUnknown(2, 0.4)))
+    assert unknown.reasons == ("the cost of 2 replies is unknown, and 0.4 is the limit",)
+    whole = judge(posed(), seen(ConversationSpent("turns", 5, 4)))
+    assert whole.reasons == ("turns: 5 of 4 for the conversation",)
+
+
+@pytest.mark.parametrize(
+    ("result", "valid"),
+    [("pass", True), ("pass_unexercised", True), ("fail", True), ("unsupported", False), ("void", False)],
+)
+def test_what_says_nothing_about_the_model_counts_in_no_rate(result: Result, valid: bool) -> None:
+    assert Verdict(result).valid is valid

@@ -1,0 +1,217 @@
+"""Shards of several machines, joined: what one machine would have written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.evals.provider import provider
+from tests.evals.trying import evaluated, plan_of, records
+from toolreel._cli.evals.summarize import summarize_command
+from toolreel._internal.errors import ResultsError
+from toolreel.evals._replay.replay import replays
+from toolreel.evals._runner.joining import join_results
+from toolreel.evals._runner.plan_loader import plan_of_header, sharded
+from toolreel.evals._store.results import Results, all_records, read_header, schema_of
+from toolreel.evals._summary.summary_files import summary_of, write_summaries
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+
+SUMMARIES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
+
+
+def shards(plan: EvalPlan, folder: Path, count: int) -> list[Path]:
+    """The directories of all shards of a plan."""
+    folders = [folder / f"machine-{number}" for number in range(1, count + 1)]
+    for number, each in enumerate(folders, 1):
+        outcome = evaluated(sharded(plan, f"{number}/{count}"), each)
+        assert outcome.complete, "a shard is complete once it has its part"
+    return folders
+
+
+def summed(folder: Path) -> dict[str, bytes]:
+    results = Results.open(folder)
+    write_summaries(results, plan_of_header(results.header))
+    return {name: (folder / name).read_bytes() for name in SUMMARIES}
+
+
+def timeless_journal(folder: Path) -> dict[str, object]:
+    return {key: {**tree, "cassette": ""} for key, tree in records(folder).items()}
+
+
+def test_the_shards_of_scripted_models_are_the_whole(tmp_path: Path) -> None:
+    plan = plan_of(eval={"trials": 5})
+    evaluated(plan, tmp_path / "one" / "results")
+    folders = shards(plan, tmp_path, 3)
+    assert sum(len(Results.open(folder)) for folder in folders) == plan.count
+    out = tmp_path / "several" / "results"
+    join_results(folders, out)
+    assert timeless_journal(out) == timeless_journal(tmp_path / "one" / "results")
+    assert read_header(out / "header.json") == read_header(tmp_path / "one" / "results" / "header.json")
+    assert [record.key for record in all_records(out)] == [sample.key for sample in plan.samples()]
+
+
+def test_the_summary_is_that_of_one_machine_byte_for_byte(tmp_path: Path) -> None:
+    """A shard is dealt out of a whole evaluation, so that the times are the same."""
+    plan = plan_of(eval={"trials": 4})
+    whole = tmp_path / "one" / "results"
+    evaluated(plan, whole)
+    folders = [dealt(whole, sharded(plan, f"{n}/3"), tmp_path / f"machine-{n}") for n in (1, 2, 3)]
+    join_results(folders, tmp_path / "several" / "results")
+    assert summed(tmp_path / "several" / "results") == summed(whole)
+
+
+def dealt(whole: Path, part: EvalPlan, folder: Path) -> Path:
+    """The shard that a machine would have written with these times."""
+    folder.mkdir()
+    header = json.loads((whole / "header.json").read_text())
+    (folder / "header.json").write_text(json.dumps({**header, "shard": str(part.shard)}))
+    wanted = {sample.key for sample in part.samples()}
+    lines = (whole / "journal.jsonl").read_text().splitlines(keepends=True)
+    own = [line for line in lines if json.loads(line)["key"] in wanted]
+    (folder / "journal.jsonl").write_text("".join(own) + '{"record": 1, "key": "cut')
+    return folder
+
+
+def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path) -> None:
+    with provider() as far:
+        plan = plan_of(far.url, eval={"trials": 3})
+        evaluated(plan, tmp_path / "whole")
+        folders = shards(plan, tmp_path, 2)
+    out = tmp_path / "joined"
+    join_results(folders, out)
+    assert timeless_journal(out) == timeless_journal(tmp_path / "whole")
+    results = Results.open(out)
+    again = [*replays(results, plan_of_header(results.header))]
+    assert len(again) == plan.count
+    assert not [one.drift for one in again if one.drift]
+
+
+def test_any_order_gives_the_same_bytes(tmp_path: Path) -> None:
+    folders = shards(plan_of(), tmp_path, 3)
+    texts = set[tuple[bytes, ...]]()
+    for place, order in enumerate(permutations(folders)):
+        out = tmp_path / f"joined-{place}"
+        join_results(order, out)
+        texts.add(tuple((out / name).read_bytes() for name in ("header.json", "journal.jsonl")))
+    assert len(texts) == 1
+    assert not [*tmp_path.glob(".*")], "no draft is left"
+    with pytest.raises(ResultsError, match="joined-0: exists already"):
+        join_results(folders, tmp_path / "joined-0")
+
+
+def test_the_command_joins_shards_and_sums_them_up(tmp_path: Path) -> None:
+    folders = [str(folder) for folder in shards(plan_of(), tmp_path, 2)]
+    done = CliRunner().invoke(summarize_command, [*folders, "--out", str(tmp_path / "whole")])
+    assert done.exit_code == 0, done.output
+    assert f"full report: {tmp_path / 'whole'}" in done.stdout
+    lacking = CliRunner().invoke(summarize_command, folders)
+    assert (lacking.exit_code, "--out WHOLE" in lacking.stderr) == (2, True)
+
+
+def test_a_shard_is_no_incomplete_evaluation_and_says_which_it_is(tmp_path: Path) -> None:
+    (folder, *_) = shards(plan_of(eval={"trials": 3}), tmp_path, 2)
+    header = json.loads((folder / "header.json").read_text())
+    assert header["shard"] == "1/2"
+    assert schema_of("header")["properties"]["shard"]
+    results = Results.open(folder)
+    plan = plan_of_header(results.header)
+    assert str(plan.shard) == "1/2"
+    summary = summary_of(results, plan)
+    assert summary.complete
+    assert summary.incompleteness == ""
+    assert json.loads(summed(folder)["summary.json"])["shard"] == "1/2"
+
+
+def test_merged_without_a_shard_it_is_incomplete_and_lacks_the_runs_of_the_other(tmp_path: Path) -> None:
+    folders = shards(plan_of(eval={"trials": 3}), tmp_path, 3)
+    join_results(folders[:2], tmp_path / "joined")
+    results = Results.open(tmp_path / "joined")
+    summary = summary_of(results, plan_of_header(results.header))
+    assert not summary.complete
+    assert summary.missing == len(Results.open(folders[2]))
+
+
+def test_another_shard_needs_another_directory_but_the_whole_may_follow(tmp_path: Path) -> None:
+    plan = plan_of()
+    evaluated(sharded(plan, "1/2"), tmp_path / "here")
+    with pytest.raises(ResultsError, match="holds shard 1/2; give shard 2/2 another directory"):
+        evaluated(sharded(plan, "2/2"), tmp_path / "here")
+    assert evaluated(plan, tmp_path / "here").complete
+    assert read_header(tmp_path / "here" / "header.json").shard == ""
+    with pytest.raises(ResultsError, match="holds an evaluation that is no shard"):
+        evaluated(sharded(plan, "2/2"), tmp_path / "here")
+
+
+def test_another_run_of_the_same_key_is_refused_with_both_sides(tmp_path: Path) -> None:
+    one, other = tmp_path / "monday", tmp_path / "tuesday"
+    evaluated(plan_of(), one)
+    shutil.copytree(one, other)
+    path = other / "journal.jsonl"
+    path.write_text(path.read_text().replace('"turns":4', '"turns":7', 1))
+    assert path.read_text() != (one / "journal.jsonl").read_text()
+    with pytest.raises(ResultsError) as caught:
+        join_results([one, other], tmp_path / "joined")
+    said = str(caught.value)
+    assert str(one) in said
+    assert str(other) in said
+    assert "turns: 4 -> 7" in said or "turns: 7 -> 4" in said
+    assert "trial 1" in said
+    assert not (tmp_path / "joined").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"eval": {"trials": 3}}, "plan.options.eval.trials"),
+        ({"endpoint": {"base_url": "http://127.0.0.1:8"}}, "plan.options.endpoint.base_url"),
+        ({"loop": {"max_turns": 5}}, "plan.options.loop.max_turns"),
+    ],
+)
+def test_other_plans_are_refused_by_name(
+    tmp_path: Path, changes: dict[str, dict[str, Json]], named: str
+) -> None:
+    evaluated(plan_of(), tmp_path / "one")
+    evaluated(plan_of("", **changes), tmp_path / "other")
+    with pytest.raises(ResultsError, match="not of the same plan") as caught:
+        join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
+    assert named in str(caught.value)
+
+
+def test_another_version_of_a_scenario_is_refused(tmp_path: Path) -> None:
+    evaluated(plan_of(), tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "other")
+    path = tmp_path / "other" / "header.json"
+    header = json.loads(path.read_text())
+    header["plan"]["scenarios"]["happy_path"] += 1
+    path.write_text(json.dumps(header))
+    with pytest.raises(ResultsError, match=r"plan\.scenarios\.happy_path: \d -> \d"):
+        join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
+
+
+def test_machines_may_make_as_many_runs_at_a_time_as_they_like(tmp_path: Path) -> None:
+    evaluated(sharded(plan_of(eval={"jobs": 1}), "1/2"), tmp_path / "one")
+    evaluated(sharded(plan_of(eval={"jobs": 4}), "2/2"), tmp_path / "other")
+    join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
+    assert len(Results.open(tmp_path / "joined")) == 12
+
+
+def test_a_void_run_gives_way_to_one_that_ended(tmp_path: Path) -> None:
+    one, other, out = tmp_path / "monday", tmp_path / "tuesday", tmp_path / "joined"
+    with provider() as far:
+        plan = plan_of(far.url, eval={"trials": 1, "void_retries": 0})
+        evaluated(plan, one)
+    shutil.copytree(one, other)
+    lines = (other / "journal.jsonl").read_text().splitlines()
+    tree = json.loads(lines[0])
+    void = {**tree, "result": "void", "category": "transport.rate_limit"}
+    (other / "journal.jsonl").write_text("\n".join([json.dumps(void), *lines[1:]]) + "\n")
+    join_results([other, one], out)
+    assert records(out) == records(one)
+    join_results([one, other], tmp_path / "again")
+    assert records(tmp_path / "again") == records(one)
