@@ -24,7 +24,7 @@ from toolreel.evals._summary.summary_files import summary_of, write_summaries
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
 DOCS = Path(__file__).parents[2] / "docs"
-PICTURES = {"local": DOCS / "evals", "weak": DOCS / "evals" / "weak"}
+PICTURES = {"weak": DOCS / "evals" / "weak"}
 NAMES = tuple(sorted(path.parent.name for path in EVALUATIONS.glob("*/header.json")))
 FILES = (
     "summary.json",

@@ -13,7 +13,7 @@ from toolreel._replay.run_page.view import page_of
 from toolreel.evals import Results
 from toolreel.evals._replay.run_pages import page_of_run
 
-EVALUATION = FOLDER / "evals" / "local"
+EVALUATION = FOLDER / "evals" / "weak"
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_an_empty_reply_that_ends_the_run(browser: Browser, page: Path) -> None:
 
 
 def test_a_call_that_nobody_could_read(browser: Browser, page: Path) -> None:
-    _, text = page_of_run(Results.open(EVALUATION), "05a88d39c5ff")
+    _, text = page_of_run(Results.open(EVALUATION), "49e780993471")
     page.write_text(text, "utf-8")
     with opened(browser, page) as shown:
         expect(shown.locator(".warnings")).to_contain_text("calls written as text are not read")

@@ -77,8 +77,6 @@ class Sample:
 
         The runs of one trial therefore see the same conversation, and can be compared in pairs.
         """
+        # Models and endpoints are compared in pairs too, so what is drawn must not depend on them.
         cell = self.cell
-        # Models and endpoints are compared in pairs too, so what is drawn must not depend on them; stored
-        # runs of version 1 have workspace ids that do.
-        model = (cell.model,) if self.version == 1 else ()
-        return chain("world", cell.scenario, str(self.version), *model, cell.language, str(self.trial))
+        return chain("world", cell.scenario, str(self.version), cell.language, str(self.trial))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from toolreel._cli.evals.group import eval_command
 from toolreel.evals._causes.flakes import flakes_of
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
-
-LOCAL = Path(__file__).parents[4] / "cassettes" / "evals" / "local"
 
 
 def flakes(*arguments: object) -> Result:
@@ -41,25 +38,6 @@ def test_trials_with_identifiers_of_their_own_part_where_the_model_does(mixed: P
     assert (cell.parting.turn, cell.parting.deciding) == (1, 1)
     assert len(cell.parting.variants) == 2
     assert sorted(len(one.passed) for one in cell.parting.variants) == [0, cell.count.passed]
-
-
-def test_a_real_models_flaky_cells_are_told_with_the_turn_and_the_call() -> None:
-    said = flakes(LOCAL)
-    assert said.exit_code == 0, said.output
-    assert "81 cells with valid runs: 4 flaky" in said.stdout
-    assert 'transfer({"to":"山田花子","amount":320})' in said.stdout
-    tree = json.loads(flakes(LOCAL, "--flaky", "0.7", "--json").stdout)
-    flaky = [cell for cell in tree["cells"] if cell["state"] == "flaky"]
-    assert {cell["scenario"]: cell["parting"]["turn"] for cell in flaky} == {
-        "no_tool_fits": 1,
-        "other_script": 2,
-        "one_text": 2,
-        "two_numbers": 2,
-    }
-    assert tree["question"]["clean_runs"] == 3
-    assert tree["correlations"]["raw"] == 1
-    states = [cell["state"] for cell in tree["cells"]]
-    assert (states.count("broken"), states.count("sound")) == (67, 10)
 
 
 def test_markdown_and_mistakes(mixed: Path, tmp_path: Path) -> None:
