@@ -20,7 +20,7 @@ class Location:
     endpoint: str
     """The name of the endpoint; empty for the one without a name."""
     base_url: str
-    """Without credentials; empty of a script, and in records of older versions."""
+    """Without credentials; empty of a script."""
 
 
 def location_of(record: Record) -> Location:

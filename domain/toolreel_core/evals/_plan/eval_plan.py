@@ -15,18 +15,17 @@ from typing import Final, Protocol, TypeVar
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core._plan.presets.preset import Preset, exact_config
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._plan.presets.preset import Preset
 from toolreel_core.evals._plan.cells import Cell, Sample, Task
 from toolreel_core.evals._plan.choice import choice
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import AUTO, DEFAULT, Filter, auto_profile, select_profiles
 from toolreel_core.evals._plan.named_endpoints import NamedEndpoint
 from toolreel_core.evals._plan.options import Budget, Options
-from toolreel_core.evals._plan.run_configuration import Configuration, object_of
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.shards import Shard
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
@@ -40,7 +39,6 @@ from toolreel_core.evals._scenarios.scenario import Scenario
 
 _BEST_EFFORT: Final = "best_effort"
 _OFF: Final = "off"
-_DEFAULTS: Final = canonical(LoopConfig().recorded())
 
 
 class _HasName(Protocol):
@@ -64,8 +62,6 @@ class EvalPlan:
     scenarios: tuple[Scenario, ...]
     """In catalogue order; where tools are disabled, only controls are left of them."""
     languages: tuple[str, ...] = (_OFF,)
-    defaults: JsonText = _DEFAULTS
-    """The defaults of the loop, as a record has them: of another version of toolreel in stored results."""
     shard: Shard | None = None
     """The part of the runs that is meant; it is no part of what the plan says, so it is not in its tree."""
     models: tuple[str, ...] = field(init=False)
@@ -112,7 +108,6 @@ class EvalPlan:
             options.content_tag_fallback,
             options.tool_allowlist,
             options.seeds,
-            Preset(config=exact_config(LoopConfig.of_record(object_of(self.defaults)))),
             endpoint.models,
         )
 
@@ -286,7 +281,6 @@ class EvalPlan:
             "scenarios": {each.name: each.version for each in self.scenarios},
             **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
             "count": self.whole_count,
-            **({} if self.defaults == NOTHING else {"defaults": parse(self.defaults)}),
             **({"own_scenarios": own} if (own := self._own_scenarios()) else {}),
         }
 
@@ -299,21 +293,19 @@ class EvalPlan:
         """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
-        :param scenarios: of all versions, and those from files; if there is none of the stored version, the
-            last of its name is taken
+        :param scenarios: those that there are; if one has another version now, a replay says so
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])
         known = tuple(scenarios)
         stored = tree["scenarios"]
-        wanted = stored.items() if isinstance(stored, Mapping) else ()
+        wanted = stored if isinstance(stored, Mapping) else ()
         languages = tree["languages"]
         return cls(
             options,
             presets.extended(Presets.of(parse(options.catalogue))),
-            tuple(_of_version(name, version, known) for name, version in wanted),
+            tuple(_named("scenario", name, known[::-1]) for name in wanted),
             tuple(map(str, languages)) if isinstance(languages, list | tuple) else (_OFF,),
-            canonical(tree.get("defaults", {})),
         )
 
 
@@ -322,9 +314,3 @@ def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
         if item.name == name:
             return item
     raise ConfigError(unknown_name(what, name, [item.name for item in items]))
-
-
-def _of_version(name: str, version: Json, known: tuple[Scenario, ...]) -> Scenario:
-    """The scenario as it was at a version; else as it is now, and a replay says that it has changed."""
-    newest = _named("scenario", name, known[::-1])
-    return next((each for each in known if (each.name, each.version) == (name, version)), newest)
