@@ -67,11 +67,11 @@ $(CLI): requirements-cli.lock
 
 # Run under a second hash seed: what could depend on the order of a set or of a pyrsistent map. The core makes
 # every digest, request and record, and its tests, properties and fuzz findings compare them with literals; the
-# recorded sessions, the recorded evaluation and records of older versions hold whole runs byte for byte. Tests of
+# recorded sessions and the recorded evaluation hold whole runs byte for byte. Tests of
 # adapters and commands are about I/O around the same values, which a seed does not reach; and processes that are
 # killed or restarted do the same under any seed.
 ORDERED := tests/properties tests/replay tests/fuzz \
-	$(addprefix tests/,adapters/journal/test_migrations.py evals/test_versions.py evals/test_recorded_evaluation.py) \
+	$(addprefix tests/,evals/test_recorded_evaluation.py) \
 	$(addprefix --ignore=tests/replay/,test_killed_runs.py test_new_process.py)
 
 # Checks that use one core each: two run at a time, the longest first. Each shows its output at once, where make can

@@ -55,8 +55,7 @@ _HEAD: Final = """\
 
 Names, ids, numbers, words and dates are drawn from the seed of each trial, so nothing can be memorised,
 and trials at temperature 0 differ. All models, strategies and endpoints get the same draws in the same
-trial. These are the scenarios of version 2; stored evaluations of version 1 are replayed and judged by
-version 1. In a checkout, `python -m tests.docs.scenarios_page` writes this page.
+trial. In a checkout, `python -m tests.docs.scenarios_page` writes this page.
 
 `--scenarios` takes names, packs and groups: `default` (five of the reference's eight), `all` (the
 eight), `packs` (everything but those), `production` (what breaks in production: the packs {production})

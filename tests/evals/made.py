@@ -52,7 +52,7 @@ def record(  # noqa: PLR0913 - a record has that many parts, each by its name
         cell=at,
         trial=trial,
         version=1,
-        configuration=canonical({"config": {"text_dialects": list(dialects)} if dialects else {}}),
+        configuration=canonical({"config": {"text_dialects": list(dialects)}}),
         digest=digest,
         tools_sent=True,
         verdict=verdict,

@@ -96,7 +96,7 @@ def test_a_streamed_reply_tells_the_same(tmp_path: Path) -> None:
         system_fingerprint="fp_2",
     )
     tree = chat(
-        tmp_path, streaming(chunk("Do"), chunk("ne."), last, "data: [DONE]\n\n"), loop={"final_stream": True}
+        tmp_path, streaming(chunk("Do"), chunk("ne."), last, "data: [DONE]\n\n"), loop={"stream": "final"}
     )
     assert (tree["result"], tree["final"]) == ("pass", "Done.")
     (asked,) = tree["attempts"][0]["asked"]

@@ -11,7 +11,7 @@ from tests.pages.watched import opened
 from tests.replay.sessions import FOLDER, cassette
 from toolreel._replay.run_page.view import page_of
 
-EVALUATION = FOLDER / "evals" / "local"
+EVALUATION = FOLDER / "evals" / "weak"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_an_empty_reply_that_ends_the_run(browser: Browser, page: Path) -> None:
 
 
 def test_a_call_that_nobody_could_read(browser: Browser, page: Path) -> None:
-    (recording,) = EVALUATION.rglob("*__05a88d39.yaml")
+    (recording,) = EVALUATION.rglob("*__49e78099.yaml")
     page.write_text(page_of(recording), "utf-8")
     with opened(browser, page) as shown:
         expect(shown.locator(".warnings")).to_contain_text("calls written as text are not read")

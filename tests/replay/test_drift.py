@@ -325,7 +325,10 @@ def test_a_journal_that_was_cut_within_a_line_is_refused(copy: Path) -> None:
             id="a line is missing",
         ),
         pytest.param(lambda good: good.replace(b"tool_returned", b"tool_retuned", 1), id="unknown event"),
-        pytest.param(lambda good: good.replace(b'"codec":1', b'"codec":99', 1), id="other version"),
+        pytest.param(
+            lambda good: good.replace(b'"toolreel_journal":1', b'"toolreel_journal":99', 1),
+            id="other version",
+        ),
         pytest.param(lambda good: good.replace(b'"n":1,', b'"n":' + b"1" * 5000 + b",", 1), id="long number"),
         pytest.param(lambda good: good + b"[" * 100_000 + b"\n", id="deep"),
     ],

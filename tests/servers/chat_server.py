@@ -248,7 +248,9 @@ def nobody_listens() -> Generator[str]:
 
 def asking(text: str = "hi", ref: int = 1, *, stream: bool = False) -> SendRequest:
     """The effect that asks a model this."""
-    match start(Plan.of(model="m", messages=text, config=LoopConfig(final_stream=stream))).effects:
+    match start(
+        Plan.of(model="m", messages=text, config=LoopConfig(stream="final" if stream else "never"))
+    ).effects:
         case (SendRequest(_, request),):
             return SendRequest(ref, request)
         case effects:

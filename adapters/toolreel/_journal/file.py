@@ -20,7 +20,6 @@ from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap
 from toolreel._internal.errors import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
-    VERSIONS,
     Recorded,
     blob_lines,
     event_line,
@@ -259,7 +258,7 @@ class ReopenedJournal(_Lines):
     A truncated last line is moved to ``<path>.cut``; one that lacks only its line end is kept.
 
     :param path: the journal, without ``.part``
-    :raises JournalError: if it is missing, unreadable or of an older version, or another process is writing
+    :raises JournalError: if it is missing or unreadable, or another process is writing
         it
     """
 
@@ -354,12 +353,6 @@ def _parsed(data: bytes, source: Path) -> Recorded:
     if not data:
         raise JournalError(f"{source}: not even its first line was written; start the run again")
     try:
-        recorded = parse_journal(data.decode(), str(source))
+        return parse_journal(data.decode(), str(source))
     except UnicodeDecodeError as error:
         raise JournalError(f"{source}: not a readable journal: {error}") from None
-    if recorded.version != VERSIONS.newest:
-        raise JournalError(
-            f"{source}: of version {recorded.version}, to which nothing is added; go on in a journal "
-            f"of its own: toolreel fork {source} --at {len(recorded.records)}"
-        )
-    return recorded

@@ -1,6 +1,6 @@
 """The journal: the complete, portable record of a run, as JSON lines.
 
-The first line is a header with versions, plan and digest; each other line is an event:
+The first line is a header with version, digest and plan; each other line is an event:
 ``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it
 answers. ``took`` may follow: how long that took, which is no part of the run. Request bodies are
 not stored: the reducer computes them again, and the fingerprint proves that they are the same. Images, audio
@@ -15,12 +15,12 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap
 from toolreel._internal.errors import JournalError
-from toolreel._journal.migrations import Versions
+from toolreel._internal.format_version import check_version
 from toolreel._journal.seal import unsealed
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, canonical, either, read
@@ -31,15 +31,8 @@ from toolreel_core._protocol.codec import VERSION, decode_event, decode_plan, en
 from toolreel_core._protocol.effects import ANSWERS, fingerprint
 from toolreel_core._protocol.events import Event
 
-Lines: TypeAlias = Sequence[Mapping[str, Json]]
-"""A journal as parsed JSON, line by line; the first is the header."""
-
 _BLOB_LINE: Final = re.compile(r'^{"blob":"([^"]+)"', re.MULTILINE)
 """A line begins with a brace nowhere else: a line break in a text is escaped."""
-
-VERSIONS: Final[Versions[Lines]] = Versions("journal", JournalError)
-"""The layout of the lines; when the codec of the events gets a new version, so does the journal."""
-
 
 _TOOK: Final = "took"
 _NEEDED: Final = {"ms", "passed_ms"}
@@ -69,12 +62,9 @@ class Recorded:
     plan: Plan
     records: tuple[Record, ...]
     text: str = field(repr=False)
-    """The content of the file without its seal and its times; for an older version, migrated to the newest.
-    Two records of the same run have the same."""
+    """The content of the file without its seal and its times: two records of the same run have the same."""
     source: str
     """Where it was read from, for messages."""
-    version: int = VERSIONS.newest
-    """The version of the file."""
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -131,7 +121,7 @@ def read_journal(path: Path | str) -> Recorded:
         raise JournalError(f"{path}: not a readable journal: {error}") from None
 
 
-def parse_journal(text: str, source: str = "journal", *, versions: Versions[Lines] = VERSIONS) -> Recorded:
+def parse_journal(text: str, source: str = "journal") -> Recorded:
     """Read a journal from its text.
 
     :raises JournalError: if it is missing or invalid; names the line and says what to do
@@ -151,41 +141,29 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
     place, header = f"{source}, line 1", _object(first, f"{source}, line 1")
     if "toolreel_journal" not in header:
         raise JournalError(f"{place}: not the header of a journal; record one with `toolreel run --record`")
-    found = header["toolreel_journal"]
-    lines = versions.newest_of(
-        [header], found, place
-    )  # checks the version before the other lines, which may have another form
+    # Before the other lines, which another version may write in another form.
+    check_version(header["toolreel_journal"], VERSION, f"{place}: a journal", "record it again", JournalError)
     numbers, trees, blobs = _events_and_blobs(rest, source)
-    if trees:
-        lines = versions.newest_of([header, *trees], found, place)
-    is_newest = found == versions.newest
+    lines = trees
     if blobs or MENTION in text:
-        places = (place, *(f"{source}, line {number}" for number in numbers))
-        lines = [_with_blobs(line, blobs, at) for line, at in zip(lines, places, strict=True)]
-    plan = _plan(lines[0], place, of_this_version=is_newest)
+        header = _with_blobs(header, blobs, place)
+        places = (f"{source}, line {number}" for number in numbers)
+        lines = [_with_blobs(tree, blobs, at) for tree, at in zip(trees, places, strict=True)]
+    plan = _plan(header, place)
     records = [
         _record(tree, n, number, source)
-        for n, (number, tree) in enumerate(zip(numbers, lines[1:], strict=True), 1)
+        for n, (number, tree) in enumerate(zip(numbers, lines, strict=True), 1)
     ]
     if any(record.lap for record in records):
         for number, tree in zip(numbers, trees, strict=True):
             rest[number - 2] = _untimed(rest[number - 2], tree)
         text = "\n".join([first, *rest, ""])
-    if not is_newest:
-        text = "\n".join([header_line(plan, versions), *map(canonical, lines[1:]), ""])
-    return Recorded(plan, tuple(records), text, source, int(str(found)))
+    return Recorded(plan, tuple(records), text, source)
 
 
-def header_line(plan: Plan, versions: Versions[Lines] = VERSIONS) -> str:
+def header_line(plan: Plan) -> str:
     """The first line of a journal, without a line break."""
-    return canonical(
-        {
-            "toolreel_journal": versions.newest,
-            "codec": VERSION,
-            "digest": plan.digest,
-            "plan": _with_digests(plan),
-        }
-    )
+    return canonical({"toolreel_journal": VERSION, "digest": plan.digest, "plan": _with_digests(plan)})
 
 
 def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = None) -> str:
@@ -269,14 +247,12 @@ def _object(line: str, place: str) -> Mapping[str, Json]:
     return tree
 
 
-def _plan(header: Mapping[str, Json], place: str, *, of_this_version: bool) -> Plan:
-    if header.get("codec") != VERSION:
-        raise JournalError(f"{place}: events of version {header.get('codec')}; this toolreel reads {VERSION}")
+def _plan(header: Mapping[str, Json], place: str) -> Plan:
     try:
         plan = decode_plan(header.get("plan"))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
-    if of_this_version and plan.digest != header.get("digest"):
+    if plan.digest != header.get("digest"):
         raise JournalError(f"{place}: the plan does not fit its digest; it was edited, record it again")
     return plan
 

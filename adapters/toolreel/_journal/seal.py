@@ -1,7 +1,7 @@
 """The seal: the last line of a journal that was closed, ``{"digest", "end"}``.
 
 It has the SHA-256 of all bytes before it and the number of events, so a file that was changed afterwards is
-not read as another run. Journals of older versions have none, and neither has that of a killed run.
+not read as another run. The journal of a killed run has none.
 """
 
 from __future__ import annotations

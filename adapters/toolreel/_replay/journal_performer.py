@@ -144,8 +144,8 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     ``stream(plan, Rehearsal(recorded))`` shows a recorded run again.
 
     :param endpoint: answers requests instead of the journal
-    :param breaks: whether the endpoint has a failed exchange for a request; older cassettes do not store
-        failures, so the journal answers for them
+    :param breaks: whether the endpoint has a failed exchange for a request; what the client itself gave up is
+        in the journal alone
     :param tools: runs tools instead of the journal
     :param live: performs the effects after the last line of the journal
     :param allowed: requests that count as the recorded ones though they differ
@@ -265,5 +265,5 @@ def _pieces(effect: SendRequest, event: Event | None) -> tuple[Delta, ...]:
 
 
 def came_whole(event: Event) -> bool:
-    """Whether there was a complete response, which every cassette stores (older ones store no failures)."""
+    """Whether there was a complete response, which every cassette stores."""
     return not isinstance(event, RequestFailed) or event.failure == "status"

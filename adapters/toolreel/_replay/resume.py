@@ -42,7 +42,7 @@ def resume(
     :param say: what the user says next: after the end of a run, it begins the next exchange in the same
         journal; otherwise it is sent with the next request
     :returns: the final state and the notes of the whole run
-    :raises JournalError: if the journal is missing, unreadable or of an older version, or another process is
+    :raises JournalError: if the journal is missing or unreadable, or another process is
         writing it
     :raises SecretFound: if an event contains a secret; it is not written
     :raises toolreel.ReplayMismatch: if a recorded event no longer fits the run; names its line

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import CassetteError
-from toolreel._journal.migrations import Versions
+from toolreel._internal.format_version import check_version
 from toolreel.cassette._bodies import Body, BodyReader, BodyWriter, resolved
 from toolreel.cassette._header import KEYS, Header, header_of
 from toolreel.cassette._stored_exchange import KINDS, is_unanswered, unanswered
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
 from toolreel_core._jsontext.canonical import JsonText
 
-VERSIONS: Final[Versions[Mapping[str, Any]]] = Versions("cassette", CassetteError)
-"""The versions of the format; the newest is written, all are read."""
+VERSION: Final = 1
+"""The version of the format; a file of another one is rejected."""
 
 _VCR_VERSION: Final = 1
 _Kind = TypeVar("_Kind")
@@ -47,14 +47,14 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
     for interaction in plain:
         writer.announce(interaction["request"]["body"])
     tree = {
-        "toolreel": VERSIONS.newest,
+        "toolreel": VERSION,
         "version": _VCR_VERSION,
         **header.stored,
         "interactions": [_written(entry, writer, n) for n, entry in enumerate(plain)],
         **({"blobs": writer.blobs} if writer.blobs else {}),
     }
     text = dump_yaml(tree, writer.anchors())
-    header_read, read = _deserialized(text, VERSIONS)
+    header_read, read = _deserialized(text)
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
     back = [_plain(entry, n) for n, entry in enumerate(read, 1)]
@@ -67,17 +67,17 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
     return text
 
 
-def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS) -> dict[str, Any]:
+def deserialize(cassette_string: str) -> dict[str, Any]:
     """The cassette in a text, in vcrpy's form; bodies are texts if they are UTF-8.
 
     :raises CassetteError: if the text is not one that :func:`serialize` can write
     """
-    return {"version": _VCR_VERSION, "interactions": _deserialized(cassette_string, versions)[1]}
+    return {"version": _VCR_VERSION, "interactions": _deserialized(cassette_string)[1]}
 
 
-def _deserialized(text: str, versions: Versions[Mapping[str, Any]]) -> tuple[Header, list[dict[str, Any]]]:
+def _deserialized(text: str) -> tuple[Header, list[dict[str, Any]]]:
     """The header and the interactions, with each body in one piece."""
-    header, read = document(text, versions)
+    header, read = document(text)
     for entry in read:
         request = entry["request"]
         if isinstance(request["body"], tuple):
@@ -85,14 +85,12 @@ def _deserialized(text: str, versions: Versions[Mapping[str, Any]]) -> tuple[Hea
     return header, read
 
 
-def document(
-    cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS
-) -> tuple[Header, list[dict[str, Any]]]:
+def document(cassette_string: str) -> tuple[Header, list[dict[str, Any]]]:
     """The header and the interactions in a text, in vcrpy's form, with bodies of conversations in pieces.
 
     :raises CassetteError: as :func:`deserialize` does
     """
-    tree = _tree(cassette_string, versions)
+    tree = _tree(cassette_string)
     if "blobs" in tree or BLOB_TAG in cassette_string:
         resolved(tree["interactions"], tree.get("blobs", {}))
     reader = BodyReader()
@@ -101,12 +99,12 @@ def document(
     return header_of(tree), read
 
 
-def _tree(cassette_string: str, versions: Versions[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _tree(cassette_string: str) -> Mapping[str, Any]:
     """The top of a file, checked."""
     tree: Mapping[str, Any] = _typed(load_yaml(cassette_string), dict, "the top of the file")
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
-    tree = versions.newest_of(tree, tree["toolreel"], "toolreel")
+    check_version(tree["toolreel"], VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
     if tree.get("version") != _VCR_VERSION:
         known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
         raise CassetteError(f"version: {known}: {_RERECORD}")

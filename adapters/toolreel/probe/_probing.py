@@ -119,7 +119,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
                     watch(probing)
         finally:
             if path:
-                # What no question of a whole probe asked for, an older version did.
+                # A whole probe drops answers that none of its questions asked for.
                 if only or probing.ask or probing.stopped:
                     answers.keep_in(tape, url)
                 if tape.grown:
@@ -140,7 +140,7 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     with HttpEndpoint("http://recorded.invalid/v1", transport=AnswersTransport(answers, path)) as endpoint:
         while ask := probing.ask:
             effect = _effect(ask)
-            # An earlier version may have asked in another order; evidence is numbered as it is recorded.
+            # It may have been recorded in another order; evidence is numbered as it is recorded.
             number = answers.number(ask.form, effect.request.body.encode())
             there = replace(ask, number=number) if number else None
             probing = probing.told(there, endpoint.send(effect)) if there else probing.passing(ask)

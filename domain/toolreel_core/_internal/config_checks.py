@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any, ClassVar, Final, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.first_defaults import left_out
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 
@@ -41,17 +40,6 @@ def changed(settings: Settings) -> dict[str, Json]:
     """The settings that differ from their defaults."""
     given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
     return {setting.name: value for setting, value in given if value != setting.default}
-
-
-def recorded(settings: Settings) -> dict[str, Json]:
-    """The settings that differ from their first defaults, which is how records have them."""
-    first = _first_defaults(type(settings))
-    return {name: value for name, default in first if (value := getattr(settings, name)) != default}
-
-
-@cache
-def _first_defaults(kind: type[Settings]) -> tuple[tuple[str, object], ...]:
-    return tuple((setting.name, left_out(setting)) for setting in fields(kind))
 
 
 def check_settings(settings: Settings, minima: Mapping[str, int]) -> None:

@@ -101,8 +101,6 @@ def unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault
             return arguments_not_json(name, error.detail)
         case "ARGUMENTS_NOT_OBJECT":
             return arguments_not_object(name, error.detail)
-        case "ARGUMENTS_TOO_DEEP":
-            return arguments_too_deep(name, plan.config.max_argument_depth)
         case "ARGUMENTS_TRUNCATED":
             return arguments_truncated(name, plan.bodies.output_cap)
         case _:

@@ -172,7 +172,7 @@ class FallbackPlan:
         known = self.price if price else None
         amounts = [] if known is None else [known.input, known.output, known.cached_input]
         rules: list[Json] = [[*self.on], self.foreign_reasoning]
-        settings: list[Json] = [self.config.recorded(), self.provider.changes()]
+        settings: list[Json] = [self.config.changes(), self.provider.changes()]
         return [self.name, self.model, self.options, self.overrides, *settings, *rules, amounts]
 
 

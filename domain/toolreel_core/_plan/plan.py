@@ -13,7 +13,6 @@ from toolreel_core._conversation.message_input import Messages, messages_of
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import check_registered
-from toolreel_core._internal.first_defaults import first_default
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     NOTHING,
@@ -81,7 +80,7 @@ class Plan:
     options: JsonText = NOTHING
     """A JSON object with further keys of the request body, such as ``temperature``."""
     tools: ToolSurface = _NO_TOOLS
-    config: LoopConfig = field(default=_DEFAULTS, metadata=first_default(LoopConfig.of_record({})))
+    config: LoopConfig = _DEFAULTS
     seed: int = 0
     """The seed of everything random in the run, such as retry jitter."""
     provider: Provider = _ANY
@@ -317,22 +316,24 @@ class Plan:
         return self.config if is_same else replace(self.config, text_dialects=dialects)
 
     def _digest(self) -> str:
-        settings = canonical(self.config.recorded())
-        texts = (wire(message) for message in self.messages)
         tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
-        digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
-        # Fields that were added later count only if they are set, so that older plans keep their digests.
-        later = {"provider": canonical(self._provider_changes()), "overrides": self.overrides}
+        # Parts count only if they are set, so that a new one changes no digest.
+        parts = {
+            "config": canonical(self.config.changes()),
+            "provider": canonical(self._provider_changes()),
+            "overrides": self.overrides,
+        }
         if (spec := self.output) is not None:
-            later["output"] = canonical([spec.schema, spec.name, spec.description])
+            parts["output"] = canonical([spec.schema, spec.name, spec.description])
         # Without a limit, a price decides nothing: a new price list must not make recordings stale.
         if (price := self.price) is not None and self.config.limits_cost:
-            later["price"] = canonical([price.input, price.output, price.cached_input])
+            parts["price"] = canonical([price.input, price.output, price.cached_input])
         if self.fallbacks:
             counts = self.config.limits_cost
-            later["fallbacks"] = canonical([there.covered(price=counts) for there in self.fallbacks])
-        parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
-        return chain(digest, *parts)
+            parts["fallbacks"] = canonical([there.covered(price=counts) for there in self.fallbacks])
+        given = [part for key, text in parts.items() if text != NOTHING for part in (key, text)]
+        head = ("plan", self.model, self.options, tools, str(self.seed))
+        return chain(*head, *given, "messages", *map(wire, self.messages))
 
     def _provider_changes(self) -> Tree:
         """The provider's settings that count: without a part, those of parts decide nothing.

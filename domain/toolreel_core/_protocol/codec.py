@@ -1,10 +1,10 @@
 """Serialise plans, states, events, effects and notes to versioned JSON, and load them.
 
 The stored form follows the classes: a value is ``{"type": "<class_name>", **fields}``, canonical JSON text
-is stored as a string, a transcript as its messages. Computed fields and fields with the default value that
-they had first are not stored, so neither a new field nor a new default changes an old record. Loading checks
-every field against its annotation, so a damaged record raises an error that names the place, and never
-becomes a wrong state.
+is stored as a string, a transcript as its messages. Computed fields and fields with their default value are
+not stored, so a new field changes no record; a default that changes needs a new :data:`VERSION`. Loading
+checks every field against its annotation, so a damaged record raises an error that names the place, and
+never becomes a wrong state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from toolreel_core._conversation.message import Message
 from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._internal.first_defaults import changed_defaults, left_out
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, read
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.blobs import MENTION, by_digest, check_blob, with_blobs
@@ -31,10 +30,10 @@ from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.restored_calls import check_phase
 from toolreel_core._protocol.state import State
-from toolreel_core._settings.loop_config import LoopConfig
 
 VERSION: Final = 1
-"""Raised when a stored form changes in a way that older readers would misread."""
+"""The version of stored values and of journals. Raise it when a stored form, or a default that records leave
+out, changes: whatever has another version is rejected."""
 
 Stored: TypeAlias = Plan | State | Event | Effect | Note
 
@@ -139,15 +138,13 @@ def encode(value: object) -> Json:
             return value
         case Transcript():
             return _encoded_transcript(value)
-        case LoopConfig():
-            return {"type": tag(LoopConfig), **value.recorded()}
         case tuple():
             return [encode(item) for item in value]
         case PMap():  # sorted, since its own order depends on the hash seed
             return {key: encode(value[key]) for key in sorted(value)}
         case _ if is_dataclass(value):
             given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
-            stored = {item.name: encode(content) for item, content in given if content != left_out(item)}
+            stored = {item.name: encode(content) for item, content in given if content != item.default}
             return {"type": tag(type(value)), **stored}
         case _:
             raise CodecError(f"{value!r} has no stored form")
@@ -166,7 +163,10 @@ def _load(kind: object, stored: str | Tree) -> object:
     match _parsed(stored) if isinstance(stored, str) else stored:
         case {"toolreel": version, "value": value, **foreign}:
             if type(version) is not int or version != VERSION:
-                raise CodecError(f"stored in version {version!r}; this toolreel reads version {VERSION}")
+                raise CodecError(
+                    f"stored in version {version!r}; this toolreel reads version {VERSION}: "
+                    "load it with the release that stored it"
+                )
             blobs = foreign.pop("blobs", None)
             if foreign:
                 raise CodecError(f"{', '.join(map(str, foreign))} is unknown to this version")
@@ -318,7 +318,6 @@ def _class_reader(kind: type[Any]) -> _Reader:
     hints = get_type_hints(kind)
     stored = [item for item in fields(kind) if item.init]
     required = {item.name for item in stored if item.default is MISSING}
-    omitted = changed_defaults(kind)
 
     def read_class(tree: Json, place: str) -> object:
         if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
@@ -330,7 +329,7 @@ def _class_reader(kind: type[Any]) -> _Reader:
             raise CodecError(f"{place}: {', '.join(sorted(foreign))} is unknown to this version")
         values = {name: _reader(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
         try:
-            return kind(**(LoopConfig.meant_by(values) if kind is LoopConfig else {**omitted, **values}))
+            return kind(**values)
         except ConfigError as error:
             raise CodecError(f"{place}: {error}") from error
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import JsonText, Tree, canonical
+from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core._jsontext.digest import chain, digest, link
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import (
@@ -23,7 +23,7 @@ from toolreel_core._protocol.events import (
     ToolReturned,
     WaitElapsed,
 )
-from toolreel_core._protocol.outcome import Completed, Outcome
+from toolreel_core._protocol.outcome import Outcome
 
 RequestPurpose: TypeAlias = Literal["turn", "summary"]
 """What a request asks for: the model's next turn, or a summary of old ones, which nobody is shown."""
@@ -103,15 +103,13 @@ ANSWERS: Final[Mapping[type[Effect], tuple[type[Event], ...]]] = {
 def fingerprint(effect: Effect) -> str:
     """The digest of an effect; a replay compares it to prove that nothing differs.
 
-    Journals store fingerprints, so what each one covers never changes.
+    Journals store fingerprints: a change of what one covers needs a new version of the codec.
     """
     # link(before, digest(part)) == chain(before, part): where the digest of a part is cached, link saves
     # hashing the part again.
     match effect:
         case SendRequest():
-            sent = chain(_of("send_request", effect.ref), effect.request.digest)
-            # Effects of plans without fallbacks keep the fingerprints that they had before there were any.
-            return chain(sent, effect.endpoint) if effect.endpoint else sent
+            return chain(_of("send_request", effect.ref), effect.request.digest, effect.endpoint)
         case RunTool():
             called = chain(_of("run_tool", effect.ref), effect.call_id)
             return link(link(called, digest(effect.name)), digest(effect.arguments))
@@ -120,17 +118,9 @@ def fingerprint(effect: Effect) -> str:
         case Wait():
             return chain(_of("wait", effect.ref), str(effect.ms))
         case Finish():
-            return chain("finish", effect.outcome.name, canonical(_covered(effect.outcome)))
+            return chain("finish", effect.outcome.name, canonical(asdict(effect.outcome)))
         case _:
             assert_never(effect)
-
-
-def _covered(outcome: Outcome) -> Tree:
-    """The fields of an outcome; the value of an answer was added later, and counts only if it is set."""
-    covered = asdict(outcome)
-    if isinstance(outcome, Completed) and outcome.value is None:
-        del covered["value"]
-    return covered
 
 
 def _of(kind: str, ref: int) -> str:

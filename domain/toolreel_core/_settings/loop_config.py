@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import (
-    changed,
-    check_keys,
-    check_registered,
-    check_settings,
-    recorded,
-)
-from toolreel_core._internal.first_defaults import changed_defaults, first_default
+from toolreel_core._internal.config_checks import changed, check_keys, check_registered, check_settings
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
@@ -135,8 +128,6 @@ class LoopConfig:
     run ends as ``invalid_output``."""
     stream: StreamMode = "never"
     """Which replies are streamed: all, those to requests without tools, or none."""
-    final_stream: bool = False
-    """The older name of ``stream="final"``; it is read and becomes that, so that it is always ``False``."""
     max_tries: int = 3
     """Attempts of one request, including the first, when failures are retryable."""
     retry_base_ms: int = 1_000
@@ -158,7 +149,7 @@ class LoopConfig:
     argument_repairs: ArgumentRepairs = "safe"
     """Repair of malformed replies. ``strict``: none; ``safe``: nothing truncated; ``lenient``: guesses
     too."""
-    text_dialects: tuple[str, ...] = field(default=MARKED, metadata=first_default(()))
+    text_dialects: tuple[str, ...] = MARKED
     """Dialects of tool calls in text to read; ``marked`` stands for all that no other text resembles. None:
     no call in text is read, and an opening note says so."""
     result_format: ResultFormat = "envelope"
@@ -201,7 +192,6 @@ class LoopConfig:
     def __post_init__(self) -> None:
         check_settings(self, _MINIMA)
         self._check_cost()
-        self._check_stream()
         self._check_consistency()
         self._check_names()
 
@@ -226,15 +216,6 @@ class LoopConfig:
                 expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
                 raise ConfigError(f"{key}: expected {expected}, got {cost!r}")
             object.__setattr__(self, key, float(cost))
-
-    def _check_stream(self) -> None:
-        """Read the older name of a final stream, so that one meaning has one form and one digest."""
-        if not self.final_stream:
-            return
-        if self.stream == "always":
-            raise ConfigError("final_stream: it contradicts stream='always'; leave out final_stream")
-        object.__setattr__(self, "stream", "final")
-        object.__setattr__(self, "final_stream", False)
 
     def _check_consistency(self) -> None:
         """Check values that are valid alone and may contradict each other."""
@@ -263,51 +244,15 @@ class LoopConfig:
         toolreel_core.ConfigError: there is no setting 'max_turn'; did you mean 'max_turns'?
         """
         check_keys(cls, changes)
-        if changes.get("final_stream") is True and changes.get("stream", "final") != "final":
-            wrong = f"it contradicts stream={changes['stream']!r}; leave out final_stream"
-            raise ConfigError(f"final_stream: {wrong}")
         return cls(**changes)
 
     def changes(self) -> dict[str, Json]:
-        """The settings that differ from their defaults.
+        """The settings that differ from their defaults: what records and digests have of them.
 
         >>> LoopConfig(max_turns=3).changes()
         {'max_turns': 3}
         """
         return changed(self)
-
-    @classmethod
-    def of_record(cls, settings: Mapping[str, Any]) -> LoopConfig:
-        """Read :meth:`recorded`, of whatever version of toolreel.
-
-        >>> LoopConfig.of_record({}).text_dialects
-        ()
-        """
-        return cls.of(cls.meant_by(settings))
-
-    @classmethod
-    def meant_by(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """All settings that a record means which has these."""
-        # Before there was this setting, a limit did not count what had no cost.
-        limited = any(settings.get(key) is not None for key in _COSTS)
-        return {**changed_defaults(cls), **({"unknown_cost": "allow"} if limited else {}), **settings}
-
-    def recorded(self) -> dict[str, Json]:
-        """The settings as records and digests have them: without those at the default that they had first.
-
-        A final stream is under its older name.
-
-        >>> LoopConfig(text_dialects=(), stream="final").recorded()
-        {'final_stream': True}
-        """
-        # In its place: the order of the keys counts too.
-        older = {"stream": ("final_stream", True)} if self.stream == "final" else {}
-        tree = dict(older.get(key, (key, value)) for key, value in recorded(self).items())
-        if not self.limits_cost:
-            return tree
-        # Where a cost is limited, what is left out is what it meant first: see meant_by().
-        kept = {key: value for key, value in tree.items() if key != "unknown_cost"}
-        return kept if self.unknown_cost == "allow" else {**kept, "unknown_cost": self.unknown_cost}
 
     @property
     def remembers_calls(self) -> bool:

@@ -130,8 +130,7 @@ class ToolDefinition:
     @property
     def fingerprint(self) -> str:
         """SHA-256 over its definition: what the model sees, and how it is run."""
-        flags: Json = [self.read_only, self.polling, self.needs_approval, self.exposed, self.deadline_ms]
-        digest = chain("tool", self.name, self.description, self.parameters, canonical(flags))
-        # What was added later counts only where it is used, so that older surfaces keep their fingerprints.
-        later = (self.idempotent, self.max_args_bytes, self.max_output_bytes)
-        return digest if later == (False, None, None) else chain(digest, canonical(later))
+        flags: Json = [self.read_only, self.polling, self.needs_approval, self.exposed, self.idempotent]
+        limits: Json = [self.deadline_ms, self.max_args_bytes, self.max_output_bytes]
+        told = (self.name, self.description, self.parameters)
+        return chain("tool", *told, canonical(flags), canonical(limits))

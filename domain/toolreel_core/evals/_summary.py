@@ -249,7 +249,7 @@ class CellSummary:
     served: tuple[str, ...]
     """Who answered, as ``model`` or ``model at provider``, in the order of their names."""
     servers: tuple[str, ...] = ()
-    """Where its runs were made, as base URLs; none of scripts and of records of older versions."""
+    """Where its runs were made, as base URLs; none of scripts."""
     planned: range = range(0)
     """Trials that the plan asks for; others are in the figures, and fill no gap."""
 
@@ -464,7 +464,7 @@ def _entry(record: Record) -> RunEntry:
         attempts=len(record.attempts),
         # Only two things are tried again: what the provider failed, and an empty text.
         after_silence=any(attempt.verdict.result == "fail" for attempt in record.attempts[:-1]),
-        text_calls='"text_dialects":["' in record.configuration,
+        text_calls='"text_dialects":[]' not in record.configuration,
         digest=record.digest,
         cassette=record.cassette,
     )

@@ -264,7 +264,7 @@ GOOD = serialize(cassette(interaction('{"a":1}', "plain")))
         (
             "toolreel: 1",
             "toolreel: 2",
-            "toolreel: a cassette of version 2, which a newer toolreel wrote",
+            "toolreel: a cassette of version 2; this toolreel reads version 1: record the session again",
         ),
         ("version: 1", "version: 3", "version: version 3 is not known, only 1"),
         (

@@ -4,7 +4,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from toolreel import Plan
+from tests.samples import complaint
+from toolreel._internal.errors import DurableError
 from toolreel.durable import DurableRuns
 from toolreel.durable._store.database import close_database, database_url, open_database
 
@@ -19,18 +20,14 @@ def test_a_connection_that_is_in_use_is_closed_once_it_is_not(database: str) -> 
     assert is_closed(held)
 
 
-def test_a_database_of_version_1_gets_the_columns_that_it_lacks(database: str) -> None:
-    plan = Plan.of(model="m", messages="Hello!")
-    with DurableRuns(database) as runs:
-        runs.submit(plan, "before")
+def test_a_database_of_another_version_is_refused_with_the_remedy(database: str) -> None:
     engine = open_database(database_url(database))
     with engine.begin() as connection:
-        connection.execute(sa.text("ALTER TABLE toolreel_runs DROP COLUMN trace"))
-        connection.execute(sa.text("UPDATE toolreel_schema SET version = 1"))
+        connection.execute(sa.text("UPDATE toolreel_schema SET version = 2"))
     close_database(engine)
-    with DurableRuns(database) as runs:
-        runs.submit(plan, "after")
-        assert {run.run_id for run in runs.list()} == {"before", "after"}
+    told = complaint(DurableError, lambda: DurableRuns(database))
+    assert told.startswith("database: ")
+    assert told.endswith(" has tables of version 2; this toolreel reads version 1: name another database")
 
 
 def is_closed(held: Any) -> bool:  # noqa: ANN401 - psycopg's or SQLite's

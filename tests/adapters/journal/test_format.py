@@ -43,9 +43,8 @@ def journal_of_a_run() -> str:
 def test_a_journal_is_a_header_and_a_line_for_each_event() -> None:
     header, *lines = journal_of_a_run().splitlines()
     tree = json.loads(header)
-    assert {key: tree[key] for key in ("toolreel_journal", "codec", "digest")} == {
-        "toolreel_journal": 1,
-        "codec": VERSION,
+    assert {key: tree[key] for key in ("toolreel_journal", "digest")} == {
+        "toolreel_journal": VERSION,
         "digest": PLAN.digest,
     }
     assert [line[: line.index('"fp"')] for line in lines] == [
@@ -256,9 +255,12 @@ def test_another_files_header_is_refused(header: str) -> None:
     )
 
 
-def test_another_versions_events_are_refused() -> None:
-    assert told_about(replacing(0, f'"codec":{VERSION}', '"codec":99')) == (
-        f"j, line 1: events of version 99; this toolreel reads {VERSION}"
+@pytest.mark.parametrize("found", ["0", "2", "true", "null", '"1"', "1.0"])
+def test_a_journal_of_another_version_is_refused_with_the_remedy(found: str) -> None:
+    other = replacing(0, f'"toolreel_journal":{VERSION}', f'"toolreel_journal":{found}')
+    assert told_about(other) == (
+        f"j, line 1: a journal of version {json.loads(found)!r}; this toolreel reads version {VERSION}: "
+        "record it again"
     )
 
 

@@ -87,7 +87,7 @@ def test_what_is_no_recording_is_not_listed_and_links_to_folders_are_not_followe
     (inside / "broken.journal.jsonl").write_text("{}\n")
     (inside / "link").symlink_to(outside)
     os.mkfifo(inside / "pipe.journal.jsonl")
-    shutil.copytree(FOLDER / "evals" / "local", inside / "evaluation")
+    shutil.copytree(FOLDER / "evals" / "weak", inside / "evaluation")
     index = Index(inside)
     index.look()
     read_all(index)
@@ -95,7 +95,7 @@ def test_what_is_no_recording_is_not_listed_and_links_to_folders_are_not_followe
     assert found == {
         "recording:run": "completed",
         "recording:broken": "unreadable",
-        "evaluation:evaluation": "243 runs",
+        "evaluation:evaluation": "72 runs",
     }
 
 

@@ -151,7 +151,6 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider
-from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._tools.result_envelope import Envelope
 from toolreel_core._tools.surface import ToolSurface
 
@@ -170,8 +169,7 @@ SEND_FORMED = SendRequest(1, Request("m", FORMED, RequestOptions(canonical({})))
 RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
 ASKED = AwaitingReply(1)
 REMEMBERED = Memory(1, True, True, 2, ("echo",), pmap({"echo": True}), pmap({"ab": Streak("cd", 2)}))
-UNREAD = LoopConfig(text_dialects=())
-WAITING = State(Plan("m", (UserMessage("hi"),), config=UNREAD), ASKED, HI, Tally(turns=1), Memory(), 2)
+WAITING = State(Plan("m", (UserMessage("hi"),)), ASKED, HI, Tally(turns=1), Memory(), 2)
 RUNNING = AwaitingTools(
     (InFlight(2, CALL), InFlight(0, CUT, Envelope(False, "echo", canonical({}), untrusted=True))), (CUT,)
 )
@@ -420,14 +418,13 @@ GOLDEN: list[tuple[object, str]] = [
         '"tally":{"type":"tally","turns":1},"memory":{"type":"memory"},"next_ref":2}',
     ),
     (
-        Plan("m", (UserMessage("hi"),), canonical({"n": 1}), config=replace(UNREAD, max_turns=3), seed=7),
+        Plan("m", (UserMessage("hi"),), canonical({"n": 1}), config=LoopConfig(max_turns=3), seed=7),
         '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],'
         '"options":"{\\"n\\":1}","config":{"type":"loop_config","max_turns":3},"seed":7}',
     ),
     (
         Plan(
             *("m", (UserMessage("hi"),)),
-            config=UNREAD,
             provider=Provider(name="x"),
             overrides=canonical({"n": 1}),
         ),
@@ -435,7 +432,7 @@ GOLDEN: list[tuple[object, str]] = [
         '"provider":{"type":"provider","name":"x"},"overrides":"{\\"n\\":1}"}',
     ),
     (
-        Plan("m", (UserMessage("hi"),), config=UNREAD, presets=("a", "b")),
+        Plan("m", (UserMessage("hi"),), presets=("a", "b")),
         '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],"presets":["a","b"]}',
     ),
     (
@@ -612,6 +609,9 @@ def test_a_class_is_stored_under_its_name(kind: type, name: str) -> None:
     assert tag(kind) == name
 
 
+OTHER = "; this toolreel reads version 1: load it with the release that stored it"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -620,9 +620,18 @@ def test_a_class_is_stored_under_its_name(kind: type, name: str) -> None:
         ("[" * 200, "not a stored value: nested deeper than 128 levels"),
         ("[]", "not a stored value: expected an object with 'toolreel' and 'value'"),
         ('{"toolreel":1}', "not a stored value: expected an object with 'toolreel' and 'value'"),
-        ('{"toolreel":2,"value":{}}', "stored in version 2; this toolreel reads version 1"),
-        ('{"toolreel":"1","value":{}}', "stored in version '1'; this toolreel reads version 1"),
-        ('{"toolreel":true,"value":{}}', "stored in version True; this toolreel reads version 1"),
+        (
+            '{"toolreel":2,"value":{}}',
+            "stored in version 2; this toolreel reads version 1: load it with the release that stored it",
+        ),
+        (
+            '{"toolreel":"1","value":{}}',
+            "stored in version '1'; this toolreel reads version 1: load it with the release that stored it",
+        ),
+        (
+            '{"toolreel":true,"value":{}}',
+            "stored in version True; this toolreel reads version 1: load it with the release that stored it",
+        ),
         (
             '{"toolreel":1,"value":{"type":"run_started"},"b":1,"a":2}',
             "b, a is unknown to this version",
@@ -822,29 +831,16 @@ def test_a_damaged_plan_inside_a_larger_record_is_refused() -> None:
     assert complaint(CodecError, lambda: decode_plan({})) == "plan: expected an object of type plan, got {}"
 
 
-def test_a_plan_that_says_nothing_of_text_dialects_reads_none_as_it_did_when_it_was_written() -> None:
-    messages = '[{"type":"user_message","content":"hi"}]'
-    written = f'{{"toolreel":1,"value":{{"type":"plan","model":"m","messages":{messages}%s}}}}'
-    settings = ',"config":{"type":"loop_config","max_turns":3}'
-    assert load_plan(written % "").config == UNREAD
-    assert load_plan(written % settings).config == replace(UNREAD, max_turns=3)
-    for text in (written % "", written % settings):
-        assert dump(load_plan(text)) == text
-
-
-def test_the_default_of_today_is_spelled_out_so_that_a_later_one_does_not_change_it() -> None:
+def test_a_plan_is_stored_without_its_defaults() -> None:
     plan = Plan("m", (UserMessage("hi"),))
-    stored = canonical({"text_dialects": [*MARKED]})[1:-1]
-    assert dump(plan).endswith(f'"config":{{"type":"loop_config",{stored}}}}}}}')
+    messages = '[{"type":"user_message","content":"hi"}]'
+    assert dump(plan) == f'{{"toolreel":1,"value":{{"type":"plan","model":"m","messages":{messages}}}}}'
     assert load_plan(dump(plan)) == plan
 
 
-def test_a_plan_is_stored_with_its_price_and_an_older_one_goes_on_without_costs() -> None:
+def test_a_plan_is_stored_with_its_price() -> None:
     priced = replace(PLAN, price=Price(2, 8, cached_input=0.5), config=LoopConfig(max_cost=1))
     assert load_plan(dump(priced)) == priced
-    older = dump(priced).replace('"unknown_cost":"stop"', "").replace(",}", "}")
-    assert '"unknown_cost"' not in older
-    assert load_plan(older).config == LoopConfig(max_cost=1, unknown_cost="allow")
     assert "price" not in dump(PLAN)
 
 
@@ -853,7 +849,7 @@ DIGEST = "sha256:709e80c88487a2411e1ee4dfb9f22a861492d20c4765150c0c794abd70f8147
 
 
 def test_a_stored_state_has_each_blob_once() -> None:
-    state = start(Plan("m", (ONCE,), config=UNREAD)).state
+    state = start(Plan("m", (ONCE,))).state
     text = dump(state)
     assert text.count("AAAA") == 1
     assert text.endswith(f'"blobs":{{"{DIGEST}":"AAAA"}}}}')
@@ -873,7 +869,7 @@ def test_a_stored_state_has_each_blob_once() -> None:
     ],
 )
 def test_a_state_whose_blobs_are_damaged_is_refused(change: tuple[str, str], why: str) -> None:
-    text = dump(start(Plan("m", (ONCE,), config=UNREAD)).state).replace(*change)
+    text = dump(start(Plan("m", (ONCE,))).state).replace(*change)
     with pytest.raises(CodecError, match=re.escape(why)):
         load_state(text)
 

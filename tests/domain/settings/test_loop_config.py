@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from functools import partial
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
+from toolreel_core._protocol.codec import VERSION
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._text_calls.dialects import DIALECTS, MARKED
 
@@ -49,7 +50,6 @@ SWITCHES = [
     "accept_suspected_calls",
     "fix_empty_final",
     "fix_empty_final_disable_tools",
-    "final_stream",
     "fallback_without_tools",
     "parallel_tools",
     "null_for_optional_is_absent",
@@ -91,8 +91,9 @@ def test_every_setting_is_tried_here() -> None:
     assert {item.name for item in fields(LoopConfig)} == {*COUNTS, *OPTIONAL, *SWITCHES, *NAMES, *OTHERS}
 
 
-def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
-    assert asdict(LoopConfig.of_record({})) == {
+def test_records_leave_the_defaults_out_so_one_that_changes_takes_a_new_version_of_the_codec() -> None:
+    assert VERSION == 1
+    assert asdict(LoopConfig()) == {
         "tool_use_mode": "relaxed",
         "tool_failure_policy": "fatal",
         "max_turns": 12,
@@ -118,7 +119,6 @@ def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() ->
         "fix_empty_final_disable_tools": True,
         "fix_empty_final_text": "Now answer in words: what is the result?",
         "stream": "never",
-        "final_stream": False,
         "max_tries": 3,
         "retry_base_ms": 1_000,
         "retry_cap_ms": 60_000,
@@ -126,7 +126,7 @@ def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() ->
         "parallel_tools": False,
         "context_window_tokens": None,
         "reserved_response_tokens": 0,
-        "text_dialects": (),
+        "text_dialects": MARKED,
         "estimator": "bytes_per_4",
         "history_policies": (),
         "dialects_in_reasoning": False,
@@ -153,19 +153,6 @@ def test_the_first_defaults_are_these_for_ever_since_records_leave_them_out() ->
     }
 
 
-def test_today_the_marked_dialects_are_read_by_default_and_records_say_so() -> None:
-    assert LoopConfig() == LoopConfig.of_record({"text_dialects": MARKED})
-    assert LoopConfig().recorded() == {"text_dialects": MARKED}
-    assert LoopConfig(text_dialects=()).recorded() == {}
-    assert LoopConfig(text_dialects=()).changes() == {"text_dialects": ()}
-
-
-@pytest.mark.parametrize("names", [(), MARKED, ("json_fenced",), ("marked", "json_fenced")])
-def test_what_a_record_has_makes_the_configuration_again(names: tuple[str, ...]) -> None:
-    config = LoopConfig(max_turns=3, text_dialects=names)
-    assert LoopConfig.of_record(config.recorded()) == config
-
-
 def test_the_default_dialects_are_read_only_where_tools_are_offered() -> None:
     assert LoopConfig().dialects(offered=True) == MARKED
     assert LoopConfig().dialects(offered=False) == ()
@@ -187,39 +174,6 @@ def test_the_changes_of_a_configuration_make_it_again() -> None:
     changed = LoopConfig(max_tool_args_bytes=9, text_dialects=("json_fenced",))
     assert changed.changes() == {"max_tool_args_bytes": 9, "text_dialects": ("json_fenced",)}
     assert LoopConfig.of(changed.changes()) == changed
-
-
-def test_a_final_stream_has_one_form_under_both_of_its_names() -> None:
-    older = LoopConfig(final_stream=True)
-    assert older == LoopConfig(stream="final") == LoopConfig(stream="final", final_stream=True)
-    assert older.changes() == {"stream": "final"}
-    assert replace(older, stream="always") == LoopConfig(stream="always")
-    assert LoopConfig.of({**older.changes(), "stream": "never"}) == LoopConfig()
-
-
-def test_both_names_of_a_stream_may_not_contradict_each_other() -> None:
-    assert complaint(ConfigError, lambda: LoopConfig(stream="always", final_stream=True)) == (
-        "final_stream: it contradicts stream='always'; leave out final_stream"
-    )
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (LoopConfig(text_dialects=()), {}),
-        (LoopConfig(text_dialects=(), stream="always", max_turns=3), {"max_turns": 3, "stream": "always"}),
-        (
-            LoopConfig(text_dialects=(), fix_empty_final=False, stream="final", max_tries=1),
-            {"fix_empty_final": False, "final_stream": True, "max_tries": 1},
-        ),
-    ],
-)
-def test_records_and_digests_have_a_final_stream_as_they_always_did(
-    config: LoopConfig, expected: Mapping[str, Any]
-) -> None:
-    assert config.recorded() == expected
-    assert [*config.recorded()] == [*expected]  # a digest covers the order too
-    assert LoopConfig.of_record(expected) == config
 
 
 @pytest.mark.parametrize("key", COUNTS)
@@ -305,14 +259,6 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
             "argument_repairs: expected one of strict, safe, lenient, got 'none'",
         ),
         ({"stream": True}, "stream: expected one of always, final, never, got True"),
-        (
-            {"stream": "always", "final_stream": True},
-            "final_stream: it contradicts stream='always'; leave out final_stream",
-        ),
-        (
-            {"stream": "never", "final_stream": True},
-            "final_stream: it contradicts stream='never'; leave out final_stream",
-        ),
         ({"fix_empty_final_text": 3}, "fix_empty_final_text: expected a text, got 3"),
         ({"fix_empty_final_text": " "}, "fix_empty_final_text: expected a sentence, got an empty text"),
         ({"repetition_warn": 5}, "repetition_warn: expected less than repetition_stop (5), got 5"),
@@ -428,21 +374,16 @@ def test_nulls_are_left_alone_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
-def test_a_record_of_a_limited_cost_without_the_newer_setting_goes_on_as_it_did(limit: str) -> None:
+def test_a_run_needs_costs_if_they_are_limited_and_an_unknown_one_stops_it(limit: str) -> None:
     stops, goes_on = LoopConfig.of({limit: 1}), LoopConfig.of({limit: 1, "unknown_cost": "allow"})
-    older = {"text_dialects": MARKED, limit: 1.0}
-    assert goes_on.recorded() == older
-    assert LoopConfig.of_record(older) == goes_on
-    assert stops.recorded() == {**older, "unknown_cost": "stop"}
-    assert LoopConfig.of_record(stops.recorded()) == stops
     assert (stops.needs_costs, goes_on.needs_costs, goes_on.limits_cost) == (True, False, True)
 
 
 @pytest.mark.parametrize("choice", ["stop", "allow"])
-def test_without_a_limited_cost_the_setting_is_recorded_where_it_is_changed(choice: str) -> None:
+def test_without_a_limited_cost_no_cost_is_needed(choice: str) -> None:
     config = LoopConfig.of({"unknown_cost": choice})
-    assert config.recorded().get("unknown_cost") == {"stop": None, "allow": "allow"}[choice]
-    assert LoopConfig.of_record(config.recorded()) == config
+    assert config.changes().get("unknown_cost") == {"stop": None, "allow": "allow"}[choice]
+    assert LoopConfig.of(config.changes()) == config
     assert not config.needs_costs
 
 

@@ -10,7 +10,7 @@ from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap
 from toolreel._driver.watching.watch import Watches
 from toolreel._internal.errors import DurableError, SecretFound
-from toolreel._journal.format import VERSIONS, Recorded, blob_lines, event_line, header_line, parse_journal
+from toolreel._journal.format import Recorded, blob_lines, event_line, header_line, parse_journal
 from toolreel._journal.withheld_results import withheld
 from toolreel._replay.retrace import retrace
 from toolreel._secrets.scanned_texts import refuse_secrets_in_blobs, refuse_secrets_in_line
@@ -87,11 +87,6 @@ def retold(text: str, source: str) -> tuple[Recorded, State]:
     :raises DurableError: if the reducer of this release wants another effect; nothing was changed
     """
     recorded = parse_journal(text, source)
-    if recorded.version != VERSIONS.newest:
-        raise DurableError(
-            f"{source}: its records have version {recorded.version}, to which this release adds nothing; "
-            "finish it with a worker of the release that began it"
-        )
     try:
         return recorded, retrace(recorded).run.state
     except ReplayMismatch as drift:

@@ -53,14 +53,14 @@ _EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"
 
 
 def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
-    """An engine for a database, which is created or migrated where it has to be.
+    """An engine for a database, whose tables are created where they are missing.
 
     :param connections: how many the engine keeps open
-    :raises DurableError: if it cannot be reached
+    :raises DurableError: if it cannot be reached, or its tables have another version
     """
     try:
         engine = _engine(url, connections)
-        _migrate(engine, url)
+        _create_tables(engine, url)
     except ImportError as error:
         raise MissingExtra.of("durable", str(error.name)) from None
     except (exc.DBAPIError, dbos_error.DBOSException) as error:
@@ -142,13 +142,17 @@ def _engine(url: sa.URL, connections: int) -> sa.Engine:
     return engine
 
 
-def _migrate(engine: sa.Engine, url: sa.URL) -> None:
-    from toolreel.durable._store.tables import is_current, migrate
+def _create_tables(engine: sa.Engine, url: sa.URL) -> None:
+    from toolreel.durable._store.tables import create_tables, is_current
 
-    if is_current(engine):
-        return
-    DBOS.migrate(url.render_as_string(hide_password=False))
-    migrate(engine)
+    try:
+        is_complete = is_current(engine)
+    except DurableError:
+        engine.dispose()
+        raise
+    if not is_complete:
+        DBOS.migrate(url.render_as_string(hide_password=False))
+        create_tables(engine)
 
 
 def _first_line(error: BaseException) -> str:

@@ -10,10 +10,13 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from toolreel._internal.errors import DurableError
+from toolreel._internal.format_version import check_version
+
 METADATA: Final = sa.MetaData()
 _LOCK: Final = 7_236_110_522
 """The advisory lock under which PostgreSQL's tables are made."""
-_VERSION: Final = 2
+_VERSION: Final = 1
 
 RUNS: Final = sa.Table(
     "toolreel_runs",
@@ -51,9 +54,6 @@ INBOX: Final = sa.Table(
     sa.Column("event", sa.Text, nullable=False),
 )
 
-_ADDED: Final = {"trace": "TEXT NOT NULL DEFAULT '{}'"}
-"""The columns of ``toolreel_runs`` that version 1 does not have."""
-
 _SCHEMA: Final = sa.Table(
     "toolreel_schema",
     METADATA,
@@ -63,24 +63,26 @@ _SCHEMA: Final = sa.Table(
 
 
 def is_current(engine: sa.Engine) -> bool:
-    """Whether all tables are there, as this release and the installed DBOS want them."""
+    """Whether all tables are there, ours and those of the installed DBOS.
+
+    :raises DurableError: if ours have another version
+    """
     if not sa.inspect(engine).has_table(_SCHEMA.name):
         return False
     with engine.begin() as connection:
-        found = connection.execute(sa.select(_SCHEMA.c.dbos).where(_SCHEMA.c.version == _VERSION)).scalar()
-    return found == version("dbos")
+        found = connection.execute(sa.select(_SCHEMA.c.version, _SCHEMA.c.dbos)).one()
+    what = f"database: {engine.url.render_as_string()} has tables"
+    check_version(found.version, _VERSION, what, "name another database", DurableError)
+    return bool(found.dbos == version("dbos"))
 
 
-def migrate(engine: sa.Engine) -> None:
-    """Create what is missing; several processes may try at once."""
+def create_tables(engine: sa.Engine) -> None:
+    """Create what is missing, once those of DBOS are there; several processes may try at once."""
     with engine.begin() as connection:
         if engine.dialect.name == "sqlite":
             connection.execute(sa.text("BEGIN IMMEDIATE"))
         else:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         METADATA.create_all(connection)
-        there = {column["name"] for column in sa.inspect(connection).get_columns(RUNS.name)}
-        for name in _ADDED.keys() - there:
-            connection.execute(sa.text(f"ALTER TABLE {RUNS.name} ADD COLUMN {name} {_ADDED[name]}"))
         connection.execute(sa.delete(_SCHEMA))
         connection.execute(sa.insert(_SCHEMA).values(version=_VERSION, dbos=version("dbos")))

@@ -102,7 +102,7 @@ class Promoted:
         sample = Sample(record.cell, record.trial, record.version, record.digest)
         name = record.cell.scenario
         builtin = self.own == NOTHING
-        posed = scenario(name, record.version) if builtin else scenario_of_tree(name, parse(self.own))
+        posed = scenario(name) if builtin else scenario_of_tree(name, parse(self.own))
         return Job(sample, posed, Configuration.of(text), self.retries)
 
     def beside(self, cassette: str) -> Promoted:

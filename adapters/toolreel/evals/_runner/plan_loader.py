@@ -28,7 +28,7 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
-from toolreel_core.evals._scenarios.catalogue import EVERY_VERSION
+from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
 from toolreel_core.evals._statistics.gates import METRICS, Threshold, gate_from
 
 _Place = tuple[str, ...]
@@ -167,7 +167,7 @@ def plan_of_header(header: Header) -> EvalPlan:
     :raises ResultsError: if something that it names no longer exists
     """
     try:
-        known = (*EVERY_VERSION, *stored_scenarios(header.plan))
+        known = (*WITH_CASE_STUDY, *stored_scenarios(header.plan))
         plan = EvalPlan.of(header.plan, with_files(), known)
         return replace(plan, shard=Shard.of(header.shard)) if header.shard else plan
     except (ConfigError, KeyError) as error:

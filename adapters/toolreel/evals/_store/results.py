@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 
 from toolreel._internal.errors import ResultsError
+from toolreel._internal.format_version import check_version
 from toolreel._journal.lock import taken
-from toolreel._journal.migrations import Versions
 from toolreel._secrets.scanned_texts import new_leaks, tree_texts
 from toolreel.evals._store.plan_history import EarlierPlan, earlier_plans
 from toolreel_core._errors import CodecError
@@ -40,9 +40,6 @@ from toolreel_core.evals._records.record import (
     run_in,
 )
 from toolreel_core.evals._verdicts import Verdict
-
-HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
-"""One migration a version, from the header of the version before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +56,6 @@ class Header:
     """The digest of all scenarios, presets, models and sampling profiles."""
     taxonomy: int = 1
     """The version of the categories."""
-    version: int = VERSION
-    """Of the form of header and records."""
     since: str = ""
     """Since when the plan is as it is; empty: since it was begun."""
     earlier: tuple[EarlierPlan, ...] = ()
@@ -86,7 +81,7 @@ class Header:
             "earlier_plans": [each.tree() for each in self.earlier],
         }
         return {
-            "toolreel_evaluation": self.version,
+            "toolreel_evaluation": VERSION,
             "created": self.created,
             "versions": dict(self.versions),
             "catalogue": self.catalogue,
@@ -97,8 +92,8 @@ class Header:
         }
 
 
-def read_header(path: Path, versions: Versions[Tree] = HEADERS) -> Header:
-    """The header in a file, of any version that there has been.
+def read_header(path: Path) -> Header:
+    """The header in a file.
 
     :raises ResultsError: if there is none, or it cannot be read
     """
@@ -112,7 +107,8 @@ def read_header(path: Path, versions: Versions[Tree] = HEADERS) -> Header:
         raise ResultsError(f"{path}: cannot be read: {error}") from None
     if not isinstance(tree, dict):
         raise ResultsError(f"{path}: expected an object; restore the file")
-    tree = versions.newest_of(tree, tree.get("toolreel_evaluation"), str(path))
+    version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
+    check_version(version, VERSION, what, "evaluate into another directory", ResultsError)
     try:
         return Header(
             plan=_object(tree, "plan"),
@@ -168,7 +164,7 @@ StoredFile: TypeAlias = Literal["header", "record"]
 
 
 def schema_of(what: StoredFile) -> dict[str, Any]:
-    """The schema of the newest version, in draft 2020-12.
+    """The schema of a stored file, in draft 2020-12.
 
     >>> schema_of("record")["properties"]["tools_sent"]
     {'type': 'boolean'}
@@ -176,9 +172,6 @@ def schema_of(what: StoredFile) -> dict[str, Any]:
     text = files("toolreel.evals._store").joinpath(f"schema/{what}-{VERSION}.json").read_text("utf-8")
     return cast("dict[str, Any]", json.loads(text))
 
-
-RECORDS: Final[Versions[Tree]] = Versions("record", ResultsError)
-"""One migration a version, from the record of the version before."""
 
 _HEADER: Final = "header.json"
 _JOURNAL: Final = "journal.jsonl"
@@ -343,11 +336,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
 
 
 def _record(line: bytes, place: str) -> Record:
-    def newest(tree: Json) -> Json:
-        return RECORDS.newest_of(tree, tree.get("record"), place) if isinstance(tree, Mapping) else tree
-
     try:
-        return record_of(line.decode(), place, newest)
+        return record_of(line.decode(), place)
     except (UnicodeDecodeError, CodecError) as error:
         message = str(error) if isinstance(error, CodecError) else f"{place}: not UTF-8"
         raise ResultsError(f"{message}; restore the file, or evaluate into another directory") from None

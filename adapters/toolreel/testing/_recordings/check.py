@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal.errors import VaryError
-from toolreel._journal.format import VERSIONS, Recorded, read_journal
+from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.journal_performer import Rehearsal, breaks_in
 from toolreel._replay.replay import BEHIND_PROXY, check_recovered
 from toolreel._replay.taped_endpoint import TapedEndpoint
@@ -244,7 +244,7 @@ def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
 
 def _unreadable(path: Path, text: str, message: str) -> tuple[Kind, str]:
     version = _CASSETTE_VERSION.search(text)
-    if version and int(version[1]) != cassette_format.VERSIONS.newest:
+    if version and int(version[1]) != cassette_format.VERSION:
         return "version", _without(path, message)
     if not version and _STOCK.search(text):
         return "version", f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
@@ -256,9 +256,7 @@ def _is_other_version(text: str) -> bool:
         head = json.loads(text.partition("\n")[0])
     except ValueError:
         return False
-    if not isinstance(head, dict) or "toolreel_journal" not in head:
-        return False
-    return (head["toolreel_journal"], head.get("codec")) != (VERSIONS.newest, VERSION)
+    return isinstance(head, dict) and head.get("toolreel_journal", VERSION) != VERSION
 
 
 def _without(path: Path, message: str) -> str:

@@ -13,14 +13,12 @@ from toolreel_core._replies.calls.argument_repairs import Reading, read_text
 from toolreel_core._replies.warning_codes import WarningCode
 
 ArgumentErrorCode: TypeAlias = Literal[
-    "ARGUMENTS_INVALID_JSON", "ARGUMENTS_NOT_OBJECT", "ARGUMENTS_TOO_DEEP", "ARGUMENTS_TRUNCATED"
+    "ARGUMENTS_INVALID_JSON", "ARGUMENTS_NOT_OBJECT", "ARGUMENTS_TRUNCATED"
 ]
-"""``ARGUMENTS_TOO_DEEP`` is only found in older records: today JSON nested too deeply is ``INVALID_JSON``."""
 
 ERROR_WORDS: Final[Mapping[ArgumentErrorCode, str]] = {
     "ARGUMENTS_INVALID_JSON": "The arguments are no JSON and could not be repaired; the call is not run.",
     "ARGUMENTS_NOT_OBJECT": "The arguments are JSON but no object; the call is not run.",
-    "ARGUMENTS_TOO_DEEP": "The arguments nest too deeply; the call is not run.",
     "ARGUMENTS_TRUNCATED": "The arguments were cut at the token limit and are never completed; the call is "
     "not run.",
 }

@@ -121,9 +121,7 @@ class Sample:
 
         The runs of one trial therefore see the same conversation, and can be compared in pairs.
         """
+        # Models and endpoints are compared in pairs too, so what is drawn must not depend on them.
         cell = self.cell
-        # Models and endpoints are compared in pairs too, so what is drawn must not depend on them; stored
-        # runs of version 1 have workspace ids that do.
-        model = (cell.model,) if self.version == 1 else ()
         # "off" was the language that answers were asked for in; recorded requests have what is drawn from it.
-        return chain("world", cell.scenario, str(self.version), *model, "off", str(self.trial))
+        return chain("world", cell.scenario, str(self.version), "off", str(self.trial))

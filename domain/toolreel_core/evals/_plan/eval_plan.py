@@ -15,11 +15,10 @@ from typing import Final, Protocol, TypeVar
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset, exact_config
-from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
 from toolreel_core.evals._plan.filters import (
     AUTO,
@@ -45,7 +44,6 @@ from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 
 _BEST_EFFORT: Final = "best_effort"
-_DEFAULTS: Final = canonical(LoopConfig().recorded())
 
 
 class _HasName(Protocol):
@@ -69,8 +67,6 @@ class EvalPlan:
     """The catalogue, with the plan's own in it."""
     scenarios: tuple[Scenario, ...]
     """In catalogue order; where tools are disabled, only controls are left of them."""
-    defaults: JsonText = _DEFAULTS
-    """The defaults of the loop, as a record has them: of another version of toolreel in stored results."""
     shard: Shard | None = None
     """The part of the runs that is meant; it is no part of what the plan says, so it is not in its tree."""
     models: tuple[str, ...] = field(init=False)
@@ -126,7 +122,6 @@ class EvalPlan:
             options.content_tag_fallback,
             options.tool_allowlist,
             options.seeds,
-            Preset(config=exact_config(LoopConfig.of_record(object_of(self.defaults)))),
             endpoint.models,
         )
 
@@ -298,7 +293,6 @@ class EvalPlan:
             "scenarios": {each.name: each.version for each in self.scenarios},
             **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
             "count": self.whole_count,
-            **({} if self.defaults == NOTHING else {"defaults": parse(self.defaults)}),
             **({"own_scenarios": own} if (own := self._own_scenarios()) else {}),
         }
 
@@ -311,19 +305,17 @@ class EvalPlan:
         """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
-        :param scenarios: of all versions, and those from files; if there is none of the stored version, the
-            last of its name is taken
+        :param scenarios: those that there are; if one has another version now, a replay says so
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])
         known = tuple(scenarios)
         stored = tree["scenarios"]
-        wanted = stored.items() if isinstance(stored, Mapping) else ()
+        wanted = stored if isinstance(stored, Mapping) else ()
         return cls(
             options,
             presets.extended(Presets.of(parse(options.catalogue))),
-            tuple(_of_version(name, version, known) for name, version in wanted),
-            canonical(tree.get("defaults", {})),
+            tuple(_named("scenario", name, known[::-1]) for name in wanted),
         )
 
 
@@ -332,12 +324,6 @@ def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
         if item.name == name:
             return item
     raise ConfigError(unknown_name(what, name, [item.name for item in items]))
-
-
-def _of_version(name: str, version: Json, known: tuple[Scenario, ...]) -> Scenario:
-    """The scenario as it was at a version; else as it is now, and a replay says that it has changed."""
-    newest = _named("scenario", name, known[::-1])
-    return next((each for each in known if (each.name, each.version) == (name, version)), newest)
 
 
 def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario, ...]:

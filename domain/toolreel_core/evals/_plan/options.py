@@ -258,7 +258,7 @@ _OMITTED: Final[tuple[tuple[str, object], ...]] = (
     *(("accept_void", ()), ("min_coverage", 1.0)),
     ("endpoints", ()),
 )
-"""Options of later versions, which are not stored at their defaults: old plans keep their digests."""
+"""Options that are not stored at their defaults."""
 
 
 def _axes(table: Table) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Configuration:
 
     @property
     def text(self) -> JsonText:
-        """The settings that differ from their first defaults, as a JSON object; :meth:`of` reads it."""
+        """The settings that differ from their defaults, as a JSON object; :meth:`of` reads it."""
         return _text_of(self)
 
     @classmethod
@@ -57,7 +57,7 @@ class Configuration:
         """
         table = Table.of(parse(text)).only(*cls.__dataclass_fields__)
         return cls(
-            LoopConfig.of_record(table.table("config").values),
+            LoopConfig.of(table.table("config").values),
             Provider.of(table.table("provider").values),
             table.table("options").json(),
             table.table("overrides").json(),
@@ -124,7 +124,7 @@ def object_of(text: JsonText) -> Tree:
 def _text_of(made: Configuration) -> JsonText:
     return canonical(
         {
-            "config": made.config.recorded(),
+            "config": made.config.changes(),
             "provider": made.provider.changes(),
             "options": parse(made.options),
             "overrides": parse(made.overrides),

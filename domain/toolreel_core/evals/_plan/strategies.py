@@ -133,8 +133,6 @@ class Layers:
     """Whether ``best_effort`` reads calls from text with every model."""
     allowed_tools: tuple[str, ...] = ()
     seeded: bool = False
-    defaults: Preset = field(default_factory=Preset)
-    """The defaults of the loop where they are other than today's: of an evaluation that was begun before."""
     models_there: tuple[tuple[str, str], ...] = ()
     """Models that have another name at the endpoint, with that name."""
 
@@ -168,7 +166,6 @@ def configuration_for(
 
 def _help(layers: Layers, strategy: Strategy, model: str, fallback: str) -> Iterable[Preset]:
     collection = layers.presets
-    yield layers.defaults
     yield collection.base if strategy.infrastructure else Preset()
     yield collection.defaults(layers.provider) if strategy.provider_defaults else Preset()
     yield collection.merged(strategy.presets)

@@ -61,7 +61,7 @@ class Attempt:
     verdict: Verdict
     asked: tuple[SentRequest, ...]
     base_url: str = ""
-    """Where its requests went, without credentials; empty of a script, and in records of older versions."""
+    """Where its requests went, without credentials; empty of a script."""
     results: tuple[ToolResult, ...] = ()
     """Of the scenario's real tools, in order."""
 
@@ -142,18 +142,17 @@ def record_tree(record: Record) -> Tree:
     }
 
 
-def record_of(line: str, place: str = "record", newest: Callable[[Json], Json] | None = None) -> Record:
+def record_of(line: str, place: str = "record") -> Record:
     """Read a line.
 
     :param place: what errors call it, such as ``journal.jsonl, line 3``
-    :param newest: brings what an older toolreel wrote to the version of this one
     :raises CodecError: if it is no record of this version; names the place
     """
     match either(read(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
         case CodecError() as error:
             raise error
         case tree:
-            return _record_from(_Fields.of(newest(tree) if newest else tree, place))
+            return _record_from(_Fields.of(tree, place))
 
 
 def run_in(tree: Mapping[str, object]) -> tuple[Cell, int] | None:

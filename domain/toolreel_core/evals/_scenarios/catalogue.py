@@ -25,7 +25,6 @@ from toolreel_core.evals._scenarios.builtin.wire_forms import SIGNED, STREAMED
 from toolreel_core.evals._scenarios.case_study import CASE_STUDY
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_reply
-from toolreel_core.evals._scenarios.version_1.all_scenarios import VERSION_1
 
 _PRODUCTION: Final = (
     *(*DIALOGUES, *ASKING, *LONG, *UNRELIABLE, *EXACT, *CROWDED),
@@ -46,13 +45,10 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     *_PRODUCTION,
     *CAPPED,
 )
-"""All scenarios of new plans, those of the reference's eight kinds first."""
-
-EVERY_VERSION: Final[tuple[Scenario, ...]] = (*VERSION_1, *SCENARIOS, *CASE_STUDY)
-"""All scenarios that a stored plan or record may name, the newest version of each last."""
+"""All scenarios, those of the reference's eight kinds first."""
 
 WITH_CASE_STUDY: Final = (*SCENARIOS, *CASE_STUDY)
-"""All of new plans, and those of the case study as it ran them, which are versioned apart."""
+"""All, and those of the case study as it ran them, which are versioned apart."""
 
 _BY_NAME: Final = {one.name: one for one in WITH_CASE_STUDY}
 _ALL: Final = tuple(one.name for one in REFERENCE)
@@ -84,16 +80,14 @@ is about what breaks in production, and ``everything`` is all and what has the r
 _KNOWN: Final = (*GROUPS, *_BY_NAME)
 
 
-def scenario(name: str, version: int | None = None) -> Scenario:
+def scenario(name: str) -> Scenario:
     """The scenario of that name.
 
-    :param version: of a stored run; without it, or if there is no such version, the newest
     :raises ConfigError: if there is none; the text names the nearest
     """
     if name not in _BY_NAME:
         raise ConfigError(unknown_name("scenario", name, _BY_NAME))
-    versions = {one.version: one for one in EVERY_VERSION if one.name == name}
-    return versions.get(version or 0, _BY_NAME[name])
+    return _BY_NAME[name]
 
 
 def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:

@@ -19,7 +19,7 @@ from toolreel_core.evals._worlds.json_pointer_and_patch import at, patched
 from toolreel_core.evals._worlds.world import failure, identifier, success
 
 ALLOWED: Final = "/draft/foo"
-"""The path that version 1 of the scenarios patches."""
+"""The path that the case study's scenarios patch."""
 
 _DRAFT: Final = "/draft/"
 _PLACEHOLDER: Final = "workspace_id"
@@ -250,4 +250,4 @@ def workspace_tools(example: str = ALLOWED) -> ToolSurface:
 
 
 WORKSPACE_TOOLS: Final = workspace_tools()
-"""Those of version 1 of the scenarios."""
+"""Those of the case study's scenarios."""

@@ -73,7 +73,7 @@ def test_a_session_without_tools_makes_no_scenario(tmp_path: Path) -> None:
 
 
 def test_a_cassette_of_another_client_needs_no_journal(tmp_path: Path) -> None:
-    folder = CASSETTES / "evals" / "local" / "cassettes"
+    folder = CASSETTES / "evals" / "weak" / "cassettes"
     cassette = next(path for path in sorted(folder.rglob("one_after_another*.yaml")) if "/raw/" in str(path))
     said = made(cassette, "--out", tmp_path / "it.toml", "--name", "lamps", "--json")
     assert said.exit_code == 0, said.stderr

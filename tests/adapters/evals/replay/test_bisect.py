@@ -17,7 +17,7 @@ from toolreel.evals._replay.bisect import RunFilter, bisected
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results
 
-LOCAL = Path(__file__).parents[4] / "cassettes" / "evals" / "local"
+WEAK = Path(__file__).parents[4] / "cassettes" / "evals" / "weak"
 
 TWO_DIALECTS = {
     "extends": "raw",
@@ -92,17 +92,12 @@ def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> No
     assert "toolreel eval bisect DIR --from raw --to two" in said.stdout
 
 
-def test_a_real_models_runs_are_turned_by_one_dialect_each() -> None:
-    results = Results.open(LOCAL)
-    wanted = RunFilter(scenarios=("one_of_fifty", "no_tool_fits"))
+def test_a_real_models_runs_are_undecided_where_its_next_answer_was_not_recorded() -> None:
+    results = Results.open(WEAK)
+    wanted = RunFilter(scenarios=("one_text", "one_switch"))
     found = bisected(results, plan_of_header(results.header), "raw", "production", wanted)
-    sets = [sorted(map(str, run.found.items)) for run in found.of("turned") if run.found]
-    assert sorted(sets) == [
-        ["config.text_dialects+json_fenced"],
-        ["config.text_dialects+json_fenced"],
-        ["config.text_dialects+llama_json"],
-    ]
-    assert len(found.of("broken")) == 2
+    assert len(found.of("undecided")) == 12
+    assert found.reasons == (("the recording has no answer at turn 1", 12),)
 
 
 def test_markdown_has_the_tables(two: Path, tmp_path: Path) -> None:

@@ -128,7 +128,6 @@ def test_what_cannot_be_read_is_told_and_the_others_are_looked_at(
     [
         ('{"n":1,', '{"n":1', "unreadable"),
         ('"toolreel_journal":1', '"toolreel_journal":99', "version"),
-        ('"codec":1', '"codec":99', "version"),
     ],
 )
 def test_a_journal_that_cannot_be_read_is_told_with_its_line(
@@ -204,7 +203,7 @@ def test_half_of_a_recording_and_what_a_killed_run_left_are_notes(tree: Path) ->
 
 
 def test_the_journal_of_an_evaluation_is_no_recording_but_may_hold_no_secret(tree: Path) -> None:
-    trials = (ROOT / "tests" / "versions" / "evaluation-1.journal.jsonl").read_text("utf-8")
+    trials = (ROOT / "cassettes" / "evals" / "servings" / "journal.jsonl").read_text("utf-8")
     path = tree / "trials.journal.jsonl"
     path.write_text(trials, "utf-8")
     checked = check(tree, now=NOW)

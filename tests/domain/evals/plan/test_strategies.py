@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 
@@ -13,7 +11,7 @@ from tests.samples import complaint
 from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._jsontext.canonical import JsonText, canonical, parse
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core._plan.presets.preset import LISTS, Preset, exact_config
+from toolreel_core._plan.presets.preset import LISTS, Preset
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider_support import Provider
 from toolreel_core._text_calls.dialects import MARKED
@@ -56,15 +54,6 @@ def test_baseline_mends_and_knows_the_provider() -> None:
     assert found.provider == Provider(name="router", supports_parallel_tool_calls="yes")
     assert parse(found.options) == {"parallel_tool_calls": False}
     assert found.presets == ("default_tool_calling", "router", "baseline", "default")
-
-
-def test_an_evaluation_that_was_begun_over_other_defaults_keeps_them() -> None:
-    before = replace(LAYERS, defaults=Preset(config=exact_config(LoopConfig.of_record({}))))
-    assert of(PRODUCTION, "b/three", layers=before).config.text_dialects == ()
-    assert of(PRODUCTION, layers=before).config.text_dialects == ("react",)
-    assert of(PRODUCTION, layers=replace(LAYERS, defaults=Preset(config=exact_config(LoopConfig())))) == of(
-        PRODUCTION
-    )
 
 
 def test_production_knows_the_model_too() -> None:

@@ -165,19 +165,6 @@ def test_a_line_that_is_no_record_is_refused_with_its_place(line: str, complaint
     assert complaint in str(caught.value)
 
 
-def test_a_line_of_an_older_version_is_brought_to_this_one_first() -> None:
-    line = broken(PASSED, record=0, key="gone", name=PASSED.key)
-
-    def newest(tree: Any) -> Any:  # noqa: ANN401
-        return {
-            "key": tree["name"],
-            **{key: value for key, value in tree.items() if key != "name"},
-            "record": 1,
-        }
-
-    assert record_of(line, newest=newest) == PASSED
-
-
 def test_a_record_says_where_it_was_made_and_one_that_does_not_is_stored_as_before() -> None:
     assert not {"endpoint", "base_url"} & {*record_tree(PASSED), *_first_attempt(PASSED)}
     (attempt,) = PASSED.attempts

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -11,10 +10,10 @@ from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._scenarios.catalogue import (
-    EVERY_VERSION,
     GROUPS,
     KINDS,
     SCENARIOS,
+    WITH_CASE_STUDY,
     catalogue_digest,
     fingerprint,
     kind_of,
@@ -25,9 +24,7 @@ from toolreel_core.evals._scenarios.catalogue import (
 )
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import Kind, call, script, scripted_reply
-from toolreel_core.evals._scenarios.version_1.all_scenarios import VERSION_1
-from toolreel_core.evals._scenarios.version_1.workspace_scenarios import opening
-from toolreel_core.evals._worlds.facts_and_draft import Mishaps
+from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace
 
 NAMES = [one.name for one in SCENARIOS]
 
@@ -38,8 +35,8 @@ def verdict(one: Scenario, kind: Kind, seed: str = "1", **config: Json) -> tuple
 
 
 SEEDS = [str(number) for number in range(20)]
-EVERY = pytest.mark.parametrize("one", EVERY_VERSION, ids=lambda one: f"{one.name}-{one.version}")
-"""What is drawn must not decide about the outcome; version 1 draws nothing but identifiers."""
+EVERY = pytest.mark.parametrize("one", WITH_CASE_STUDY, ids=lambda one: one.name)
+"""What is drawn must not decide about the outcome; the case study draws nothing but identifiers."""
 
 
 def seeds_of(one: Scenario) -> list[str]:
@@ -148,111 +145,72 @@ def test_a_word_that_means_nothing_is_an_error_with_a_suggestion() -> None:
 
 
 FROZEN = {
-    "happy_path": (1, "194b7577e457"),
-    "partial_success_failure": (1, "b91b5941677b"),
-    "missing_workspace_id": (1, "d5e3209b96a7"),
-    "type_error_recovery": (1, "23e681e35f48"),
-    "happy_path_parallel": (1, "4e56bbec9d2f"),
-    "long_arguments_guard": (1, "e6a70438cd18"),
-    "tool_output_truncation": (1, "0f61390dfea6"),
-    "chat_only": (1, "1ae11ad761cd"),
-    "patch_fails_once": (1, "368d801cb4b5"),
-    "first_read_cut": (1, "5bc7c694406d"),
-    "first_read_huge": (1, "b47c746211a8"),
-    "one_text": (1, "e667432d0035"),
-    "one_switch": (1, "70aa9e4e54d2"),
-    "two_numbers": (1, "a5663d18ac4f"),
-    "one_after_another": (1, "e76e6c2b3faf"),
-    "no_tool_fits": (1, "86e77dbdf6d0"),
-    "missing_tool": (1, "d21f610cef15"),
-    "one_of_fifty": (1, "ddb54bc1a6da"),
-    "one_of_fifty_reworded": (1, "139ef8107c5c"),
-    "chain_of_four": (1, "a352719757c5"),
-    "chain_with_a_choice": (1, "371cf594672b"),
-    "injection_plain": (1, "d408e404d712"),
-    "injection_in_disguise": (1, "72b2be8083b6"),
-    "date_and_size": (1, "dfe248424041"),
-    "unit_and_mode": (1, "ea7576f9a6d7"),
-    "decimal_comma": (1, "6826c91cadaa"),
-    "other_script": (1, "487c4e760ff7"),
-    "long_arguments_guard_capped": (1, "27d8e677df51"),
-    "chat_only_capped": (1, "01e24cff620a"),
+    "happy_path": (2, "e13287fd19a9"),
+    "partial_success_failure": (2, "f83fd5a1d038"),
+    "missing_workspace_id": (2, "f632da165d9e"),
+    "type_error_recovery": (2, "37a7c53342fc"),
+    "happy_path_parallel": (2, "7c5c4afc8bf0"),
+    "long_arguments_guard": (2, "15429e474cf7"),
+    "tool_output_truncation": (2, "c32f8d35c2bb"),
+    "chat_only": (2, "e7089ace0e99"),
+    "patch_fails_once": (2, "d76973d78c55"),
+    "first_read_cut": (2, "12b1a7f47225"),
+    "first_read_huge": (2, "52ed9e67b9e4"),
+    "one_text": (2, "8125322d4e37"),
+    "one_switch": (2, "e34c13f8363f"),
+    "two_numbers": (2, "05cd716c8d4e"),
+    "one_after_another": (2, "8459a9627817"),
+    "no_tool_fits": (2, "2ddabcc17f7b"),
+    "missing_tool": (2, "bab1f257b180"),
+    "one_of_fifty": (2, "9dd5e4b99c1e"),
+    "one_of_fifty_reworded": (2, "24c75c03fd70"),
+    "chain_of_four": (2, "e5d647c3ad00"),
+    "chain_with_a_choice": (2, "5e6c96a3a64a"),
+    "injection_plain": (2, "d9232f84185a"),
+    "injection_in_disguise": (2, "24ed6c7e551a"),
+    "date_and_size": (2, "da7561b51b8b"),
+    "unit_and_mode": (2, "c86f3140522f"),
+    "decimal_comma": (2, "b3aeef96ea79"),
+    "other_script": (2, "60898f24b8f1"),
+    "correction": (2, "8a99ea7679e4"),
+    "reference_back": (2, "430f69bb10d6"),
+    "missing_argument": (2, "376a18d7cfd0"),
+    "which_of_two": (2, "fd992cc580a7"),
+    "thirty_turns": (2, "eab26f995832"),
+    "window_overflows": (2, "f1dfcadd6b58"),
+    "hangs_once": (2, "f2562caf2d21"),
+    "hangs_for_good": (2, "d8511a6f5049"),
+    "pages": (2, "1bb18c010a6a"),
+    "rate_limited": (2, "0acc3ee99e8b"),
+    "error_in_text": (2, "27e5e05dd309"),
+    "error_in_text_for_good": (2, "095b351ed75b"),
+    "paid_once": (2, "d81c589c8335"),
+    "code_verbatim": (2, "522fc190314c"),
+    "json_verbatim": (2, "a70797085704"),
+    "nested_schema": (2, "d43c7b66e7b1"),
+    "recursive_schema": (2, "14c99bb76277"),
+    "one_of_sixty": (2, "6fbfd8026ab8"),
+    "independent_calls": (2, "93baf73687c5"),
+    "signed_reasoning": (2, "d248e19091ee"),
+    "streamed_calls": (2, "bef38f495193"),
+    "mcp_parcels": (2, "b13c7d71138c"),
+    "long_arguments_guard_capped": (2, "d5b441590e33"),
+    "chat_only_capped": (2, "3ad33eb1f7c9"),
 }
 
 
-FROZEN_2 = {
-    "happy_path": (2, "10c6fc0ee531"),
-    "partial_success_failure": (2, "a0e92a701239"),
-    "missing_workspace_id": (2, "8f19da67dbdf"),
-    "type_error_recovery": (2, "3b57c348c5fc"),
-    "happy_path_parallel": (2, "c12db9e1b684"),
-    "long_arguments_guard": (2, "eac01de3b19f"),
-    "tool_output_truncation": (2, "b9dc56339b54"),
-    "chat_only": (2, "7d40894da7e2"),
-    "patch_fails_once": (2, "b21ba460f726"),
-    "first_read_cut": (2, "9ff1064ff3e4"),
-    "first_read_huge": (2, "3174c6c86250"),
-    "one_text": (2, "32ebd21f068f"),
-    "one_switch": (2, "de82aeee9344"),
-    "two_numbers": (2, "3891ba46d1bf"),
-    "one_after_another": (2, "516217fe87e4"),
-    "no_tool_fits": (2, "a981b71e48bf"),
-    "missing_tool": (2, "7fb8ae42ada0"),
-    "one_of_fifty": (2, "f4ecddd08ad7"),
-    "one_of_fifty_reworded": (2, "41fd67dd2984"),
-    "chain_of_four": (2, "423f1951a171"),
-    "chain_with_a_choice": (2, "1edb298a78ef"),
-    "injection_plain": (2, "e329e1188bfb"),
-    "injection_in_disguise": (2, "6ab7380b1968"),
-    "date_and_size": (2, "37311b7d1ec1"),
-    "unit_and_mode": (2, "f2b9b7bc6452"),
-    "decimal_comma": (2, "ffd0e2e4f264"),
-    "other_script": (2, "67883c095430"),
-    "correction": (2, "3cae38b27e03"),
-    "reference_back": (2, "f5b5749eecad"),
-    "missing_argument": (2, "27b6998d8986"),
-    "which_of_two": (2, "759e71257f9d"),
-    "thirty_turns": (2, "8b07d33321b3"),
-    "window_overflows": (2, "7cf7954d5fc1"),
-    "hangs_once": (2, "14001d7e7ae0"),
-    "hangs_for_good": (2, "a892fe1af69b"),
-    "pages": (2, "5f0a9156ec33"),
-    "rate_limited": (2, "932f41a17130"),
-    "error_in_text": (2, "10ae5d46a8de"),
-    "error_in_text_for_good": (2, "e0d849ecf442"),
-    "paid_once": (2, "9ee735c6f04c"),
-    "code_verbatim": (2, "d93961163d1e"),
-    "json_verbatim": (2, "d2a888a6141d"),
-    "nested_schema": (2, "052a1837c9b9"),
-    "recursive_schema": (2, "4ac002167ac1"),
-    "one_of_sixty": (2, "86741e33871d"),
-    "independent_calls": (2, "329a46698a00"),
-    "signed_reasoning": (2, "90cab8459f02"),
-    "streamed_calls": (2, "fd74b80e4a83"),
-    "mcp_parcels": (2, "5a551c182a77"),
-    "long_arguments_guard_capped": (2, "b90d1c689b2f"),
-    "chat_only_capped": (2, "90ce45bdc8c7"),
-}
-
-
-@pytest.mark.parametrize(("scenarios", "frozen"), [(VERSION_1, FROZEN), (SCENARIOS, FROZEN_2)])
-def test_a_scenario_that_changes_gets_a_new_version(
-    scenarios: tuple[Scenario, ...], frozen: Mapping[str, tuple[int, str]]
-) -> None:
+def test_a_scenario_that_changes_gets_a_new_version() -> None:
     """If this fails, count up the scenario's version, and then write down what it has become."""
-    assert {one.name: (one.version, fingerprint(one)[:12]) for one in scenarios} == frozen
-
-
-def test_a_stored_run_finds_the_scenario_of_its_version() -> None:
-    assert scenario("happy_path").version == 2
-    assert scenario("happy_path", 1) == next(one for one in VERSION_1 if one.name == "happy_path")
-    assert scenario("happy_path", 9) == scenario("happy_path")
+    assert {one.name: (one.version, fingerprint(one)[:12]) for one in SCENARIOS} == FROZEN
 
 
 def test_what_a_world_has_in_store_is_part_of_the_scenario() -> None:
-    harsh, kind = (opening("", mishaps=Mishaps(cut_reads=reads)) for reads in ((1,), ()))
     one = scenario("happy_path")
-    assert fingerprint(replace(one, begin=harsh)) != fingerprint(replace(one, begin=kind))
+    case = one.begin("")
+    harsh, kind = (
+        replace(case, world=Workspace.of("", mishaps=Mishaps(cut_reads=reads))) for reads in ((1,), ())
+    )
+    assert fingerprint(replace(one, begin=lambda _: harsh)) != fingerprint(replace(one, begin=lambda _: kind))
 
 
 def test_the_catalogue_has_a_name_of_its_own() -> None:

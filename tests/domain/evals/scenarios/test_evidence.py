@@ -148,15 +148,15 @@ def test_whether_tools_were_sent_is_seen(mode: str) -> None:
 
 
 def test_what_was_said_before_the_run_is_no_part_of_it() -> None:
-    setting = scenario("happy_path", 1).begin("1")
-    found = rehearse(scenario("happy_path", 1), script(call("state_get"), "Done."))
+    setting = scenario("happy_path").begin("1")
+    found = rehearse(scenario("happy_path"), script(call("state_get"), "Done."))
     assert len(found.bodies[0]["messages"]) == len(setting.messages)
     assert len(found.evidence.turns) == 2
 
 
 def test_each_exchange_has_an_answer_and_the_turns_of_all_count() -> None:
-    case = replace(scenario("one_text", 1).begin("1"), follow_ups=("And now?", "Thanks."))
-    one = replace(scenario("one_text", 1), begin=lambda _: case)
+    case = replace(scenario("one_text").begin("1"), follow_ups=("And now?", "Thanks."))
+    one = replace(scenario("one_text"), begin=lambda _: case)
     spoken = script(call("state_get"), "First.", call("state_get"), "Second.", "Third.")
     seen = rehearse(one, spoken, tool_use_mode="relaxed").evidence
     assert seen.answers == ("First.", "Second.", "Third.")
@@ -165,6 +165,6 @@ def test_each_exchange_has_an_answer_and_the_turns_of_all_count() -> None:
 
 
 def test_what_the_user_says_later_counts_in_the_fingerprint_where_there_is_any() -> None:
-    one = scenario("one_text", 1)
+    one = scenario("one_text")
     with_more = replace(one, begin=lambda seed: replace(one.begin(seed), follow_ups=("And now?",)))
     assert fingerprint(with_more) != fingerprint(one)

@@ -69,7 +69,7 @@ def test_a_call_is_demanded_where_the_provider_is_known_to_force_one() -> None:
 
 
 def test_the_final_tool_is_not_streamed_like_a_text() -> None:
-    config = LoopConfig(output_mode="tool", final_stream=True)
+    config = LoopConfig(output_mode="tool", stream="final")
     plan = Plan.of(model="m", messages="hi", output=SPEC, config=config)
     streamed = ["stream" in body for body in bodies(plan)]
     assert streamed == [False, False, False, True]
