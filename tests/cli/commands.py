@@ -51,7 +51,7 @@ import atexit, gc, io, json, os, sys, threading, traceback
 import toolreel._cli.live.live_run, toolreel._cli.runs.run, toolreel._cli.runs.fork, toolreel._cli.runs.resume
 import toolreel._cli.runs.replay, toolreel._cli.tools, toolreel._cli.replies.normalize
 import toolreel._cli.replies.text_calls, toolreel._cli.output.progress, toolreel.testing._reels.reel
-import toolreel.tools.mcp._host, toolreel.tools.openapi._host, toolreel._replay.taped_endpoint
+import toolreel.tools.mcp._host, toolreel._replay.taped_endpoint
 import toolreel.proxy._serve, toolreel._cli.proxy
 from toolreel.__main__ import main
 

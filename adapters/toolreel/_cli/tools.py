@@ -47,10 +47,9 @@ def tools_command(
     \b
     toolreel tools --tools toolreel.demo:TOOLS --deny "*_patch"
     toolreel tools --mcp mcp.json --accept
-    toolreel tools --openapi pets.yaml --openapi-tag pets
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     if not sources.any_named:
-        known = "--tools MODULE:ATTR, --skills FOLDER, --mcp FILE, or --openapi FILE"
+        known = "--tools MODULE:ATTR, --skills FOLDER, or --mcp FILE"
         raise click.UsageError(f"name the source of the tools: {known}")
     with redirect_stdout(sys.stderr), sources.open(accept=accept) as available:
         surface = available.surface(allow, deny)

@@ -1,4 +1,4 @@
-"""The tools of a command, from ``--tools``, ``--mcp``, ``--skills`` and ``--openapi`` combined."""
+"""The tools of a command, from ``--tools``, ``--mcp`` and ``--skills`` combined."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
-
 import click
 
 from toolreel._cli.options.mcp import mcp_option, mcp_tools, save_pins
-from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, openapi_tools
 from toolreel._cli.options.option_bundle import bundle
 from toolreel._cli.options.skills import SkillChoice, skill_options
 from toolreel._cli.options.tools import tools_option
-from toolreel._cli.output.console import withhold
 from toolreel._driver.ports import ToolHost
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import ToolLike, load_tools
@@ -23,9 +19,6 @@ from toolreel.tools.mcp._server_events import McpListener
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
-
-_REMOTE_PREFIXES: Final = ("mcp_", "openapi_")
-"""Prefixes of the names of tools that servers run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +55,11 @@ class SourceChoice:
     tool_names: tuple[str, ...]
     mcp_file: Path | None
     skills: SkillChoice
-    openapi: OpenApiChoice
 
     @property
     def any_named(self) -> bool:
         """Whether any source was named."""
-        return bool(self.tool_names or self.mcp_file or self.skills.folders or self.openapi.file)
+        return bool(self.tool_names or self.mcp_file or self.skills.folders)
 
     @contextmanager
     def open(self, listen: McpListener | None = None, *, accept: bool = False) -> Generator[Sources]:
@@ -79,10 +71,7 @@ class SourceChoice:
         python = self._python()
         with ExitStack() as stack:
             mcp = stack.enter_context(mcp_tools(self.mcp_file, listen, accept=accept))
-            api = stack.enter_context(openapi_tools(self.openapi))
-            withhold(api.secrets)
-            others = (*mcp.definitions, *api.definitions)
-            yield Sources(python.tools, others, {**mcp.hosts, **api.hosts}, api.secrets, python.message)
+            yield Sources(python.tools, mcp.definitions, mcp.hosts, message=python.message)
             save_pins(self.mcp_file, mcp, accept=accept)
 
     def recorded(self, definitions: Iterable[ToolDefinition]) -> Sources:
@@ -91,9 +80,9 @@ class SourceChoice:
         :raises AdapterError: if a source cannot be read
         """
         python = self._python()
-        if not (self.mcp_file or self.openapi.file):
+        if not self.mcp_file:
             return python
-        others = tuple(tool for tool in definitions if tool.name.startswith(_REMOTE_PREFIXES))
+        others = tuple(tool for tool in definitions if tool.name.startswith("mcp_"))
         return Sources(python.tools, others, message=python.message)
 
     def _python(self) -> Sources:
@@ -109,7 +98,6 @@ source_options = bundle(
     ),
     mcp_option,
     skill_options,
-    openapi_options,
 )
 """Adds the options that name tools to a command, which receives them as one argument ``sources``."""
 
