@@ -15,7 +15,7 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from rich.console import Console
 
 from toolreel import replay
-from toolreel._cli.output.whole_run import show_outcome, show_plan, show_turns
+from toolreel._cli.whole_run import show_outcome, show_plan, show_turns
 from toolreel._replay.run_page.view import page_of
 from toolreel.demo._recorded_session import demo_cassette, demo_drivers
 from toolreel.demo._workspace import workspace

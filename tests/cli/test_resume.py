@@ -18,8 +18,8 @@ from tests.cli.commands import (
 )
 from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live.live_run import LiveSession
-from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live_run import LiveSession
+from toolreel._cli.live_target import LiveTarget
 from toolreel._driver.user.approvers import Always
 from toolreel._replay.replay import replay
 from toolreel.demo._workspace import workspace

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.servers.chat_server import ChatServer, chunk, replying, serving, streaming
-from toolreel._cli.options.presets import NO_PRESETS
+from toolreel._cli.options import NO_PRESETS
 from toolreel._replay.replay import DRIVERS
 from toolreel.testing._scripted import saying
 from toolreel_core._jsontext.canonical import Json

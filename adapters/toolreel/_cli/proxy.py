@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.options.presets import PresetChoice, at_provider, preset_options
-from toolreel._cli.options.settings import parse_settings, settings_option
-from toolreel._cli.output.console import err, printable
-from toolreel._cli.output.errors import EPILOG, reporting
+from toolreel._cli.console import err, printable
+from toolreel._cli.errors import EPILOG, reporting
+from toolreel._cli.options import PresetChoice, at_provider, parse_settings, preset_options, settings_option
 from toolreel._internal.errors import ProxyConfigError
 from toolreel.presets._catalogues import with_files
 

@@ -8,10 +8,9 @@ from contextlib import redirect_stdout
 
 import click
 
-from toolreel._cli.options.mcp import accept_option
-from toolreel._cli.options.sources import SourceChoice, allow_option, deny_option, source_options
-from toolreel._cli.output.console import labelled, out, show_columns
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.console import labelled, out, show_columns
+from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.tool_options import SourceChoice, accept_option, allow_option, deny_option, source_options
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.surface import ToolSurface

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.output.console import err, out
-from toolreel._cli.output.errors import EPILOG, reporting
-from toolreel._cli.output.page_file import open_option
+from toolreel._cli.console import err, out
+from toolreel._cli.errors import EPILOG, reporting
+from toolreel._cli.view import open_option
 
 if TYPE_CHECKING:
     from toolreel._ui.durable_source import DatabaseRuns
@@ -77,7 +77,7 @@ def ui_command(folder: Path, database: str | None, port: int, opens: bool) -> in
 def _database(url: str | None) -> DatabaseRuns | None:
     if url is None:
         return None
-    from toolreel._cli.durable.options import opened_runs
+    from toolreel._cli.run_options import opened_runs
     from toolreel._ui.durable_source import DatabaseRuns
 
     return DatabaseRuns(opened_runs(url))

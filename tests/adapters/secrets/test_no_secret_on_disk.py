@@ -18,8 +18,8 @@ from tests.adapters.secrets.stream_forms import FORMS
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from tests.servers.chat_server import chunk
-from toolreel._cli.live.live_run import LiveRun, LiveSession
-from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live_run import LiveRun, LiveSession
+from toolreel._cli.live_target import LiveTarget
 from toolreel._internal.errors import SecretFound
 from toolreel._replay.replay import replay
 from toolreel._secrets.known_values import spellings

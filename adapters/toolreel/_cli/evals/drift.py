@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from toolreel._cli.console import err, out, printable
+from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel._cli.evals.live.connection_notices import connect_with_notices
 from toolreel._cli.evals.live.progress import EvaluationProgress
 from toolreel._cli.evals.table_output import FAILED, show_tables
-from toolreel._cli.output.console import err, out, printable
-from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._store.results import Results, write_json
 

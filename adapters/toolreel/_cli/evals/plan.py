@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.console import counted, labelled, out, printable, show_columns
+from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.plan_options import plan_options
-from toolreel._cli.output.console import counted, labelled, out, printable, show_columns
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.urls import shown_url
 from toolreel.evals._store.configuration_differences import (

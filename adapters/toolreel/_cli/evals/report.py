@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import click
 
-from toolreel._cli.output.console import err, out
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.console import err, out
+from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel.evals._store.results import write_atomically
 
 

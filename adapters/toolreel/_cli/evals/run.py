@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.durable.options import database_option
+from toolreel._cli.console import counted, err, labelled, out, printable
+from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel._cli.evals.live.connection_notices import connect_with_notices
 from toolreel._cli.evals.live.progress import EvaluationProgress
 from toolreel._cli.evals.plan_options import plan_options
-from toolreel._cli.output.console import counted, err, labelled, out, printable
-from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
+from toolreel._cli.run_options import database_option
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
 from toolreel.evals._runner.sharding import sharded
 from toolreel.evals._store.packs import MANY_RUNS

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.console import err
+from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.table_output import (
     GATES_EPILOG,
     exit_code,
@@ -15,8 +17,6 @@ from toolreel._cli.evals.table_output import (
     write_files,
     write_junit,
 )
-from toolreel._cli.output.console import err
-from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 
 

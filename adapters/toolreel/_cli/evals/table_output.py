@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 import click
 
-from toolreel._cli.output.console import out, printable
-from toolreel._cli.output.errors import DRIFT
+from toolreel._cli.console import out, printable
+from toolreel._cli.errors import DRIFT
 from toolreel.evals._store.results import write_atomically
 from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
 from toolreel_core._jsontext.canonical import Json

@@ -8,10 +8,10 @@ from threading import Event
 
 import click
 
-from toolreel._cli.durable.options import database_option
+from toolreel._cli.console import counted, err
+from toolreel._cli.errors import reporting
 from toolreel._cli.evals.live.connection_notices import connect_with_notices
-from toolreel._cli.output.console import counted, err
-from toolreel._cli.output.errors import reporting
+from toolreel._cli.run_options import database_option
 
 
 @click.command(

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from tests.samples import complaint
-from toolreel._cli.options.settings import OPTIONS, SetOptions, parse_settings
+from toolreel._cli.options import OPTIONS, SetOptions, parse_settings
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.loop_config import LoopConfig

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from toolreel._cli.console import err, out, printable
+from toolreel._cli.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.evals.live.connection_notices import connect_with_notices
 from toolreel._cli.evals.recorded.replay import folder_argument, verdict_words
 from toolreel._cli.evals.table_output import show_tables
-from toolreel._cli.output.console import err, out, printable
-from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel.evals._causes.minimise import Minimised, Progress, Search, minimise, shown_parts
 from toolreel.evals._replay.regression_test import find_run, promote
 from toolreel.evals._runner.plan_loader import plan_of_header

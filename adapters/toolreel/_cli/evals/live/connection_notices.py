@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from toolreel._cli.options.presets import NO_PRESETS
-from toolreel._cli.output.console import err, withhold
+from toolreel._cli.console import err, withhold
+from toolreel._cli.options import NO_PRESETS
 from toolreel._secrets.known_values import key_notice
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import kind_of

@@ -12,9 +12,9 @@ from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
+from toolreel._cli.console import err, printable
+from toolreel._cli.errors import INTERRUPTED
 from toolreel._cli.evals.live.progress_bar import EvaluationBar
-from toolreel._cli.output.console import err, printable
-from toolreel._cli.output.errors import INTERRUPTED
 from toolreel.evals._runner.spending import Spent
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan

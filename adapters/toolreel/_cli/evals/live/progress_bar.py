@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.text import Text
 
-from toolreel._cli.output.console import counted, printable
+from toolreel._cli.console import counted, printable
 from toolreel._driver.timing import duration
 from toolreel_core.evals._plan.cells import Sample
 

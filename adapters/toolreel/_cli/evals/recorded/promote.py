@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.console import out, printable
+from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.recorded.replay import folder_argument, verdict_words
-from toolreel._cli.output.console import out, printable
-from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel.evals._replay.regression_test import find_run, promote
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.output.console import counted, err, out, printable
-from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.console import counted, err, out, printable
+from toolreel._cli.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import Replayed, replays
 from toolreel.evals._runner.plan_loader import plan_of_header

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.output.errors import EPILOG, reporting
-from toolreel._cli.output.page_file import page_options, write_and_open
+from toolreel._cli.errors import EPILOG, reporting
+from toolreel._cli.view import page_options, write_and_open
 
 
 @click.command("view", epilog=EPILOG, short_help="Show one run as a page, turn by turn.")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.console import err, out, printable
+from toolreel._cli.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.evals.live.connection_notices import connect_with_notices
 from toolreel._cli.evals.live.progress import EvaluationProgress
-from toolreel._cli.output.console import err, out, printable
-from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.whatif import plan_under, recorded_answers_first, what_ifs, with_live_verdicts
 from toolreel.evals._runner.evaluation import evaluate

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.output.console import out, printable
-from toolreel._cli.output.errors import FAILED, json_option, reporting, say
+from toolreel._cli.console import out, printable
+from toolreel._cli.errors import FAILED, json_option, reporting, say
 from toolreel.evals._authoring.proof import Proof, proof_of, sentences
 from toolreel.evals._scenario_files.files import read_scenarios
 from toolreel_core._jsontext.canonical import Json

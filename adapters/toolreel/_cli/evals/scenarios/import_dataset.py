@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias, assert_never, get_args
 
 import click
 
-from toolreel._cli.output.console import err, labelled, out, printable
-from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel._cli.console import err, labelled, out, printable
+from toolreel._cli.errors import json_option, reporting, say
 from toolreel._internal.errors import EvalPlanError
 from toolreel._internal.toml_files import read_file
 from toolreel.evals._authoring.public_formats.bfcl import bfcl_cases

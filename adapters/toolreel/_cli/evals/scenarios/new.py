@@ -7,8 +7,8 @@ from shlex import quote
 
 import click
 
-from toolreel._cli.output.console import labelled, out, printable
-from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel._cli.console import labelled, out, printable
+from toolreel._cli.errors import json_option, reporting, say
 from toolreel.evals._authoring.template import write_template
 
 

@@ -7,9 +7,9 @@ from shlex import quote
 
 import click
 
+from toolreel._cli.console import counted, err, labelled, out, printable
+from toolreel._cli.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.evals.recorded.replay import folder_argument, run_label, verdict_words
-from toolreel._cli.output.console import counted, err, labelled, out, printable
-from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel.evals._transfer.bundle import write_bundle
 
 _SHOWN = 10

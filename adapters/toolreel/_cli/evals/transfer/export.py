@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.console import counted, out
+from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.recorded.replay import folder_argument
-from toolreel._cli.output.console import counted, out
-from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel.evals._transfer.inspect_log import write_inspect_logs
 
 

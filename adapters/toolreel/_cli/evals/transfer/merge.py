@@ -7,8 +7,8 @@ from shlex import quote
 
 import click
 
-from toolreel._cli.output.console import counted, err, labelled, out, printable
-from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel._cli.console import counted, err, labelled, out, printable
+from toolreel._cli.errors import json_option, reporting, say
 from toolreel.evals._transfer.merge import Merged, merge_results
 
 _EPILOG = "Exit codes: 0 joined, 2 usage, or the directories disagree; nothing is written then."
