@@ -50,7 +50,7 @@ import atexit, gc, io, json, os, sys, threading, traceback
 
 import toolreel._cli.live_run, toolreel._cli.run, toolreel._cli.fork
 import toolreel._cli.replay, toolreel._cli.tools, toolreel._cli.normalize
-import toolreel._cli.text_calls, toolreel._cli.progress, toolreel.testing._reels.reel
+import toolreel._cli.progress, toolreel.testing._reels.reel
 import toolreel.tools.mcp._host, toolreel._replay.taped_endpoint
 import toolreel.proxy._serve, toolreel._cli.proxy
 from toolreel.__main__ import main
@@ -58,7 +58,7 @@ from toolreel.__main__ import main
 gc.freeze()  # so that a child does not copy the pages of what is loaded
 for line in sys.stdin:
     asked = json.loads(line)
-    if {*asked["arguments"][:1]} & {"runs", "serve", "submit", "watch"}:  # slow to load
+    if {*asked["arguments"][:1]} & {"durable"}:  # slow to load
         import toolreel._cli.durable_worker, toolreel._cli.durable_runs, toolreel.durable._worker, psycopg
     child = os.fork()
     if not child:

@@ -90,7 +90,7 @@ def test_a_changed_message_makes_a_fork(tmp_path: Path) -> None:
     assert forked.code == 0, forked
     assert json.loads(server.seen[-1].body)["messages"][-1]["content"] == "And you?"
     assert "user        And you?" in forked.stdout
-    differing = toolreel("diff", "talk", "other", cwd=tmp_path)
+    differing = toolreel("explain", "talk", "other", cwd=tmp_path)
     assert "And you?" in differing.stdout
 
 

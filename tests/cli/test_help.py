@@ -13,7 +13,7 @@ from tests.cli.commands import assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from toolreel._cli.evals.group import eval_command
 from toolreel._cli.lazy import LazyCommand
-from toolreel._cli.main import cassettes_command, runs_command
+from toolreel._cli.main import cassettes_command, durable_command
 from toolreel._cli.main import toolreel as toolreel_group
 from toolreel._replay.replay import DRIVERS, companion
 
@@ -38,7 +38,7 @@ main()
 
 LATER = [
     each
-    for lazy in (toolreel_group, cassettes_command, eval_command, runs_command)
+    for lazy in (toolreel_group, cassettes_command, eval_command, durable_command)
     for each in lazy.commands.values()
 ]
 

@@ -106,7 +106,7 @@ def test_an_interrupted_fork_keeps_what_it_began_with_and_what_came(tmp_path: Pa
     assert said.code == 130
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
-    again, compared = said_by_each([("replay", "kept"), ("diff", session, "kept", "--json")], tmp_path)
+    again, compared = said_by_each([("replay", "kept"), ("explain", session, "kept", "--json")], tmp_path)
     assert "identical on sync: 5 events" in again.stdout
     assert (compared.code, compared.data["first"]["n"]) == (1, 3)
 

@@ -56,7 +56,7 @@ class _Age(click.ParamType[timedelta]):
         return int(found[1]) * timedelta(weeks=found[2] == "w", days=found[2] == "d")
 
 
-@click.command("check", epilog=EPILOG, short_help="Look over recordings: leaks, orphans, age, drift.")
+@click.command("check", epilog=EPILOG, short_help="Look for leaks, orphans, age and drift.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option(
     "--tests",

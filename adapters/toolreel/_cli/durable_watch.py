@@ -1,4 +1,4 @@
-"""``toolreel watch``: a live view of durable runs."""
+"""``toolreel durable watch``: a live view of durable runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FEWEST: Final = 3
 _WIDE: Final = 60
 
 
-@click.command("watch", epilog=EPILOG, short_help="Watch durable runs live: turn, age and cost.")
+@click.command("watch", epilog=EPILOG, short_help="Watch runs live: turn, age and cost.")
 @click.argument("run_id", metavar="[RUN]", required=False)
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
 @click.option(
@@ -63,9 +63,9 @@ def watch_command(
     RUN, it follows this run until it has ended, prints it, and exits as `toolreel run` does.
 
     \b
-    toolreel watch
-    toolreel watch order-7
-    toolreel watch --until-idle --json | jq .status
+    toolreel durable watch
+    toolreel durable watch order-7
+    toolreel durable watch --until-idle --json | jq .status
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     with opened_runs(database) as runs:
         from toolreel.durable._looks import RunLooks
@@ -171,7 +171,7 @@ def _table(looks: Sequence[RunLook]) -> Table:
         cells = (one.run_id, one.status, last, _turn(look), age(one.created, now), look.cost)
         table.add_row(*(Text(printable(cell), style=style) for cell in cells[: len(columns)]))
     if not looks:
-        table.add_row("none yet; queue one with toolreel submit")
+        table.add_row("none yet; queue one with toolreel durable submit")
     return table
 
 

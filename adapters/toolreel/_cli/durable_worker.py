@@ -254,7 +254,7 @@ def run_durably(
 
 
 def _approver_of_process(approve: Approval, progress: RunProgress) -> Approver:
-    """Without a terminal, the run waits for ``toolreel runs approve``."""
+    """Without a terminal, the run waits for ``toolreel durable approve``."""
     match approve:
         case "always":
             return Always()
@@ -267,7 +267,7 @@ def _approver_of_process(approve: Approval, progress: RunProgress) -> Approver:
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-@click.command("serve", epilog=EPILOG, short_help="Perform durable runs: a worker for a queue.")
+@click.command("worker", epilog=EPILOG, short_help="Perform the runs of a queue.")
 @click.option("--base-url", required=True, metavar="URL", help="Server that all requests go to.")
 @server_options
 @source_options
@@ -302,7 +302,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
     type=click.Choice(("wait", "always", "never")),
     default="wait",
     show_default=True,
-    help="Calls that need approval: wait lets the run wait for `toolreel runs approve`; always and never "
+    help="Calls that need approval: wait lets the run wait for `toolreel durable approve`; always and never "
     "decide at once.",
 )
 @limit_option
@@ -317,7 +317,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
     "--until-idle", is_flag=True, help="End when the queue has no more runs, instead of waiting for new ones."
 )
 @reporting
-def serve_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     base_url: str,
     server: ServerChoice,
     sources: SourceChoice,
@@ -336,14 +336,14 @@ def serve_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 ) -> int:
     """Perform durable runs until it is stopped.
 
-    Runs come from `toolreel submit`; what they did so far is in the database, so a worker may be killed at
-    any time: when it starts again with the same --slot, its runs go on where they were. No request or tool
-    call whose result is stored is repeated. On SIGTERM each run rests before its next effect and goes back
-    to the queue. Start as many workers as you like, on PostgreSQL on as many machines.
+    Runs come from `toolreel durable submit`; what they did so far is in the database, so a worker may be
+    killed at any time: when it starts again with the same --slot, its runs go on where they were. No request
+    or tool call whose result is stored is repeated. On SIGTERM each run rests before its next effect and goes
+    back to the queue. Start as many workers as you like, on PostgreSQL on as many machines.
 
     \b
-    toolreel serve --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
-    toolreel submit "Order a pin." --model m --tools my_tools:TOOLS
+    toolreel durable worker --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
+    toolreel durable submit "Order a pin." --model m --tools my_tools:TOOLS
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel.durable import Worker
 

@@ -9,9 +9,9 @@ from typing import Final
 import click
 
 from toolreel._cli.console import counted, labelled, out, printable
-from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._replay.explain.outcome import describe_outcome
-from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, Side, TurnPair, diff
+from toolreel._replay.explain.run_diff import Aspect, Difference, TurnPair, diff
 from toolreel._replay.explain.sent_history import SentHistory, sent_history
 from toolreel._replay.explain.why import Why, note_words, why
 from toolreel._replay.retrace import Trace, Traced, cut, opened, retrace
@@ -20,7 +20,6 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
 
-_DIFFERENT: Final = 1
 _MAX_CHANGES: Final = 12
 """Changed places shown per event."""
 _MARGIN: Final = 12
@@ -35,90 +34,9 @@ _ASPECTS: Final[dict[Aspect, str]] = {
 }
 
 
-@click.command("diff", epilog=EPILOG, short_help="Show where two recorded runs differ.")
-@click.argument("a")
-@click.argument("b")
-@json_option
-@reporting
-def diff_command(a: str, b: str, as_machine: bool) -> int:
-    """Show where two recorded runs differ: in their plans, in the first event, and turn by turn.
-
-    A and B are journals, or cassettes with their journals next to them. Differences that the loop does
-    not act on (call ids, times, token counts) are ignored. Exits with 1 if the runs differ.
-
-    \b
-    toolreel fork hello --at 0 --set temperature=1 --recorded --record warmer
-    toolreel diff hello warmer
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    difference = diff(a, b)
-    if as_machine:
-        say(difference.tree())
-    else:
-        _show_difference(difference)
-    return 0 if difference.same else _DIFFERENT
-
-
-def show_changes(label: str, changes: tuple[Change, ...]) -> None:
-    """Print each changed place with its old and new value."""
-    for change in changes[:_MAX_CHANGES]:
-        old, new = clipped(change.old, change.new)
-        labelled(out, label, change.place or "everything")
-        labelled(out, "", old, "red", mark="- ")
-        labelled(out, "", new, "green", mark="+ ")
-        label = ""
-    if len(changes) > _MAX_CHANGES:
-        labelled(out, "", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
-
-
-def _show_difference(difference: Difference) -> None:
-    for name, side in (("a", difference.a), ("b", difference.b)):
-        labelled(out, name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
-    show_changes("plan", difference.plan)
-    if difference.first:
-        _show_first(difference.first)
-    if difference.same:
-        labelled(out, "same", "no difference that the loop acts on", "bold green")
-    if difference.other_bytes:
-        numbers = ", ".join(map(str, difference.other_bytes))
-        labelled(out, "", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
-    if not difference.same:
-        _show_turns(difference.turns)
-        _show_tally(difference.a, difference.b)
-        style = "bold" if difference.a.outcome == difference.b.outcome else "bold red"
-        labelled(out, "outcome", f"{difference.a.outcome} | {difference.b.outcome}", style)
-
-
-def _show_first(first: Divergence) -> None:
-    labelled(out, "differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
-    labelled(out, "", first.a, mark="a ")
-    labelled(out, "", first.b, mark="b ")
-    show_changes("", first.changes)
-
-
-def _show_turns(turns: Iterable[TurnPair]) -> None:
-    """Print calls and results side by side; an identical turn is printed once."""
-    width = max(_NARROWEST, (out.width - _MARGIN - len(_GAP)) // 2) if out.is_terminal else _WIDE
-    _show_row("turn", "a", "b", width, "bold blue")
-    for turn in turns:
-        other = ("the same",) if turn.same else turn.b
-        for index, (a, b) in enumerate(zip_longest(turn.a, other, fillvalue="")):
-            label = "" if index else f"turn {turn.number}"
-            _show_row(label, a, b, width, "dim" if turn.same else "")
-
-
-def _show_row(label: str, a: str, b: str, width: int, style: str) -> None:
-    left, right = (cut(printable(text), width) for text in (a, b))
-    out.print(f"{label:<{_MARGIN}}{left:<{width}}{_GAP}{right}".rstrip(), style=style)
-
-
-def _show_tally(a: Side, b: Side) -> None:
-    changed = [f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]]
-    if changed:
-        labelled(out, "tally", ", ".join(changed), "dim")
-
-
-@click.command("explain", epilog=EPILOG, short_help="Say why a recorded run ended as it did.")
+@click.command("explain", epilog=EPILOG, short_help="Say why a run ended as it did, or where two differ.")
 @click.argument("file", metavar="NAME")
+@click.argument("other", metavar="[OTHER]", required=False)
 @click.option(
     "--turn",
     type=click.IntRange(min=1),
@@ -127,26 +45,35 @@ def _show_tally(a: Side, b: Side) -> None:
 )
 @json_option
 @reporting
-def explain_command(file: str, turn: int | None, as_machine: bool) -> int:
+def explain_command(file: str, other: str | None, turn: int | None, as_machine: bool) -> int:
     """Say why a recorded run ended as it did: the rule, the settings it reads, and what it judged.
 
-    NAME is a recording, or a journal. Nothing is sent, and no tool runs.
+    NAME is a recording, or a journal. With OTHER, it shows where the two runs differ: in their plans, in the
+    first event, and turn by turn. Differences that the loop does not act on (call ids, times, token counts)
+    are ignored; it exits with 1 if the runs differ. Nothing is sent, and no tool runs.
 
     \b
     toolreel explain hello
     toolreel explain hello --turn 1
+    toolreel fork hello --at 0 --set temperature=1 --recorded --record warmer
+    toolreel explain hello warmer
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if other is not None:
+        if turn is not None:
+            raise click.UsageError("--turn shows a turn of one run: leave out OTHER, or --turn")
+        return _explain_two(diff(file, other), as_machine=as_machine)
     trace = retrace(opened(file))
     if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
         raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
-    shown = [each for each in trace.events if turn is None or _turn_of(each) == turn]
+    events = [each for each in trace.events if turn is None or _turn_of(each) == turn]
     if as_machine:
-        return say({**_why_tree(trace, why(trace)), "events": [_event_tree(each) for each in shown]})
-    if turn is None:
-        _show_why(trace, why(trace))
-        _show_decisions(shown)
-    else:
-        _show_turn(shown)
+        return say({**_why_tree(trace, why(trace)), "events": [_event_tree(each) for each in events]})
+    if turn is not None:
+        _show_turn(events)
+        return 0
+    _show_why(trace, why(trace))
+    for traced in events:  # each in a line, so that --turn can be pointed at it
+        labelled(out, f"turn {_turn_of(traced)}", traced.summary)
     return 0
 
 
@@ -168,12 +95,6 @@ def _show_why(trace: Trace, found: Why) -> None:
             labelled(out, "", note_words(note), "dim")
     if hint:
         labelled(out, "hint", hint)
-
-
-def _show_decisions(events: Iterable[Traced]) -> None:
-    """Print each event in a line, so that ``--turn`` can be pointed at it."""
-    for traced in events:
-        labelled(out, f"turn {_turn_of(traced)}", traced.summary)
 
 
 def _show_turn(events: Iterable[Traced]) -> None:
@@ -236,3 +157,59 @@ def _sent_tree(history: SentHistory) -> Json:
         ],
         "added": [*history.added],
     }
+
+
+def show_changes(label: str, changes: tuple[Change, ...]) -> None:
+    """Print each changed place with its old and new value."""
+    for change in changes[:_MAX_CHANGES]:
+        old, new = clipped(change.old, change.new)
+        labelled(out, label, change.place or "everything")
+        labelled(out, "", old, "red", mark="- ")
+        labelled(out, "", new, "green", mark="+ ")
+        label = ""
+    if len(changes) > _MAX_CHANGES:
+        labelled(out, "", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
+
+
+def _explain_two(difference: Difference, *, as_machine: bool) -> int:
+    if as_machine:
+        say(difference.tree())
+        return 0 if difference.same else FAILED
+    a, b = difference.a, difference.b
+    for name, side in (("a", a), ("b", b)):
+        labelled(out, name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
+    show_changes("plan", difference.plan)
+    if first := difference.first:
+        labelled(out, "differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
+        labelled(out, "", first.a, mark="a ")
+        labelled(out, "", first.b, mark="b ")
+        show_changes("", first.changes)
+    if difference.same:
+        labelled(out, "same", "no difference that the loop acts on", "bold green")
+    if difference.other_bytes:
+        numbers = ", ".join(map(str, difference.other_bytes))
+        labelled(out, "", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
+    if difference.same:
+        return 0
+    _show_turns(difference.turns)
+    if changed := [
+        f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]
+    ]:
+        labelled(out, "tally", ", ".join(changed), "dim")
+    labelled(out, "outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
+    return FAILED
+
+
+def _show_turns(turns: Iterable[TurnPair]) -> None:
+    """Print calls and results side by side; an identical turn is printed once."""
+    width = max(_NARROWEST, (out.width - _MARGIN - len(_GAP)) // 2) if out.is_terminal else _WIDE
+
+    def show_row(label: str, a: str, b: str, style: str) -> None:
+        left, right = (cut(printable(text), width) for text in (a, b))
+        out.print(f"{label:<{_MARGIN}}{left:<{width}}{_GAP}{right}".rstrip(), style=style)
+
+    show_row("turn", "a", "b", "bold blue")
+    for turn in turns:
+        other = ("the same",) if turn.same else turn.b
+        for index, (a, b) in enumerate(zip_longest(turn.a, other, fillvalue="")):
+            show_row("" if index else f"turn {turn.number}", a, b, "dim" if turn.same else "")

@@ -81,7 +81,7 @@ def show_fork(gone: ForkResult, *, as_machine: bool) -> None:
         labelled(
             out,
             "",
-            f"next: toolreel diff {shlex.quote(begun.source.source)} {shlex.quote(str(gone.saved[-1]))}",
+            f"next: toolreel explain {shlex.quote(begun.source.source)} {shlex.quote(str(gone.saved[-1]))}",
             "dim",
         )
 

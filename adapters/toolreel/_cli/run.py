@@ -117,7 +117,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     if run_id is not None and (record or mode or overwrite or driver != "sync"):
         raise click.UsageError(
             "--run-id keeps the run in --database, so it takes no --record, --mode, --overwrite and "
-            "--driver; toolreel runs export writes it to a file"
+            "--driver; toolreel durable export writes it to a file"
         )
     parse_settings(wanted.settings)  # what is wrong with the options is said before any tool server starts
     wanted.presets.preset(model)

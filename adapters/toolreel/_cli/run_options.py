@@ -348,7 +348,7 @@ uncertain_option = click.option(
     default="repeat",
     show_default=True,
     help="A call that was running when its worker died, of a tool that is neither read-only nor idempotent: "
-    "repeat it with the same idempotency key, or ask, and let the run wait for `toolreel runs approve`.",
+    "repeat it with the same idempotency key, or ask, and let the run wait for `toolreel durable approve`.",
 )
 
 

@@ -1,4 +1,4 @@
-"""The list of ``toolreel ui`` in a real browser, from a server of its own: a process, as users start it."""
+"""The list of ``toolreel view`` in a real browser, from a server of its own: a process, as users start it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ NAMES = ("nudged", "recovered", "empty-final")
 
 @contextmanager
 def started(folder: Path) -> Generator[str]:
-    """The address that ``toolreel ui`` prints; at the end, Ctrl-C ends it."""
-    command = [*COMMAND, "ui", str(folder), "--no-open"]
+    """The address that ``toolreel view`` prints; at the end, Ctrl-C ends it."""
+    command = [*COMMAND, "view", str(folder), "--no-open"]
     pipe = subprocess.PIPE
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
     try:
@@ -89,9 +89,9 @@ def said(page: Page) -> None:
 def test_who_has_no_token_is_refused(address: str) -> None:
     parts = urlsplit(address)
     base = f"http://{parts.netloc}"
-    for path in ("/", "/?token=guessed", "/changes", "/view?key=recording:nudged", "/favicon.ico"):
+    for path in ("/", "/?token=guessed", "/changes", "/view?name=nudged", "/favicon.ico"):
         answer = httpx.get(base + path)
-        assert (answer.status_code, "toolreel ui has printed" in answer.text) == (403, True)
+        assert (answer.status_code, "toolreel view has printed" in answer.text) == (403, True)
         assert "access-control-allow-origin" not in answer.headers
     entered = httpx.get(address)
     assert (entered.status_code, entered.headers["location"]) == (303, "/")
@@ -103,8 +103,9 @@ def test_who_has_no_token_is_refused(address: str) -> None:
     assert page.headers["x-content-type-options"] == "nosniff"
     assert "connect-src &#x27;self&#x27;" in page.text
     assert httpx.get(base, headers={**ours, "host": "evil.example"}).status_code == 421
-    assert httpx.post(f"{base}/changes", headers=ours).status_code == 405
-    assert httpx.get(f"{base}/view?key=recording:../../etc/passwd", headers=ours).status_code == 404
+    assert httpx.post(f"{base}/changes", headers=ours).status_code == 501
+    assert httpx.get(f"{base}/view?name=../../etc/passwd", headers=ours).status_code == 422
+    assert httpx.get(f"{base}/favicon.ico", headers=ours).status_code == 404
 
 
 def test_it_lists_filters_and_opens_what_is_recorded(browser: Browser, address: str) -> None:
@@ -112,22 +113,17 @@ def test_it_lists_filters_and_opens_what_is_recorded(browser: Browser, address: 
         said(page)
         assert page.url == f"http://{urlsplit(address).netloc}/", "the token is no longer in the address"
         names = rows(page)
-        assert len(names) == 6
+        assert len(names) == 5
         assert "settings" not in names
-        evaluation = page.locator("tr", has_text="evaluation").first
-        expect(evaluation).to_contain_text(re.compile(r"\d+ runs"))
         page.get_by_label("state").select_option("empty_final")
-        expect(page.locator("[role=status]")).to_have_text("1 of 6")
+        expect(page.locator("[role=status]")).to_have_text("1 of 5")
         assert "state=empty_final" in page.url
         page.reload()
-        expect(page.locator("[role=status]")).to_have_text("1 of 6")
+        expect(page.locator("[role=status]")).to_have_text("1 of 5")
         page.locator("tbody .c-name a").click()
         expect(page.locator(".why")).to_contain_text("fix_empty_final = False")
         page.go_back()
-        page.get_by_label("state").select_option("")
-        page.get_by_label("kind").select_option("evaluation")
-        page.locator("tbody .c-name a").click()
-        expect(page.locator("#answer")).to_be_visible()
+        expect(page.locator("[role=status]")).to_have_text("1 of 5")
 
 
 def test_two_runs_are_compared_with_keys_alone(browser: Browser, address: str) -> None:
@@ -187,19 +183,3 @@ def test_it_fits_its_window_and_axe_finds_nothing(
         page.locator("tbody input").first.check()
         assert widest(page) <= width
         assert serious_findings(page) == []
-
-
-@pytest.mark.parametrize("width", [420, pytest.param(1400, marks=pytest.mark.slow)])
-def test_two_evaluations_are_compared(browser: Browser, tmp_path: Path, width: int) -> None:
-    names = ("before", "after<b>")
-    for name in names:
-        evaluated(tmp_path / name, "local-good", strategies=["raw"], scenarios=["chat_only"], trials=2)
-    with started(tmp_path) as address, visited(browser, address, width=width) as page:
-        said(page)
-        for name in names:
-            page.locator("tr", has_text=name).first.locator("input").check()
-        page.get_by_role("link", name="Compare").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("before and after<b>")
-        expect(page.get_by_role("table").first).to_contain_text("2/2 100%")
-        assert serious_findings(page) == []
-        assert widest(page) <= width
