@@ -10,10 +10,11 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import sys
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 
 from toolreel._internal.errors import AdapterError, MissingExtra
@@ -31,6 +32,8 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_SECONDS: Final = 0.25
+"""How long an answer reads recordings for; the page asks again for the rest."""
 _REFUSED: Final = "This page needs the token of the server: open the address that toolreel view has printed."
 
 
@@ -52,6 +55,11 @@ class ListServer(ThreadingHTTPServer):
         self.recordings = RecordingList(folder)
         self.title = folder.resolve().name or "recordings"
         self.token: Final = secrets.token_urlsafe(24)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as in the base class
+        """Print what went wrong; not that a browser has gone, as it does when a page is left."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:
@@ -95,10 +103,10 @@ class _Handler(BaseHTTPRequestHandler):
             case "/":
                 self._answer(200, list_page(self._list.title), "text/html")
             case "/changes":
-                since = query.get("since", ["0"])[0]
-                changes = self._list.recordings.changes(
-                    int(since) if since.isdecimal() else 0, query.get("seen", ())
-                )
+                asked = query.get("since", ["0"])[0]
+                since = int(asked) if asked.isdecimal() else 0
+                # The first answer is for the names, so that the page is there at once.
+                changes = self._list.recordings.changes(since, query.get("seen", ()), bool(since) * _SECONDS)
                 self._answer(200, json.dumps(changes), "application/json")
             case "/view":
                 self._view(query.get("name", []))

@@ -668,7 +668,7 @@ const comparison = (() => {
     options(state, all.map((each) => each.state));
     options(model, all.map((each) => each.model));
     order = all.filter(fits).sort((a, b) => b.modified - a.modified || (a.name < b.name ? -1 : 1));
-    tell(status, `${number(order.length)} of ${number(all.length)}${unread ? `; ${number(unread)} still being read` : ""}`);
+    tell(status, !version ? "Looking for recordings…" : `${number(order.length)} of ${number(all.length)}${unread ? `; ${number(unread)} still being read` : ""}`);
     tell(alert, trouble);
     const focused = document.activeElement?.closest?.("tr")?.dataset.name;
     const rows = order.slice(0, shown).map((each) => {
@@ -680,7 +680,7 @@ const comparison = (() => {
       body.replaceChildren(...rows);
       if (focused) [...body.rows].find((row) => row.dataset.name === focused)?.querySelector("a").focus();
     }
-    if (!order.length && !unread) body.replaceChildren(el("tr", {}, el("td", { colspan: "9" }, all.length ? "Nothing fits these filters." : "Nothing is recorded here yet.")));
+    if (version && !order.length && !unread) body.replaceChildren(el("tr", {}, el("td", { colspan: "9" }, all.length ? "Nothing fits these filters." : "Nothing is recorded here yet.")));
     more.hidden = order.length <= shown;
     more.textContent = `Show ${Math.min(STEP, order.length - shown)} more`;
     const names = [...chosen];

@@ -26,8 +26,6 @@ _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 _OURS: Final = b"toolreel"
 """What the beginning of each cassette of ours has; other YAML files are not listed."""
 _BEGINNING: Final = 400
-_READING_SECONDS: Final = 0.25
-"""How long one answer reads recordings for; the page asks again for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +91,11 @@ class RecordingList:
         self._lock = Lock()
         """Several pages may ask at once."""
 
-    def changes(self, since: int, seen: Iterable[str] = (), seconds: float = _READING_SECONDS) -> Json:
+    def changes(self, since: int, seen: Iterable[str] = (), seconds: float = 0.0) -> Json:
         """Look at the directory, read some recordings, and tell what has changed since a version.
 
         :param seen: names that are on the screen, which are read first
-        :param seconds: how long to read for
+        :param seconds: how long to read for; one recording is read in any case
         """
         with self._lock:
             self._look()
