@@ -99,11 +99,6 @@ def test_the_demo_shows_the_session_and_proves_it_on_every_driver(tmp_path: Path
         ("yaml", "demo", "pip install 'toolreel[record]'"),
         ("yaml", "tools --skills .", "pip install 'toolreel[skills]'"),
         ("trio", "demo --driver trio", "pip install 'toolreel[trio]'"),
-        (
-            "trio",
-            "run hi --model m --base-url http://127.0.0.1:9 --driver trio --record k",
-            "toolreel[trio]'",
-        ),
     ],
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(

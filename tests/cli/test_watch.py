@@ -1,4 +1,4 @@
-"""``toolreel durable watch``: durable runs on a terminal and in a pipe, and one that is followed to its end."""
+"""``toolreel durable watch``: runs on a terminal and in a pipe, and one that is followed to its end."""
 
 from __future__ import annotations
 

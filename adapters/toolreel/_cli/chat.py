@@ -16,16 +16,13 @@ from toolreel._cli.run_options import (
     Approval,
     approve_option,
     cassette_path,
-    driver_option,
     durable_option,
-    live_session,
-    timeout_option,
+    session_with,
 )
 from toolreel._cli.server_options import ServerChoice, server_options, with_fallbacks
 from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
 from toolreel._cli.whole_run import exit_code, resume_hint, show_saved
 from toolreel._driver.run_result import Run, cost_in_words
-from toolreel._replay.replay import Driver
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Cancelled, Completed, ConversationSpent, CostUnknown
@@ -39,13 +36,7 @@ _PROMPT: Final = "you> "
 
 @click.command("chat", epilog=EPILOG, short_help="Talk with a model and its tools, and record it.")
 @click.option("--model", metavar="NAME", help="Model name, as the server lists it.")
-@click.option(
-    "--base-url",
-    required=True,
-    metavar="URL",
-    help="URL of an OpenAI-compatible server, with or without /v1, such as http://127.0.0.1:8080.",
-)
-@server_options
+@server_options()
 @click.option("--system", metavar="TEXT", help="System message.")
 @source_options
 @allow_option
@@ -64,12 +55,9 @@ _PROMPT: Final = "you> "
 @click.option("--continue", "goes_on", is_flag=True, help="Go on with the conversation that --record names.")
 @durable_option
 @approve_option
-@driver_option
-@timeout_option
 @reporting
 def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     model: str | None,
-    base_url: str,
     server: ServerChoice,
     system: str | None,
     sources: SourceChoice,
@@ -82,8 +70,6 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     goes_on: bool,
     durable: bool,
     approve: Approval,
-    driver: Driver,
-    timeout: float,
 ) -> int:
     """Talk with a model that calls tools.
 
@@ -113,8 +99,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     with ExitStack() as stack:
         with redirect_stdout(sys.stderr):
             available = stack.enter_context(sources.open(progress.show_mcp_event))
-        target = server.target(base_url, timeout, available.secrets)
-        session = live_session(target, available, approve, progress, driver, durable=durable)
+        session = session_with(progress, server, available, approve, durable=durable)
 
         def begin(content: str) -> Plan:
             system_text, user = available.system_message(system), UserMessage(content)
@@ -132,7 +117,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         else:
             chat = LiveChat(session, begin, path, "overwrite" if overwrite else "new")
         try:
-            code = _talk(chat, progress, base_url, server.api_key_env)
+            code = _talk(chat, progress, server)
         finally:
             saved = chat.close()
     if chat.refused:
@@ -143,7 +128,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     return code
 
 
-def _talk(chat: LiveChat, progress: RunProgress, base_url: str, api_key_env: str | None) -> int:
+def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
     """Ask message by message; the exit code."""
     code = 0
     for content in _messages():
@@ -155,7 +140,7 @@ def _talk(chat: LiveChat, progress: RunProgress, base_url: str, api_key_env: str
         elif outcome == Cancelled(STOPPED):
             err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
         else:
-            exit_code(outcome, base_url, api_key_env)  # says what went wrong
+            exit_code(outcome, server)  # says what went wrong
             code = FAILED
         _show_money_and_time(run)
         if chat.refused or isinstance(outcome, ConversationSpent | CostUnknown):

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,13 +21,10 @@ from toolreel._cli.console import err, withhold
 from toolreel._cli.errors import EPILOG, FAILED, reporting
 from toolreel._cli.options import key_values
 from toolreel._cli.run_options import (
-    Approval,
-    TerminalApprover,
     database_option,
     opened_runs,
     queue_option,
     slot_option,
-    timeout_option,
     uncertain_option,
 )
 from toolreel._cli.server_options import ServerChoice, server_options
@@ -45,10 +42,9 @@ from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:
+    from toolreel._cli.live_run import LiveSession
     from toolreel._cli.live_target import LiveTarget
-    from toolreel._cli.progress import RunProgress
     from toolreel.durable import DurableRun
-    from toolreel.durable._limits.endpoint import LimitedEndpoint
     from toolreel_core._plan.plan import Plan
 
 _WHOLE: Final = ("requests", "tokens", "reply-tokens")
@@ -121,72 +117,47 @@ limit_option: Final = click.option(
 """Adds the option to a command, which receives the choices."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharedLimits:
-    """The limits of a worker, kept in its database."""
+def _limited(
+    endpoint: Endpoint,
+    target: LiveTarget,
+    limits: Iterable[LimitChoice],
+    database: str | None,
+    stack: ExitStack,
+) -> Endpoint:
+    """The endpoint of a server and its fallbacks, where each request waits for its turn within the limits.
 
-    choices: Sequence[LimitChoice] = ()
-    database: str | None = None
-
-    @contextmanager
-    def over(self, endpoint: Endpoint, target: LiveTarget) -> Generator[Endpoint]:
-        """The endpoint of a server and its fallbacks, where each request waits for its turn.
-
-        :raises ConfigError: if a limit names a fallback that does not exist, or two are for one account of a
-            server
-        """
-        with ExitStack() as stack:
-            yield self._over(endpoint, target, stack) if self.choices else endpoint
-
-    def _over(self, endpoint: Endpoint, target: LiveTarget, stack: ExitStack) -> Endpoint:
-        there = {"": target, **target.fallbacks}
-        of: dict[str, Endpoint] = {"": endpoint}
-        if isinstance(endpoint, Endpoints):
-            of = {"": endpoint.first, **endpoint.fallbacks}
-        taken = set[tuple[str, str]]()
-        for choice in self.choices:
-            name = choice.endpoint
-            if name not in of:
-                known = unknown_name("fallback", name, filter(None, of))
-                raise ConfigError(f"--limit: {known if len(of) > 1 else _NO_FALLBACKS}")
-            account = choice.account or urlsplit(there[name].base_url).hostname or there[name].base_url
-            if (name, account) in taken:  # one request would count twice
-                raise ConfigError(
-                    f"--limit: the account {account} has two limits; name the second, such as account=daily"
-                )
-            taken.add((name, account))
-            shared = _limited(of[name], account, choice, self.database)
-            stack.callback(shared.close)
-            of[name] = shared
-        first = of.pop("")
-        return Endpoints(first, of) if of else first
-
-
-def _limited(endpoint: Endpoint, account: str, choice: LimitChoice, database: str | None) -> LimitedEndpoint:
+    :raises ConfigError: if a limit names no fallback, or two are for one account of a server
+    """
     from toolreel.durable import Limits, limited
     from toolreel.durable._store.database import database_url
 
-    numbers: dict[str, Any] = dict(choice.limits)
-    url = database_url(database).render_as_string(hide_password=False)
-    return limited(endpoint, Limits(account, url, **numbers))
-
-
-_UNLIMITED: Final = SharedLimits()
-
-
-def approver_of(approve: str) -> Approver:
-    """Who decides about calls that need approval; ``wait`` lets the run wait for somebody."""
-    match approve:
-        case "always":
-            return Always()
-        case "never":
-            return Never("")
-        case _:
-            return Later()
+    there = {"": target, **target.fallbacks}
+    of: dict[str, Endpoint] = {"": endpoint}
+    if isinstance(endpoint, Endpoints):
+        of = {"": endpoint.first, **endpoint.fallbacks}
+    taken = set[tuple[str, str]]()
+    for choice in limits:
+        name = choice.endpoint
+        if name not in of:
+            known = unknown_name("fallback", name, filter(None, of))
+            raise ConfigError(f"--limit: {known if len(of) > 1 else _NO_FALLBACKS}")
+        account = choice.account or urlsplit(there[name].base_url).hostname or there[name].base_url
+        if (name, account) in taken:  # one request would count twice
+            raise ConfigError(
+                f"--limit: the account {account} has two limits; name the second, such as account=daily"
+            )
+        taken.add((name, account))
+        url = database_url(database).render_as_string(hide_password=False)
+        numbers: dict[str, Any] = dict(choice.limits)
+        shared = limited(of[name], Limits(account, url, **numbers))
+        stack.callback(shared.close)
+        of[name] = shared
+    first = of.pop("")
+    return Endpoints(first, of) if of else first
 
 
 @dataclass(frozen=True, slots=True)
-class WholeHost:
+class _NamedTools:
     """The tools of a worker, with what they are called: so a run is refused whose tools are not there."""
 
     host: ToolHost
@@ -203,29 +174,22 @@ class WholeHost:
 
 
 @contextmanager
-def live_ports(
-    base_url: str,
-    server: ServerChoice,
-    timeout: float,
+def _live_ports(
+    target: LiveTarget,
     sources: Sources,
     approver: Approver,
-    limits: SharedLimits = _UNLIMITED,
+    limits: Sequence[LimitChoice] = (),
+    database: str | None = None,
 ) -> Generator[Ports]:
     """Ports to a server, within limits, and the tools of all sources."""
-    target = server.target(base_url, timeout, sources.secrets)
-    withhold(target.secrets)
-    host = WholeHost(Router(sources.hosts, PythonTools(sources.tools)), sources.surface((), ()))
-    with target.opened(None, None) as endpoint, limits.over(endpoint, target) as limited:
-        yield Ports(limited, host, approver)
+    host = _NamedTools(Router(sources.hosts, PythonTools(sources.tools)), sources.surface((), ()))
+    with target.opened(None, None) as endpoint, ExitStack() as stack:
+        within = _limited(endpoint, target, limits, database, stack) if limits else endpoint
+        yield Ports(within, host, approver)
 
 
 def run_durably(
-    run_id: str,
-    plan: Plan,
-    database: str | None,
-    ports: tuple[str, ServerChoice, float, Sources],
-    approve: Approval,
-    progress: RunProgress,
+    run_id: str, plan: Plan, database: str | None, session: LiveSession, sources: Sources
 ) -> DurableRun:
     """Perform a run in a queue of its own, until it ends or waits for somebody."""
     from toolreel.durable import Worker
@@ -236,15 +200,8 @@ def run_durably(
         if runs.summary(run_id).status in {"failed", "refused"}:
             runs.resume(run_id)
         with (
-            live_ports(*ports, _approver_of_process(approve, progress)) as performer,
-            Worker(
-                performer,
-                database,
-                queue=own,
-                slot=own,
-                concurrency=1,
-                poll_seconds=0.1,
-            ),
+            _live_ports(session.target, sources, session.approver) as ports,
+            Worker(ports, database, queue=own, slot=own, concurrency=1, poll_seconds=0.1),
         ):
             try:
                 return runs.wait(run_id)
@@ -253,23 +210,8 @@ def run_durably(
                 raise
 
 
-def _approver_of_process(approve: Approval, progress: RunProgress) -> Approver:
-    """Without a terminal, the run waits for ``toolreel durable approve``."""
-    match approve:
-        case "always":
-            return Always()
-        case "never":
-            return Never("")
-        case "ask":
-            return TerminalApprover(progress) if sys.stdin.isatty() else Later()
-
-
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-
-
 @click.command("worker", epilog=EPILOG, short_help="Perform the runs of a queue.")
-@click.option("--base-url", required=True, metavar="URL", help="Server that all requests go to.")
-@server_options
+@server_options()
 @source_options
 @database_option
 @queue_option
@@ -307,7 +249,6 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 )
 @limit_option
 @uncertain_option
-@timeout_option
 @click.option(
     "--health",
     metavar="HOST:PORT",
@@ -318,7 +259,6 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 )
 @reporting
 def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
-    base_url: str,
     server: ServerChoice,
     sources: SourceChoice,
     database: str | None,
@@ -330,7 +270,6 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     approve: str,
     limits: tuple[LimitChoice, ...],
     uncertain: str,
-    timeout: float,
     health: str | None,
     until_idle: bool,
 ) -> int:
@@ -348,15 +287,14 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     from toolreel.durable import Worker
 
     stop = threading.Event()
-    for number in _SIGNALS:
+    for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with (
-        redirect_stdout(sys.stderr),
-        sources.open() as available,
-        live_ports(
-            base_url, server, timeout, available, approver_of(approve), SharedLimits(limits, database)
-        ) as ports,
-    ):
+    approver = {"wait": Later(), "always": Always(), "never": Never("")}[approve]
+    with redirect_stdout(sys.stderr), ExitStack() as stack:
+        available = stack.enter_context(sources.open())
+        target = server.target(available.secrets)
+        withhold(target.secrets)
+        ports = stack.enter_context(_live_ports(target, available, approver, limits, database))
         worker = Worker(
             ports,
             database,

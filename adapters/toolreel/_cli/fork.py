@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,93 +23,36 @@ from toolreel._cli.run_options import (
     cassette_path,
     live_session,
     output_schema_option,
-    save_fork,
-    timeout_option,
 )
 from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._cli.tool_options import SourceChoice, Sources, allow_option, deny_option, source_options
-from toolreel._cli.whole_run import as_json, exit_code, resume_hint, show_outcome, show_plan, show_turns
-from toolreel._driver.run_result import Run, outcome_of
+from toolreel._cli.whole_run import (
+    EndedRun,
+    as_json,
+    exit_code,
+    resume_hint,
+    show_outcome,
+    show_plan,
+    show_turns,
+)
+from toolreel._driver.run_result import outcome_of
 from toolreel._internal.errors import AdapterError, ForkError
+from toolreel._journal.file import FileJournal
 from toolreel._journal.format import Recorded
 from toolreel._replay.explain.plan_and_event_changes import plan_changes
-from toolreel._replay.fork import Beginning, Stop, beginning, fork
+from toolreel._replay.fork import Beginning, Forked, Stop, beginning, fork
 from toolreel._replay.fork_changes import Changes
+from toolreel._replay.replay import companion
 from toolreel._replay.retrace import opened
-from toolreel.cassette._request_diff import Change
+from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:
-    from toolreel._cli.live_target import LiveTarget
-    from toolreel._replay.recorded_files import Keeping
-
-
-@dataclass(frozen=True, slots=True)
-class ForkResult:
-    """A fork that has run, from a recording or against a live server."""
-
-    begun: Beginning
-    run: Run
-    stop: Stop | None = None
-    saved: tuple[Path, ...] = ()
-    refused: AdapterError | None = None
-    """Why the fork could not be saved."""
-    left: Path | None = None
-    """The unfinished journal that was left, if a live fork could not be saved."""
-
-
-def show_fork(gone: ForkResult, *, as_machine: bool) -> None:
-    """Print what the fork keeps and changes, then its run."""
-    begun, run, stop = gone.begun, gone.run, gone.stop
-    changed = plan_changes(begun.source.plan, begun.plan)
-    if as_machine:
-        say(as_json(run, {"fork": _tree(gone, changed), "saved": [str(path) for path in gone.saved]}))
-        return
-    labelled(out, "forked", f"{begun.source.source} at {begun.kept} of {len(begun.source.records)} events")
-    show_changes("changed", changed)
-    show_plan(out, run)
-    show_turns(out, run)
-    if outcome_of(run):
-        show_outcome(out, run)
-    if stop:
-        labelled(out, "stopped", f"at event {stop.n}: {stop.why}", "bold red")
-    for path in gone.saved:
-        labelled(out, "saved", str(path))
-    if gone.saved:
-        labelled(
-            out,
-            "",
-            f"next: toolreel explain {shlex.quote(begun.source.source)} {shlex.quote(str(gone.saved[-1]))}",
-            "dim",
-        )
-
-
-def _tree(gone: ForkResult, changed: Sequence[Change]) -> Json:
-    begun = gone.begun
-    return {
-        "source": begun.source.source,
-        "kept": begun.kept,
-        "changed": [asdict(change) for change in changed],
-        "stop": asdict(gone.stop) if gone.stop else None,
-    }
-
-
-def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> int:
-    """The exit code; what went wrong is printed to stderr."""
-    outcome = outcome_of(gone.run)
-    if gone.refused:
-        complain(f"the fork was not saved: {gone.refused}", hint=resume_hint(gone.left))
-        return USAGE
-    if outcome is None:
-        complain(
-            "the fork stopped before its end",
-            hint="continue with --base-url or --from where the recording has no answer",
-        )
-        return DRIFT
-    return exit_code(outcome, base_url, api_key_env)
+    from toolreel._cli.live_run import LiveSession
 
 
 @click.command("fork", epilog=EPILOG, short_help="Continue a recorded run from any event, with a change.")
@@ -140,11 +84,7 @@ def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> 
 @click.option(
     "--from", "other", metavar="OTHER", help="Take the answers after event N from another recording."
 )
-@click.option(
-    "--base-url", metavar="URL", help="Take the answers after event N from a live server; tools are executed."
-)
-@server_options
-@timeout_option
+@server_options(required=False)
 @approve_option
 @click.option(
     "--record",
@@ -170,9 +110,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     deny: tuple[str, ...],
     recorded: bool,
     other: str | None,
-    base_url: str | None,
     server: ServerChoice,
-    timeout: float,
     approve: Approval,
     record: str | None,
     overwrite: bool,
@@ -195,7 +133,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._replay.recorded_files import check_free
 
-    if sum((recorded, other is not None, base_url is not None)) != 1:
+    if sum((recorded, other is not None, server.base_url is not None)) != 1:
         raise click.UsageError(
             "choose who answers after event N with one of: --base-url URL (a live server), --from OTHER "
             "(another recording), --recorded (FILE itself, while its answers fit)"
@@ -206,9 +144,11 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     if path and not overwrite:
         check_free(path)
     with ExitStack() as stack:
-        stack.enter_context(redirect_stdout(sys.stderr))
-        recorded_tools = source.plan.tools.definitions
-        available = stack.enter_context(sources.open()) if base_url else sources.recorded(recorded_tools)
+        if server.base_url:
+            session, available = stack.enter_context(live_session(server, sources, approve))
+        else:
+            stack.enter_context(redirect_stdout(sys.stderr))
+            session, available = None, sources.recorded(source.plan.tools.definitions)
         changes = Changes(
             model=model,
             prompt=prompt,
@@ -222,62 +162,83 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             tool_result=None if tool_result is None else _tool_output(tool_result),
             said=said,
         )
-        if base_url is None:
-            result = _fork_from_record(source, _place(at), changes, other, path, overwrite=overwrite)
+        place = int(at) if at.removeprefix("-").isdecimal() else at
+        if session:
+            begun = beginning(source, place, changes)
+            live = _fork_live(session, begun, available, path, overwrite=overwrite)
+            stop = None
         else:
-            begun = beginning(source, _place(at), changes)
-            target = server.target(base_url, timeout, available.secrets)
-            keeping: Keeping = "overwrite" if overwrite else "new"
-            result = _fork_live(begun, target, available, approve, path, keeping)
-    show_fork(result, as_machine=as_machine)
-    return fork_exit_code(result, base_url or "", server.api_key_env)
+            forked = fork(source, place, changes, answers=other)
+            begun, stop = forked.begun, forked.stop
+            live = _saved(forked, path, overwrite=overwrite)
+    _show(begun, live, stop, as_machine=as_machine)
+    outcome = outcome_of(live.run)
+    if live.refused:
+        complain(f"the fork was not saved: {live.refused}", hint=resume_hint(live.left))
+        return USAGE
+    if outcome is None:
+        hint = "continue with --base-url or --from where the recording has no answer"
+        complain("the fork stopped before its end", hint=hint)
+        return DRIFT
+    return exit_code(outcome, server)
 
 
 def _fork_live(
-    begun: Beginning,
-    target: LiveTarget,
-    sources: Sources,
-    approve: Approval,
-    path: Path | None,
-    keeping: Keeping,
-) -> ForkResult:
+    session: LiveSession, begun: Beginning, available: Sources, path: Path | None, *, overwrite: bool
+) -> EndedRun:
     """Run the fork against a live server."""
-    from toolreel._cli.progress import RunProgress
-
     plan = begun.plan
-    if plan.sends_tools and plan.tools.definitions and not (sources.tools or sources.hosts):
+    if plan.sends_tools and plan.tools.definitions and not (available.tools or available.hosts):
         names = ", ".join(tool.name for tool in plan.tools.definitions)
         raise ForkError(
             f"the run has tools ({names}): say what runs them, for example with --tools MODULE:ATTR"
         )
-    with RunProgress() as progress:
-        session = live_session(target, sources, approve, progress)
-        live = session.run(plan, path, keeping, begun.answered)
-    return ForkResult(begun, live.run, saved=live.saved, refused=live.refused, left=live.left)
+    return session.run(plan, path, "overwrite" if overwrite else "new", begun.answered)
 
 
-def _fork_from_record(
-    source: Recorded,
-    at: int | str,
-    changes: Changes,
-    other: str | None,
-    path: Path | None,
-    *,
-    overwrite: bool,
-) -> ForkResult:
-    """Run the fork on the answers of a recording, and save it."""
-    forked = fork(source, at, changes, answers=other)
-    saved: tuple[Path, ...] = ()
-    refused: AdapterError | None = None
+def _saved(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRun:
+    """Write the journal of a fork; delete a stale cassette of that name. Existing files stay if it fails."""
+    if cassette is None:
+        return EndedRun(forked.run)
+    path, secrets = companion(cassette), known_secrets(os.environ)
     try:
-        saved = save_fork(forked, path, overwrite=overwrite) if path else ()
+        for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
+            refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
+        with FileJournal(path, forked.begun.plan, known_secrets=secrets, overwrite=overwrite) as journal:
+            for effect, event in forked.answered:
+                journal.record(effect, event)
     except AdapterError as error:
-        refused = error
-    return ForkResult(forked.begun, forked.run, forked.stop, saved, refused)
+        return EndedRun(forked.run, refused=error)
+    cassette.unlink(missing_ok=True)
+    return EndedRun(forked.run, (path,))
 
 
-def _place(at: str) -> int | str:
-    return int(at) if at.removeprefix("-").isdecimal() else at
+def _show(begun: Beginning, ended: EndedRun, stop: Stop | None, *, as_machine: bool) -> None:
+    """Print what the fork keeps and changes, then its run."""
+    source, run = begun.source, ended.run
+    changed = plan_changes(source.plan, begun.plan)
+    if as_machine:
+        tree: Json = {
+            "source": source.source,
+            "kept": begun.kept,
+            "changed": [asdict(change) for change in changed],
+            "stop": asdict(stop) if stop else None,
+        }
+        say(as_json(run, {"fork": tree, "saved": [str(path) for path in ended.saved]}))
+        return
+    labelled(out, "forked", f"{source.source} at {begun.kept} of {len(source.records)} events")
+    show_changes("changed", changed)
+    show_plan(out, run)
+    show_turns(out, run)
+    if outcome_of(run):
+        show_outcome(out, run)
+    if stop:
+        labelled(out, "stopped", f"at event {stop.n}: {stop.why}", "bold red")
+    for path in ended.saved:
+        labelled(out, "saved", str(path))
+    if ended.saved:
+        names = f"{shlex.quote(source.source)} {shlex.quote(str(ended.saved[-1]))}"
+        labelled(out, "", f"next: toolreel explain {names}", "dim")
 
 
 def _tool_output(value: str) -> str:

@@ -4,110 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from toolreel._cli.console import err
 from toolreel._cli.errors import STOPPED
 from toolreel._cli.live_target import LiveTarget
-from toolreel._driver.aio import ago_on, arun, aspeak
-from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Ports
-from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, Wanted, tell
+from toolreel._cli.whole_run import EndedRun
+from toolreel._driver.performer import Ports
+from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run, speak
-from toolreel._driver.timing import NOT_MEASURED, Lap
+from toolreel._driver.timing import Lap
 from toolreel._driver.user.approvers import Later
 from toolreel._internal.errors import AdapterError
 from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog
-from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
+from toolreel._replay.journal_performer import Rehearsal, breaks_in
 from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
-from toolreel._replay.replay import Driver, check_surface, run_on
+from toolreel._replay.replay import check_surface
 from toolreel._replay.run_underway import Answered
-from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
+from toolreel.tools._python.host import PythonTools, Toolbox
 from toolreel.tools._python.tool import ToolLike
-from toolreel.tools._router import AsyncRouter, Router
-from toolreel.tools._threads_async import ThreadedTools
+from toolreel.tools._router import Router
 from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import CancelRequested, Event
+from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import Settled, State
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 
 if TYPE_CHECKING:
+    from toolreel._cli.progress import RunFigures
     from toolreel.cassette._session import Session
-
-
-class RunWatcher(Protocol):
-    """Is told of each event of a live run."""
-
-    def begin(self, plan: Plan, state: State | None) -> None:
-        """A run begins, or goes on from a state."""
-        ...
-
-    def answered(self, effect: Wanted | None, event: Event, lap: Lap) -> None:
-        """An event is in the journal, with the effect that it answers and its times."""
-        ...
-
-
-class WatchedLog:
-    """An event log that tells a watcher of each event, once it is recorded."""
-
-    def __init__(self, log: EventLog, watcher: RunWatcher) -> None:
-        self._log, self._watcher = log, watcher
-
-    def withhold(self, secrets: Mapping[str, str]) -> None:
-        """Pass on secrets that must not be written."""
-        self._log.withhold(secrets)
-
-    def record(self, effect: Wanted | None, event: Event) -> Event:
-        """Record an event without times."""
-        kept = self._log.record(effect, event)
-        self._watcher.answered(effect, kept, NOT_MEASURED)
-        return kept
-
-    def record_timed(self, effect: Wanted | None, event: Event, lap: Lap) -> Event:
-        """Record an event with its times."""
-        kept = self._log.record_timed(effect, event, lap)
-        self._watcher.answered(effect, kept, lap)
-        return kept
-
-
-@dataclass(frozen=True, slots=True)
-class LiveRun:
-    """A live run that has ended, and its files."""
-
-    run: Run
-    saved: tuple[Path, ...] = ()
-    """The files that were written."""
-    refused: AdapterError | None = None
-    """Why the recording could not be written."""
-    dropped: bool = False
-    """Whether the recording was discarded because the run did not complete."""
-    left: Path | None = None
-    """The unfinished journal that was left, if the recording could not be written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """A recorded run that was continued live."""
-
-    run: Run
-    before: int
-    """Number of recorded events."""
-    after: int
-    """Number of events now; equal to ``before`` if the run had already ended."""
-    saved: tuple[Path, ...]
-    cut: Path | None
-    """Where an incomplete last line of the journal was moved, if there was one."""
-    refused: AdapterError | None = None
-    """Why an event could not be written, which ended the run."""
-    left: Path | None = None
-    """The unfinished journal that was left, if an event could not be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +62,15 @@ class Beginning:
         """The run so far."""
         return retold(self.plan, self.log.events, self.log.laps)
 
-    def is_refused(self, error: Exception) -> bool:
-        """Whether an error says that an event could not be written; async drivers raise it in a group."""
-        refused = self.files.refused if self.files else None
-        return refused is not None and (error is refused or isinstance(error, ExceptionGroup))
-
 
 @dataclass(frozen=True, slots=True)
 class LiveSession:
-    """Runs plans against a server, on any driver."""
+    """Runs plans against a server."""
 
     target: LiveTarget
     tools: Sequence[ToolLike] = ()
     hosts: Mapping[str, ToolHost] = field(default_factory=dict)
     """Tool hosts by name prefix, such as ``mcp_``; they may be called from any thread."""
-    driver: Driver = "sync"
     approver: Approver = field(default_factory=Later)
     """Decides about tools that need approval; by default, the run waits there."""
     observe: Observer | None = None
@@ -153,8 +78,8 @@ class LiveSession:
     """Receives each chunk of a streamed reply."""
     durable: bool = False
     """Whether each event is synced to disk before the run continues."""
-    watcher: RunWatcher | None = None
-    """Is told of each event, for the terminal."""
+    figures: RunFigures | None = None
+    """Follows the run, for the terminal."""
 
     def run(
         self,
@@ -162,7 +87,7 @@ class LiveSession:
         record: Path | None = None,
         keeping: Keeping = "new",
         earlier: Sequence[Answered] = (),
-    ) -> LiveRun:
+    ) -> EndedRun:
         """Run a plan.
 
         :param record: the cassette to write, ``<name>.yaml``; its journal goes next to it
@@ -197,13 +122,13 @@ class LiveSession:
             keep = worth and bool(log.events)
             saved = files.close(keep=keep, ended=over) if files else ()
         if files is None:
-            return LiveRun(ended)
+            return EndedRun(ended)
         say_withheld(files.withheld)
-        return LiveRun(ended, saved, files.refused, not worth, files.left)
+        return EndedRun(ended, saved, files.refused, files.left, dropped=not worth)
 
     def resume(
         self, cassette: Path, others: Sequence[ToolDefinition] = (), say: str | None = None
-    ) -> Resumed:
+    ) -> EndedRun:
         """Continue a recorded run that was killed or waits, under the plan of its journal.
 
         The tools must equal those of the recorded run.
@@ -227,8 +152,9 @@ class LiveSession:
         say_withheld(files.withheld)
         run = retold(recorded.plan, log.events, log.laps)
         run = replace(run, timing=files.trace.run.timing + run.timing)
-        counts = (len(recorded.records), len(log.events))
-        return Resumed(run, *counts, saved, files.journal.cut, files.refused, files.left)
+        before = len(recorded.records)
+        new, cut = len(log.events) - before, files.journal.cut
+        return EndedRun(run, saved, files.refused, files.left, before=before, new=new, cut=cut)
 
     def check_tools(self, recorded: Recorded, others: Sequence[ToolDefinition]) -> None:
         """Check that the tools equal those of a recorded run.
@@ -238,70 +164,44 @@ class LiveSession:
         if recorded.plan.sends_tools:
             check_surface(recorded, ToolSurface((*Toolbox(self.tools).surface.definitions, *others)))
 
-    def go(self, begun: Beginning) -> Run | None:
-        """Run to the end; ``None`` after Ctrl-C, or if an event could not be written (``begun.reached``)."""
+    def go(self, begun: Beginning) -> None:
+        """Run to the end (``begun.reached``), or until Ctrl-C or an event that cannot be written.
+
+        Ctrl-C is recorded as a cancellation, unless the run has already ended.
+        """
+        began, done = monotonic(), len(begun.log.laps)
         try:
-            return self._interruptible(begun)
-        except Exception as error:
-            if not begun.is_refused(error):
+            self._perform(begun)
+        except KeyboardInterrupt:
+            if not isinstance(begun.reached.state.phase, Settled):
+                since = (lap.passed_ms or 0 for _, lap in [*begun.log.laps.values()][done:])
+                ms = max(0, round((monotonic() - began) * 1000) - sum(since))
+                begun.log.record_timed(None, CancelRequested(STOPPED), Lap(ms, ms))
+        except AdapterError as error:
+            if begun.files is None or error is not begun.files.refused:
                 raise
             if not isinstance(begun.reached.state.phase, Settled):  # not recorded: the run can be resumed
                 begun.log.events.append(CancelRequested("the recording could not be written"))
-        return None
 
-    def _interruptible(self, begun: Beginning) -> Run | None:
-        """Ctrl-C is recorded as a cancellation, unless the run has already ended."""
-        began, told = monotonic(), len(begun.log.laps)
-        try:
-            return run_on(self.driver, partial(self._run, begun), partial(self._arun, begun))
-        except* KeyboardInterrupt:  # trio raises it in a group if it arrives while connecting
-            if not isinstance(begun.reached.state.phase, Settled):
-                since = (lap.passed_ms or 0 for _, lap in [*begun.log.laps.values()][told:])
-                ms = max(0, round((monotonic() - began) * 1000) - sum(since))
-                begun.log.record_timed(None, CancelRequested(STOPPED), Lap(ms, ms))
-        return None
-
-    def _run(self, begun: Beginning) -> Run:
-        target, tape, journal = self.target, begun.tape, self._journal(begun)
-        with target.opened(self.on_delta, tape) as endpoint:
+    def _perform(self, begun: Beginning) -> None:
+        tape, log, observe = begun.tape, begun.log, self.observe
+        if self.figures:
+            self.figures.begin(begun.plan, begun.state)
+            log.watch = self.figures.answered
+        with self.target.opened(self.on_delta, tape) as endpoint:
             ports = Ports(endpoint, Router(self.hosts, PythonTools(self.tools)), self.approver)
             if begun.state and begun.said is not None:
-                return speak(begun.state, begun.said, ports, journal=journal, observe=self.observe)
-            if begun.state:
-                return go_on(begun.state, ports, journal=journal, observe=self.observe)
-            if not (begun.before and tape):
-                return run(begun.plan, ports, journal=journal, observe=self.observe)
-            breaks = breaks_in(tape.recording)
-            rehearsal = Rehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-            done = rehearsal.play(begun.plan, journal=journal, observe=self.observe)
-            rehearsal.finish()
-            tape.finish()
-            return done
-
-    async def _arun(self, begun: Beginning) -> Run:
-        target, tape, journal = self.target, begun.tape, self._journal(begun)
-        async with target.aopened(self.on_delta, tape) as endpoint:
-            hosts = {prefix: ThreadedTools(host) for prefix, host in self.hosts.items()}
-            tools = AsyncRouter(hosts, AsyncPythonTools(self.tools))
-            ports = AsyncPorts(endpoint, tools, ImmediateApprover(self.approver))
-            if begun.state and begun.said is not None:
-                return await aspeak(begun.state, begun.said, ports, journal=journal, observe=self.observe)
-            if begun.state:
-                return await ago_on(begun.state, ports, journal=journal, observe=self.observe)
-            if not (begun.before and tape):
-                return await arun(begun.plan, ports, journal=journal, observe=self.observe)
-            breaks = breaks_in(tape.recording)
-            rehearsal = AsyncRehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-            done = await rehearsal.play(begun.plan, journal=journal, observe=self.observe)
-            rehearsal.finish()
-            tape.finish()
-            return done
-
-    def _journal(self, begun: Beginning) -> EventLog | WatchedLog:
-        if self.watcher is None:
-            return begun.log
-        self.watcher.begin(begun.plan, begun.state)
-        return WatchedLog(begun.log, self.watcher)
+                speak(begun.state, begun.said, ports, journal=log, observe=observe)
+            elif begun.state:
+                go_on(begun.state, ports, journal=log, observe=observe)
+            elif begun.before and tape:
+                breaks = breaks_in(tape.recording)
+                rehearsal = Rehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
+                rehearsal.play(begun.plan, journal=log, observe=observe)
+                rehearsal.finish()
+                tape.finish()
+            else:
+                run(begun.plan, ports, journal=log, observe=observe)
 
 
 def say_withheld(places: Sequence[str]) -> None:
@@ -386,9 +286,9 @@ class LiveChat:
         tape = talk.files.tape if talk.files else None
         said = None if talk.state is None else content
         begun = Beginning(talk.plan, talk.log, tape, talk.state, files=talk.files, said=said)
-        run = self._session.go(begun) or begun.reached
-        talk.state = run.state
-        return run
+        self._session.go(begun)
+        talk.state = begun.reached.state
+        return begun.reached
 
     def close(self) -> tuple[Path, ...]:
         """Write the recording; returns its files."""

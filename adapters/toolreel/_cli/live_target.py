@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from toolreel._driver.ports import AsyncEndpoint, Endpoint, Listener
-from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
+from toolreel._driver.ports import Endpoint, Listener
+from toolreel._driver.several_endpoints.endpoints import Endpoints
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._httpx_endpoint import HttpEndpoint
 from toolreel.http._request import Address
 from toolreel.http._request_headers import AUTHORIZATION, header_values
 from toolreel_core._settings.chat_url import API_PREFIX
@@ -74,18 +74,6 @@ class LiveTarget:
         names = (self.api_key_env or "", *self.headers.values())
         return tuple((name, os.environ.get(name, "")) for name in names)
 
-    @property
-    def connection(self) -> dict[str, Any]:
-        """The arguments of an endpoint, sync or async, that say how it asks the server."""
-        return {
-            "api_key_env": self.api_key_env,
-            "api_prefix": self.api_prefix,
-            "headers": header_values(self.headers, os.environ),
-            "api_key_header": self.api_key_header,
-            "timeout": self.timeouts,
-            "stall_timeout": self.timeout,
-        }
-
     @contextmanager
     def opened(self, on_delta: Listener | None, tape: Session | None) -> Generator[Endpoint]:
         """The endpoint of the server, with those of the fallbacks."""
@@ -94,7 +82,12 @@ class LiveTarget:
                 stack.enter_context(
                     HttpEndpoint(
                         there.base_url,
-                        **there.connection,
+                        api_key_env=there.api_key_env,
+                        api_prefix=there.api_prefix,
+                        headers=header_values(there.headers, os.environ),
+                        api_key_header=there.api_key_header,
+                        timeout=httpx.Timeout(min(30.0, there.timeout), read=there.timeout),
+                        stall_timeout=there.timeout,
                         on_delta=on_delta,
                         transport=tape.transport() if tape else None,
                     )
@@ -102,25 +95,3 @@ class LiveTarget:
                 for there in (self, *self.fallbacks.values())
             )
             yield Endpoints(first, dict(zip(self.fallbacks, others, strict=True))) if others else first
-
-    @asynccontextmanager
-    async def aopened(self, on_delta: Listener | None, tape: Session | None) -> AsyncGenerator[AsyncEndpoint]:
-        """The async version of :meth:`opened`."""
-        async with AsyncExitStack() as stack:
-            first, *others = [
-                await stack.enter_async_context(
-                    AsyncHttpEndpoint(
-                        there.base_url,
-                        **there.connection,
-                        on_delta=on_delta,
-                        transport=tape.async_transport() if tape else None,
-                    )
-                )
-                for there in (self, *self.fallbacks.values())
-            ]
-            yield AsyncEndpoints(first, dict(zip(self.fallbacks, others, strict=True))) if others else first
-
-    @property
-    def timeouts(self) -> httpx.Timeout:
-        """The timeouts of one HTTP exchange."""
-        return httpx.Timeout(min(30.0, self.timeout), read=self.timeout)

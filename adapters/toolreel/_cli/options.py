@@ -23,19 +23,18 @@ Command: TypeAlias = Callable[..., None]
 
 
 def bundle(
-    name: str, kind: type[Any], *options: Callable[[Command], Command], prefix: str = ""
+    name: str, kind: type[Any], *options: Callable[[Command], Command]
 ) -> Callable[[Command], Command]:
     """A decorator that adds options to a command, which receives them as one argument.
 
     :param name: of the argument
     :param kind: its class, a dataclass with a field for the parameter of each option
-    :param prefix: what the names of the parameters begin with, before those of the fields
     """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def bundled(**values: object) -> None:
-            own = {field.name: values.pop(prefix + field.name) for field in fields(kind)}
+            own = {field.name: values.pop(field.name) for field in fields(kind) if field.name in values}
             command(**{name: kind(**own)}, **values)
 
         decorated: Command = bundled
@@ -101,6 +100,11 @@ _TEXT_SETTINGS: Final = frozenset({"tool_turn_content"})
 def settings_option(text: str) -> Callable[[Command], Command]:
     """``--set``, with a help text; the command receives ``settings``."""
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=text)
+
+
+def tools_option(text: str) -> Callable[[Command], Command]:
+    """``--tools``, with a help text; the command receives ``tool_names``."""
+    return click.option("--tools", "tool_names", multiple=True, metavar="MODULE:ATTR", help=text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,22 @@ import click
 
 from toolreel._cli.console import counted, labelled, out
 from toolreel._cli.errors import EPILOG, json_option, reporting
-from toolreel._cli.run_options import driver_option
-from toolreel._cli.tool_options import tools_option
+from toolreel._cli.options import tools_option
 from toolreel._cli.whole_run import show_run
 from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel.demo._recorded_session import demo_cassette, demo_drivers
-from toolreel.demo._workspace import workspace
 from toolreel.tools._python.tool import load_tools
 from toolreel_core._jsontext.canonical import Json
 
 
 @click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")
 @click.argument("file", type=click.Path(path_type=Path))
-@driver_option
+@click.option(
+    "--driver",
+    type=click.Choice(DRIVERS),
+    default="sync",
+    show_default=True,
+    help="Run the loop with blocking calls, or on an event loop.",
+)
 @tools_option("Run these tools instead of taking their results from the journal. Repeatable.")
 @json_option
 @reporting
@@ -75,7 +78,13 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
 
     The session was recorded with Qwen2.5-Coder-1.5B on a local llama.cpp server. The replies come from
     the cassette, the tools are executed, and every event must equal the recorded journal.
-    """
+
+    \b
+    toolreel demo
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.demo._recorded_session import demo_cassette, demo_drivers
+    from toolreel.demo._workspace import workspace
+
     cassette = demo_cassette()
     chosen: list[Driver] = [driver] if driver else demo_drivers()
     replays = [replay(cassette, driver=each, tools=workspace) for each in chosen]

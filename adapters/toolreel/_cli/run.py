@@ -19,7 +19,6 @@ from toolreel._cli.run_options import (
     approve_option,
     cassette_path,
     database_option,
-    driver_option,
     durable_option,
     keeping_of,
     live_session,
@@ -28,14 +27,14 @@ from toolreel._cli.run_options import (
     prompt_text,
     resumed_path,
     run_id_option,
-    timeout_option,
 )
 from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._cli.tool_options import SourceChoice, Sources, source_options
-from toolreel._cli.whole_run import as_json, exit_code, resume_hint, show_run, show_saved
+from toolreel._cli.whole_run import EndedRun, as_json, exit_code, resume_hint, show_run, show_saved
 from toolreel._driver.run_result import outcome_of
+from toolreel._driver.user.approvers import Later
 from toolreel._journal.format import read_journal
-from toolreel._replay.replay import Driver, companion
+from toolreel._replay.replay import companion
 from toolreel._replay.retrace import retrace
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel_core._jsontext.canonical import Json
@@ -50,13 +49,7 @@ if TYPE_CHECKING:
 @click.command("run", epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
 @click.argument("prompt")
 @click.option("--model", required=True, help="Model name, as the server lists it.")
-@click.option(
-    "--base-url",
-    required=True,
-    metavar="URL",
-    help="URL of an OpenAI-compatible server, with or without /v1, such as http://127.0.0.1:8080.",
-)
-@server_options
+@server_options()
 @source_options
 @plan_options
 @click.option(
@@ -76,14 +69,11 @@ if TYPE_CHECKING:
     help="Stream replies in which the model cannot call tools, and print them on a terminal as they arrive; "
     "--set stream=always streams every reply.",
 )
-@driver_option
-@timeout_option
 @json_option
 @reporting
 def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     prompt: str,
     model: str,
-    base_url: str,
     server: ServerChoice,
     sources: SourceChoice,
     wanted: PlanChoice,
@@ -95,8 +85,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     database: str | None,
     approve: Approval,
     stream: bool,
-    driver: Driver,
-    timeout: float,
     as_machine: bool,
 ) -> int:
     """Run a tool loop against a live server, and print every turn.
@@ -112,12 +100,10 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.progress import RunProgress
-
-    if run_id is not None and (record or mode or overwrite or driver != "sync"):
+    if run_id is not None and (record or mode or overwrite):
         raise click.UsageError(
-            "--run-id keeps the run in --database, so it takes no --record, --mode, --overwrite and "
-            "--driver; toolreel durable export writes it to a file"
+            "--run-id keeps the run in --database, so it takes no --record, --mode and --overwrite; toolreel "
+            "durable export writes it to a file"
         )
     parse_settings(wanted.settings)  # what is wrong with the options is said before any tool server starts
     wanted.presets.preset(model)
@@ -132,26 +118,18 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     if isinstance(keeping, Path):
         journal = companion(keeping)
         recorded_tools = read_journal(journal).plan.tools.definitions if journal.exists() else ()
-        return _replay_instead(
-            plan_with(sources.recorded(recorded_tools)), keeping, driver, as_machine=as_machine
-        )
-    from toolreel._cli.live_run import LiveRun
-
-    with (
-        redirect_stdout(sys.stderr),
-        RunProgress() as progress,
-        sources.open(progress.show_mcp_event) as available,
-    ):
-        if run_id is not None:
+        plan = plan_with(sources.recorded(recorded_tools))
+        return _replay_instead(plan, keeping, as_machine=as_machine)
+    absent = Later() if run_id else None  # a durable run waits for `toolreel durable approve`
+    with live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
+        plan = plan_with(available)
+        if run_id is None:
+            live: EndedRun | DurableRun = session.run(plan, path, keeping)
+        else:
             from toolreel._cli.durable_worker import run_durably
 
-            where, plan = (base_url, server, timeout, available), plan_with(available)
-            live: LiveRun | DurableRun = run_durably(run_id, plan, database, where, approve, progress)
-        else:
-            target = server.target(base_url, timeout, available.secrets)
-            session = live_session(target, available, approve, progress, driver, durable=durable)
-            live = session.run(plan_with(available), path, keeping)
-    if not isinstance(live, LiveRun):
+            live = run_durably(run_id, plan, database, session, available)
+    if not isinstance(live, EndedRun):
         from toolreel._cli.durable_runs import shown
 
         return shown(live, as_machine=as_machine)
@@ -161,7 +139,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         show_saved(live.saved)
     if not wanted.presets.named and not as_machine:
         err.print(NO_PRESETS, style="dim")
-    code = exit_code(live.run.outcome, base_url, server.api_key_env)
+    code = exit_code(live.run.outcome, server)
     if live.refused:
         complain(f"the session was not saved: {live.refused}", hint=resume_hint(live.left))
         return USAGE
@@ -170,13 +148,13 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     return code
 
 
-def _replay_instead(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
+def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
     """Replay the recording instead of calling the server."""
     from toolreel._cli.progress import RunProgress
     from toolreel.testing._reels.reel import rerun
 
     with redirect_stdout(sys.stderr), RunProgress() as progress:
-        done = rerun(plan, ReelFiles(path), driver=driver, observe=progress)
+        done = rerun(plan, ReelFiles(path), driver="sync", observe=progress)
         done = replace(done, timing=retrace(read_journal(companion(path))).run.timing)
     show_run(done, as_machine=as_machine, extra={"saved": [], "replayed": str(path)})
     if not as_machine:
@@ -187,8 +165,7 @@ def _replay_instead(plan: Plan, path: Path, driver: Driver, *, as_machine: bool)
 
 @click.command("resume", epilog=EPILOG, short_help="Finish a recorded run that was killed.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--base-url", required=True, metavar="URL", help="Server for the remaining requests.")
-@server_options
+@server_options()
 @click.option(
     "--say",
     "message",
@@ -197,20 +174,15 @@ def _replay_instead(plan: Plan, path: Path, driver: Driver, *, as_machine: bool)
 )
 @source_options
 @approve_option
-@driver_option
-@timeout_option
 @durable_option
 @json_option
 @reporting
-def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+def resume_command(
     file: Path,
-    base_url: str,
     server: ServerChoice,
     message: str | None,
     sources: SourceChoice,
     approve: Approval,
-    driver: Driver,
-    timeout: float,
     durable: bool,
     as_machine: bool,
 ) -> int:
@@ -225,36 +197,23 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.progress import RunProgress
-
-    with (
-        redirect_stdout(sys.stderr),
-        RunProgress() as progress,
-        sources.open(progress.show_mcp_event) as available,
-    ):
-        target = server.target(base_url, timeout, available.secrets)
-        session = live_session(target, available, approve, progress, driver, durable=durable)
-        resumed = session.resume(resumed_path(file), available.others, message)
-    run, new = resumed.run, resumed.after - resumed.before
-    cut = str(resumed.cut) if resumed.cut else None
-    saved: list[Json] = [str(path) for path in resumed.saved]
+    with live_session(server, sources, approve, durable=durable) as (session, available):
+        live = session.resume(resumed_path(file), available.others, message)
+    cut = str(live.cut) if live.cut else None
     if as_machine:
-        kept: dict[str, Json] = {"before": resumed.before, "new": new, "cut": cut}
-        say(as_json(run, {"resumed": kept, "saved": saved}))
+        saved: list[Json] = [str(path) for path in live.saved]
+        kept: dict[str, Json] = {"before": live.before, "new": live.new, "cut": cut}
+        say(as_json(live.run, {"resumed": kept, "saved": saved}))
     else:
-        was = f"after {resumed.before} events"
-        labelled(
-            out,
-            "resumed",
-            f"{was}, {new} new" if new else f"{was}: the run had already ended, nothing was done",
-        )
+        done = f", {live.new} new" if live.new else ": the run had already ended, nothing was done"
+        labelled(out, "resumed", f"after {live.before} events{done}")
         if cut:
             labelled(out, "", f"the last line of the journal was incomplete; it was moved to {cut}", "yellow")
-        show_run(run)
-        if resumed.saved:
-            show_saved(resumed.saved)
-    code = exit_code(run.outcome, base_url, server.api_key_env)
-    if resumed.refused:
-        complain(f"the run was not recorded to its end: {resumed.refused}", hint=resume_hint(resumed.left))
+        show_run(live.run)
+        if live.saved:
+            show_saved(live.saved)
+    code = exit_code(live.run.outcome, server)
+    if live.refused:
+        complain(f"the run was not recorded to its end: {live.refused}", hint=resume_hint(live.left))
         return USAGE
     return code

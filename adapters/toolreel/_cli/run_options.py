@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
@@ -19,12 +19,8 @@ from toolreel._cli.tool_options import Sources, allow_option, deny_option
 from toolreel._driver.ports import Approver
 from toolreel._driver.user.approvers import Always, Never
 from toolreel._driver.user.attachments import attach
-from toolreel._journal.file import FileJournal
-from toolreel._replay.fork import Forked
-from toolreel._replay.replay import DRIVERS, Driver, companion
-from toolreel._secrets.known_values import known_secrets
+from toolreel._replay.replay import companion
 from toolreel._secrets.project_rules import SecretRules, read_rules, rules_in
-from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import SystemMessage
 from toolreel_core._conversation.message_input import user_message
@@ -36,8 +32,11 @@ from toolreel_core._protocol.effects import AskApproval
 from toolreel_core._protocol.events import ApprovalGiven
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from toolreel._cli.live_run import LiveSession
-    from toolreel._cli.live_target import LiveTarget
+    from toolreel._cli.server_options import ServerChoice
+    from toolreel._cli.tool_options import SourceChoice
     from toolreel._replay.recorded_files import Keeping
     from toolreel.cassette._session import Mode
     from toolreel.durable._runs import DurableRuns
@@ -120,21 +119,6 @@ def resumed_path(file: Path) -> Path:
     """
     name = file.name.removesuffix(".part").removesuffix(".journal.jsonl").removesuffix(".yaml")
     return file.with_name(f"{name}.yaml")
-
-
-def save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path, ...]:
-    """Write the journal of a fork, and return its path; delete a stale cassette of that name.
-
-    :raises AdapterError: if it cannot be written; existing files are then unchanged
-    """
-    path, secrets = companion(cassette), known_secrets(os.environ)
-    for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
-        refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
-    with FileJournal(path, forked.begun.plan, known_secrets=secrets, overwrite=overwrite) as journal:
-        for effect, event in forked.answered:
-            journal.record(effect, event)
-    cassette.unlink(missing_ok=True)
-    return (path,)
 
 
 _ATTACH: Final = "--attach"
@@ -254,21 +238,6 @@ approve_option = click.option(
     help="Who approves calls of tools that need approval: ask prompts you at the terminal (without one, "
     "the call is denied), always and never decide without a prompt.",
 )
-driver_option = click.option(
-    "--driver",
-    type=click.Choice(DRIVERS),
-    default="sync",
-    show_default=True,
-    help="Run the loop with blocking calls, or on an event loop.",
-)
-timeout_option = click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Longest wait for a reply, or for the next chunk of a streamed reply.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,27 +258,48 @@ class TerminalApprover:
         return ApprovalGiven(effect.ref, approved, "" if approved else "the user said no")
 
 
+@contextmanager
 def live_session(
-    target: LiveTarget,
-    sources: Sources,
+    server: ServerChoice,
+    sources: SourceChoice,
     approve: Approval,
-    progress: RunProgress,
-    driver: Driver = "sync",
     *,
     durable: bool = False,
+    absent: Approver | None = None,
+) -> Generator[tuple[LiveSession, Sources]]:
+    """A session that shows its progress, and the tools of all sources; others print to stderr meanwhile.
+
+    :param absent: who decides with ``--approve ask`` and no terminal; by default the call is denied
+    """
+    from toolreel._cli.progress import RunProgress
+
+    progress = RunProgress()
+    with redirect_stdout(sys.stderr), progress, sources.open(progress.show_mcp_event) as available:
+        yield session_with(progress, server, available, approve, durable=durable, absent=absent), available
+
+
+def session_with(
+    progress: RunProgress,
+    server: ServerChoice,
+    available: Sources,
+    approve: Approval,
+    *,
+    durable: bool,
+    absent: Approver | None = None,
 ) -> LiveSession:
-    """A session that shows its progress; ``--approve ask`` without a terminal denies."""
+    """A session with these tools."""
     from toolreel._cli.live_run import LiveSession
 
+    target = server.target(available.secrets)
     withhold(target.secrets)
-    approver: Approver = Never("nobody was there to approve it" if approve == "ask" else "")
-    if approve == "always":
-        approver = Always()
-    elif approve == "ask" and sys.stdin.isatty():
-        approver = TerminalApprover(progress)
-    shown = (progress, progress.show_delta)
-    run_by = (driver, approver, *shown, durable, progress.figures)
-    return LiveSession(target, sources.tools, sources.hosts, *run_by)
+    asking = TerminalApprover(progress) if sys.stdin.isatty() else absent
+    approvers: dict[Approval, Approver] = {
+        "ask": asking or Never("nobody was there to approve it"),
+        "always": Always(),
+        "never": Never(""),
+    }
+    shown = (progress, progress.show_delta, durable, progress.figures)
+    return LiveSession(target, available.tools, available.hosts, approvers[approve], *shown)
 
 
 def prompt_text(prompt: str) -> str:

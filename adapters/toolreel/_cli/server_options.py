@@ -110,15 +110,17 @@ API_KEY_HEADER_HELP: Final = (
 class ServerChoice:
     """The values of the options."""
 
+    base_url: str | None
     api_key_env: str | None
     api_key_header: str
     api_prefix: str
     headers: Mapping[str, str]
     """Names of variables by names of headers."""
+    timeout: float
     fallbacks: tuple[FallbackChoice, ...] = ()
     """Where the run goes on when this server fails."""
 
-    def target(self, base_url: str, timeout: float, withheld: Mapping[str, str]) -> LiveTarget:
+    def target(self, withheld: Mapping[str, str] | None = None) -> LiveTarget:
         """The server of a live run.
 
         :param withheld: further secrets to keep out of recordings, by name
@@ -126,24 +128,23 @@ class ServerChoice:
         from toolreel._cli.live_target import LiveTarget
 
         return LiveTarget(
-            base_url,
+            self.base_url or "",
             self.api_key_env,
-            timeout,
-            withheld,
+            self.timeout,
+            withheld or {},
             api_prefix=self.api_prefix,
             headers=self.headers,
             api_key_header=self.api_key_header,
-            fallbacks={each.name: self._at(each, base_url, timeout) for each in self.fallbacks},
+            fallbacks={each.name: self._at(each) for each in self.fallbacks},
         )
 
-    def _at(self, there: FallbackChoice, base_url: str, timeout: float) -> LiveTarget:
+    def _at(self, there: FallbackChoice) -> LiveTarget:
         """The server of a fallback; another one gets no key and no header of this one."""
         from toolreel._cli.live_target import LiveTarget
 
         if there.base_url:
-            return LiveTarget(there.base_url, there.api_key_env or None, timeout)
-        own = replace(self, api_key_env=there.api_key_env or self.api_key_env, fallbacks=())
-        return own.target(base_url, timeout, {})
+            return LiveTarget(there.base_url, there.api_key_env or None, self.timeout)
+        return replace(self, api_key_env=there.api_key_env or self.api_key_env, fallbacks=()).target()
 
 
 def header_option(parameter: str) -> Callable[[Command], Command]:
@@ -173,27 +174,49 @@ def _variables(context: click.Context, parameter: click.Parameter, items: tuple[
     return found
 
 
-server_options = bundle(
-    "server",
-    ServerChoice,
-    click.option(
-        "--api-prefix",
-        default=API_PREFIX,
-        show_default=True,
-        metavar="PATH",
-        help='Appended to a URL without a version; "" for none, as for the deployments of Azure.',
-    ),
-    click.option(
-        "--api-key-env", metavar="VAR", help="Name of the environment variable that holds the API key."
-    ),
-    click.option(
-        "--api-key-header",
-        default="Authorization",
-        show_default=True,
-        metavar="NAME",
-        help=API_KEY_HEADER_HELP,
-    ),
-    header_option("headers"),
-    fallback_option("fallbacks"),
-)
-"""Adds the options to a command, which receives them as one argument ``server``."""
+def server_options(
+    *, required: bool = True, fallbacks: bool = True, seconds: float = 300.0
+) -> Callable[[Command], Command]:
+    """Options for the server; the command receives them as one argument ``server``.
+
+    :param required: whether ``--base-url`` has to be given
+    :param fallbacks: whether there is ``--fallback``
+    :param seconds: the default of ``--timeout``
+    """
+    return bundle(
+        "server",
+        ServerChoice,
+        click.option(
+            "--base-url",
+            required=required,
+            metavar="URL",
+            help="URL of an OpenAI-compatible server, with or without /v1, such as http://127.0.0.1:8080.",
+        ),
+        click.option(
+            "--api-prefix",
+            default=API_PREFIX,
+            show_default=True,
+            metavar="PATH",
+            help='Appended to a URL without a version; "" for none, as for the deployments of Azure.',
+        ),
+        click.option(
+            "--api-key-env", metavar="VAR", help="Name of the environment variable that holds the API key."
+        ),
+        click.option(
+            "--api-key-header",
+            default="Authorization",
+            show_default=True,
+            metavar="NAME",
+            help=API_KEY_HEADER_HELP,
+        ),
+        header_option("headers"),
+        *((fallback_option("fallbacks"),) if fallbacks else ()),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            default=seconds,
+            show_default=True,
+            metavar="SECONDS",
+            help="Longest wait for a reply, or for the next chunk of a streamed reply.",
+        ),
+    )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import shlex
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import click
 
 from toolreel._cli.console import counted, err, printable
-from toolreel._cli.options import Command, bundle
+from toolreel._cli.options import bundle, tools_option
 from toolreel._driver.ports import ToolHost
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import ToolLike, load_tools
@@ -21,12 +20,6 @@ from toolreel.tools.mcp._server_events import McpListener
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
-
-
-def tools_option(text: str) -> Callable[[Command], Command]:
-    """``--tools``, with a help text; the command receives ``tool_names``."""
-    return click.option("--tools", "tool_names", multiple=True, metavar="MODULE:ATTR", help=text)
-
 
 mcp_option = click.option(
     "--mcp",
@@ -66,6 +59,8 @@ def mcp_tools(
         yield McpToolset()
         return
     servers = read_mcp_servers(file)
+    import logging  # imported here because --help does not need it
+
     from toolreel.tools.mcp._definitions import MCP_PREFIX
     from toolreel.tools.mcp._host import McpTools
     from toolreel.tools.mcp._pins import pins_beside, read_pins

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
@@ -14,6 +14,7 @@ from toolreel._cli.console import complain, counted, labelled, out
 from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
 from toolreel._driver.run_result import Resting, Run, cost_in_words, outcome_of
 from toolreel._driver.timing import duration
+from toolreel._internal.errors import AdapterError
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel._secrets.urls import shown_url
@@ -30,12 +31,36 @@ from toolreel_core._protocol.codec import encode
 from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
 from toolreel_core._protocol.state import Tally
 
+if TYPE_CHECKING:
+    from toolreel._cli.server_options import ServerChoice
+
 _ROLES: Final[Mapping[type[Message], str]] = {
     SystemMessage: "system",
     UserMessage: "user",
     AssistantMessage: "assistant",
     ToolMessage: "tool",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run that has ended or waits, and its files."""
+
+    run: Run
+    saved: tuple[Path, ...] = ()
+    """The files that were written."""
+    refused: AdapterError | None = None
+    """Why an event or the recording could not be written."""
+    left: Path | None = None
+    """The unfinished journal that was left, if something could not be written."""
+    dropped: bool = False
+    """Whether the recording was discarded because the run did not complete."""
+    before: int = 0
+    """Number of events that were recorded before it was continued."""
+    new: int = 0
+    """Number of events since then; 0 if the run had already ended."""
+    cut: Path | None = None
+    """Where an incomplete last line of the journal was moved, if there was one."""
 
 
 def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, Json] | None = None) -> None:
@@ -116,11 +141,12 @@ def resume_hint(left: Path | None) -> str:
     return f"what was recorded is in {left}: toolreel resume {shlex.quote(str(left))} continues the run"
 
 
-def exit_code(outcome: Outcome | Resting, base_url: str, api_key_env: str | None) -> int:
+def exit_code(outcome: Outcome | Resting, server: ServerChoice) -> int:
     """The exit code of a live run; what went wrong is printed to stderr."""
     if isinstance(outcome, Completed):
         return 0
-    words, hint = describe_outcome(outcome, base_url=shown_url(base_url), api_key_env=api_key_env)
+    url = shown_url(server.base_url or "")
+    words, hint = describe_outcome(outcome, base_url=url, api_key_env=server.api_key_env)
     complain(words, hint=hint)
     return INTERRUPTED if outcome == Cancelled(STOPPED) else FAILED
 
