@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,98 +13,22 @@ import click
 
 from toolreel._cli.console import complain, counted, err, labelled, out, show_columns, withhold
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._cli.options import bundle, catalogue_option, preset_of_provider_or_name
-from toolreel._cli.server_options import API_KEY_HEADER_HELP, header_option
+from toolreel._cli.options import catalogue_option, preset_of_provider_or_name
+from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._internal.errors import CassetteError
 from toolreel._secrets.urls import shown_url
 from toolreel.presets._catalogues import with_files
-from toolreel.probe._tape import earlier_answers
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._probe.comparison import Compared
-from toolreel_core._probe.estimate import Cost, estimate
+from toolreel_core._probe.estimate import estimate
 from toolreel_core._probe.finding import Finding, trees
-from toolreel_core._probe.probing import Probing, StoppedWhy
+from toolreel_core._probe.probing import REPEAT, Probing, StoppedWhy
+from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.catalogue import selected
-from toolreel_core._settings.chat_url import API_PREFIX
-from toolreel_core._settings.price import Price
 
 if TYPE_CHECKING:
-    from toolreel._cli.live_target import LiveTarget
     from toolreel.probe import Probed
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What a probe would send."""
-
-    url: str
-    probing: Probing
-    cost: Cost
-    price: Price | None
-    kept: int
-    """Answers that an earlier recording has."""
-    record: Path
-
-    @classmethod
-    def of(
-        cls, url: str, model: str, only: tuple[str, ...], repeat: int, record: Path, presets: Presets
-    ) -> Planned:
-        """The plan, priced where the model's price is known at any provider."""
-        probing = Probing(model, selected(only), repeat)
-        prices = (presets.price(provider, model) for provider in ("", *presets.providers))
-        price = next((each for each in prices if each), None)
-        return cls(url, probing, estimate(probing), price, earlier_answers(record, url, model).left, record)
-
-    def show(self) -> None:
-        """Print it."""
-        for group, questions in groupby(self.probing.questions, lambda each: each.group):
-            for number, each in enumerate(questions):
-                times = self.probing.repeat if each.decides else 1
-                often = f" ({times} times)" if times > 1 else ""
-                if_needed = " (if needed)" if each.when else ""
-                labelled(out, group if number == 0 else "", f"{each.name:<26}{each.about}{often}{if_needed}")
-        out.print()
-        labelled(out, "server", shown_url(self.url))
-        labelled(out, "requests", f"about {self.cost.requests}, one after another")
-        tokens = f"{self.cost.prompt_tokens:,} of prompts, at most {self.cost.completion_tokens:,} of replies"
-        labelled(out, "tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
-        labelled(out, "cost", self._money)
-        if self.kept:
-            labelled(out, "recorded", f"{counted(self.kept, 'answer')} in {self.record}, not asked again")
-        labelled(out, "files", f"{self.record}, {self.record.with_suffix('.toml')}")
-        out.print("next: the same command with --yes", style="dim")
-
-    @property
-    def _money(self) -> str:
-        if self.price is None:
-            return "unknown: no catalogue has a price of this model; a local model costs nothing"
-        amount = self.cost.money(self.price)
-        return (
-            f"at most {amount:.4f} {self.price.currency} (prices of {self.price.as_of or 'an unknown day'})"
-        )
-
-    def tree(self) -> dict[str, Json]:
-        """The plan as JSON."""
-        money: dict[str, Json] = (
-            {"cost": self.cost.money(self.price), "currency": self.price.currency} if self.price else {}
-        )
-        return {
-            "url": shown_url(self.url),
-            "model": self.probing.model,
-            "questions": [*self._questions()],
-            "requests": self.cost.requests,
-            "prompt_tokens": self.cost.prompt_tokens,
-            "completion_tokens": self.cost.completion_tokens,
-            **money,
-            "recorded": self.kept,
-            "record": str(self.record),
-        }
-
-    def _questions(self) -> Iterator[Json]:
-        for each in self.probing.questions:
-            times = self.probing.repeat if each.decides else 1
-            yield {"name": each.name, "group": each.group, "about": each.about, "times": times}
 
 
 _HINTS: Final[dict[StoppedWhy, str]] = {
@@ -117,7 +41,208 @@ _HINTS: Final[dict[StoppedWhy, str]] = {
 _SHOWN: Final = 90
 
 
-class Progress:
+@click.command("probe", epilog=EPILOG, short_help="Find an endpoint's quirks, and write its preset.")
+@click.option("--model", metavar="MODEL", help="Model name, as the server lists it.")
+@server_options(required=False, fallbacks=False, seconds=60.0)
+@click.option("--yes", is_flag=True, help="Send the requests; without it, they are only shown and priced.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Ask only this question or this group, with those that it rests on. Repeatable.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 20),
+    default=REPEAT,
+    show_default=True,
+    metavar="N",
+    help="How often a question is asked on which a setting hangs. A quirk that comes half of the time shows "
+    "in 1 of 2 probes with 2, in 3 of 4 with 3, in 15 of 16 with 5.",
+)
+@click.option(
+    "--record",
+    metavar="NAME",
+    help="Write NAME.yaml, the recording, and NAME.toml, the preset; by default probe--MODEL.",
+)
+@click.option("--overwrite", is_flag=True, help="Ask everything again, and replace the recording.")
+@click.option("--replay", "replayed", metavar="FILE", help="Judge a recorded probe again; nothing is sent.")
+@click.option(
+    "--compare", metavar="NAME", help="Compare the findings with a shipped preset, or that of a provider."
+)
+@catalogue_option
+@json_option
+@reporting
+def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    model: str | None,
+    server: ServerChoice,
+    yes: bool,
+    only: tuple[str, ...],
+    repeat: int,
+    record: str | None,
+    overwrite: bool,
+    replayed: str | None,
+    compare: str | None,
+    catalogues: tuple[Path, ...],
+    as_machine: bool,
+) -> int:
+    """Ask a model up to fifty small questions, each about one quirk, and write the preset that fits.
+
+    Without --yes it only shows what it would send, and what that costs. Stopped with Ctrl-C, the same command
+    goes on where it was. Each finding names its requests in the recording.
+
+    \b
+    toolreel probe --base-url http://127.0.0.1:8080 --model qwen2.5 --yes
+    toolreel run "Hello." --base-url http://127.0.0.1:8080 --model qwen2.5 \\
+        --preset probe--qwen2.5.toml
+    toolreel probe --replay probe--qwen2.5.yaml --compare llama_cpp
+
+    It ends with 1 if the endpoint is not stable, or if the probe stopped early.
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    presets = with_files(catalogues)
+    if replayed is not None:
+        from toolreel.probe import replay_probe
+
+        if server.base_url or model or yes or only or record or overwrite:
+            raise click.UsageError(
+                "--replay asks nobody: leave out all but --compare, --catalogue and --json"
+            )
+        probed, preset_file = replay_probe(_recording(replayed)), None
+    else:
+        if not (server.base_url and model):
+            raise click.UsageError("say what to probe: --base-url URL and --model MODEL, or --replay FILE")
+        tape = _files(record, model)
+        if not yes:
+            probing = Probing(model, selected(only), repeat)
+            return _show_plan(server, probing, tape, presets, as_machine=as_machine)
+        if overwrite:
+            tape.unlink(missing_ok=True)
+        probed = _probe(server, model, only, repeat, tape, quiet=as_machine)
+        preset_file = tape.with_suffix(".toml") if probed.findings else None
+        _write(preset_file, probed)
+    beside = probed.compare(preset_of_provider_or_name(presets, compare, probed.model)) if compare else None
+    if as_machine:
+        say(shown_tree(probed, preset_file, beside))
+    else:
+        show_findings(probed, preset_file, compare or "", beside)
+    return exit_code(probed)
+
+
+def _probe(
+    server: ServerChoice, model: str, only: tuple[str, ...], repeat: int, record: Path, *, quiet: bool
+) -> Probed:
+    """Send the requests."""
+    from toolreel.http._request_headers import header_values
+    from toolreel.probe import probe
+
+    target, progress = server.target(), _Progress(quiet=quiet)
+    withhold(target.secrets)
+    if notice := target.key_notice:
+        err.print(notice, style="yellow")
+    try:
+        return probe(
+            target.base_url,
+            model,
+            record=record,
+            only=only,
+            repeat=repeat,
+            api_key_env=server.api_key_env,
+            api_prefix=server.api_prefix,
+            headers=header_values(server.headers, os.environ),
+            api_key_header=server.api_key_header,
+            timeout=server.timeout,
+            known_secrets=target.secrets,
+            watch=progress,
+        )
+    except KeyboardInterrupt:
+        kept = "the same command goes on from there" if record.exists() else "nothing was answered yet"
+        err.print(f"{progress.answered} answers are kept; {kept}", style="yellow")
+        raise
+
+
+def _files(record: str | None, model: str) -> Path:
+    """The path of the recording."""
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
+    name = record if record is not None else f"probe--{slug}"
+    stem = name.removesuffix(".yaml").removesuffix(".toml")
+    if not Path(stem).name:
+        raise click.UsageError(f"--record: {name!r} names no file; write a path such as probes/local--qwen")
+    return Path(f"{stem}.yaml")
+
+
+def _recording(name: str) -> Path:
+    path = Path(name)
+    return path if path.exists() or path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
+
+
+def _write(path: Path | None, probed: Probed) -> None:
+    """Write the preset.
+
+    :raises CassetteError: if the file cannot be written
+    """
+    if path is None:
+        return
+    try:
+        path.write_text(probed.toml(), encoding="utf-8")
+    except OSError as error:
+        raise CassetteError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _show_plan(
+    server: ServerChoice, probing: Probing, record: Path, presets: Presets, *, as_machine: bool
+) -> int:
+    """Show what a probe would send, and what that costs, where the model's price is known at any provider."""
+    from toolreel.http._request import checked_chat_url
+    from toolreel.probe._tape import earlier_answers
+
+    url = checked_chat_url(server.base_url or "", server.api_prefix)
+    cost = estimate(probing)
+    prices = (presets.price(provider, probing.model) for provider in ("", *presets.providers))
+    price = next((each for each in prices if each), None)
+    kept = earlier_answers(record, url, probing.model).left
+    if as_machine:
+        money: dict[str, Json] = {"cost": cost.money(price), "currency": price.currency} if price else {}
+        questions: list[Json] = [
+            {"name": each.name, "group": each.group, "about": each.about, "times": _times(probing, each)}
+            for each in probing.questions
+        ]
+        tree: dict[str, Json] = {
+            "url": shown_url(url),
+            "model": probing.model,
+            "questions": questions,
+            "requests": cost.requests,
+            "prompt_tokens": cost.prompt_tokens,
+            "completion_tokens": cost.completion_tokens,
+        }
+        return say({**tree, **money, "recorded": kept, "record": str(record)})
+    for group, asked in groupby(probing.questions, lambda each: each.group):
+        for number, each in enumerate(asked):
+            times = _times(probing, each)
+            often = f" ({times} times)" if times > 1 else ""
+            if_needed = " (if needed)" if each.when else ""
+            labelled(out, "" if number else group, f"{each.name:<26}{each.about}{often}{if_needed}")
+    out.print()
+    labelled(out, "server", shown_url(url))
+    labelled(out, "requests", f"about {cost.requests}, one after another")
+    tokens = f"{cost.prompt_tokens:,} of prompts, at most {cost.completion_tokens:,} of replies"
+    labelled(out, "tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
+    if price is None:
+        labelled(out, "cost", "unknown: no catalogue has a price of this model; a local model costs nothing")
+    else:
+        day = price.as_of or "an unknown day"
+        labelled(out, "cost", f"at most {cost.money(price):.4f} {price.currency} (prices of {day})")
+    if kept:
+        labelled(out, "recorded", f"{counted(kept, 'answer')} in {record}, not asked again")
+    labelled(out, "files", f"{record}, {record.with_suffix('.toml')}")
+    out.print("next: the same command with --yes", style="dim")
+    return 0
+
+
+def _times(probing: Probing, question: Question) -> int:
+    return probing.repeat if question.decides else 1
+
+
+class _Progress:
     """Prints a line when a question is settled."""
 
     def __init__(self, *, quiet: bool) -> None:
@@ -233,238 +358,3 @@ def shown_tree(probed: Probed, preset: Path | None, beside: Sequence[Compared] |
         for each in beside
     ]
     return {**tree, "compared": rows}
-
-
-_REPEAT = 3
-"""``toolreel_core._probe.probing.REPEAT``, which --help does not import."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """How the server is asked."""
-
-    api_prefix: str
-    api_key_env: str | None
-    api_key_header: str
-    headers: Mapping[str, str]
-
-
-_server_options = bundle(
-    "server",
-    ServerOptions,
-    click.option(
-        "--api-prefix",
-        default=API_PREFIX,
-        show_default=True,
-        metavar="PATH",
-        help='Appended to a URL without a version; "" for none.',
-    ),
-    click.option(
-        "--api-key-env", metavar="VAR", help="Name of the environment variable that holds the API key."
-    ),
-    click.option(
-        "--api-key-header",
-        default="Authorization",
-        show_default=True,
-        metavar="NAME",
-        help=API_KEY_HEADER_HELP,
-    ),
-    header_option("headers"),
-)
-
-
-@click.command("probe", epilog=EPILOG, short_help="Find an endpoint's quirks, and write its preset.")
-@click.option("--base-url", metavar="URL", help="URL of the server, such as http://127.0.0.1:8080.")
-@click.option("--model", metavar="MODEL", help="Model name, as the server lists it.")
-@_server_options
-@click.option("--yes", is_flag=True, help="Send the requests; without it, they are only shown and priced.")
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
-    help="Ask only this question or this group, with those that it rests on. Repeatable.",
-)
-@click.option(
-    "--repeat",
-    type=click.IntRange(1, 20),
-    default=_REPEAT,
-    show_default=True,
-    metavar="N",
-    help="How often a question is asked on which a setting hangs. A quirk that comes half of the time shows "
-    "in 1 of 2 probes with 2, in 3 of 4 with 3, in 15 of 16 with 5.",
-)
-@click.option(
-    "--record",
-    metavar="NAME",
-    help="Write NAME.yaml, the recording, and NAME.toml, the preset; by default probe--MODEL.",
-)
-@click.option("--overwrite", is_flag=True, help="Ask everything again, and replace the recording.")
-@click.option("--replay", "replayed", metavar="FILE", help="Judge a recorded probe again; nothing is sent.")
-@click.option(
-    "--compare", metavar="NAME", help="Compare the findings with a shipped preset, or that of a provider."
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Longest wait for one reply.",
-)
-@catalogue_option
-@json_option
-@reporting
-def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
-    base_url: str | None,
-    model: str | None,
-    server: ServerOptions,
-    yes: bool,
-    only: tuple[str, ...],
-    repeat: int,
-    record: str | None,
-    overwrite: bool,
-    replayed: str | None,
-    compare: str | None,
-    timeout: float,
-    catalogues: tuple[Path, ...],
-    as_machine: bool,
-) -> int:
-    """Ask a model up to fifty small questions, each about one quirk, and write the preset that fits.
-
-    Without --yes it only shows what it would send, and what that costs. Stopped with Ctrl-C, the same command
-    goes on where it was. Each finding names its requests in the recording.
-
-    \b
-    toolreel probe --base-url http://127.0.0.1:8080 --model qwen2.5 --yes
-    toolreel run "Hello." --base-url http://127.0.0.1:8080 --model qwen2.5 \\
-        --preset probe--qwen2.5.toml
-    toolreel probe --replay probe--qwen2.5.yaml --compare llama_cpp
-
-    It ends with 1 if the endpoint is not stable, or if the probe stopped early.
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    presets = with_files(catalogues)
-    if replayed is not None:
-        from toolreel.probe import replay_probe
-
-        if base_url or model or yes or only or record or overwrite:
-            raise click.UsageError(
-                "--replay asks nobody: leave out all but --compare, --catalogue and --json"
-            )
-        probed, preset_file = replay_probe(_recording(replayed)), None
-    else:
-        if not (base_url and model):
-            raise click.UsageError("say what to probe: --base-url URL and --model MODEL, or --replay FILE")
-        asked = _Asked(base_url, model, server, only, repeat, _files(record, model), timeout)
-        if not yes:
-            return asked.show_plan(presets, as_machine=as_machine)
-        if overwrite:
-            asked.record.unlink(missing_ok=True)
-        probed = asked.probe(quiet=as_machine)
-        preset_file = asked.record.with_suffix(".toml") if probed.findings else None
-        _write(preset_file, probed)
-    beside = probed.compare(preset_of_provider_or_name(presets, compare, probed.model)) if compare else None
-    if as_machine:
-        say(shown_tree(probed, preset_file, beside))
-    else:
-        show_findings(probed, preset_file, compare or "", beside)
-    return exit_code(probed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A probe as it was asked for."""
-
-    base_url: str
-    model: str
-    server: ServerOptions
-    only: tuple[str, ...]
-    repeat: int
-    record: Path
-    timeout: float
-
-    @property
-    def target(self) -> LiveTarget:
-        """The server."""
-        from toolreel._cli.live_target import LiveTarget
-
-        return LiveTarget(
-            self.base_url,
-            self.server.api_key_env,
-            self.timeout,
-            api_prefix=self.server.api_prefix,
-            headers=self.server.headers,
-            api_key_header=self.server.api_key_header,
-        )
-
-    def show_plan(self, presets: Presets, *, as_machine: bool) -> int:
-        """Show what would be sent, and what it costs."""
-        from toolreel.http._request import checked_chat_url
-
-        url = checked_chat_url(self.base_url, self.server.api_prefix)
-        planned = Planned.of(url, self.model, self.only, self.repeat, self.record, presets)
-        if as_machine:
-            return say(planned.tree())
-        planned.show()
-        return 0
-
-    def probe(self, *, quiet: bool) -> Probed:
-        """Send the requests."""
-        import os
-
-        from toolreel.http._request_headers import header_values
-        from toolreel.probe import probe
-
-        secrets = self.target.secrets
-        withhold(secrets)
-        if notice := self.target.key_notice:
-            err.print(notice, style="yellow")
-        progress = Progress(quiet=quiet)
-        try:
-            return probe(
-                self.base_url,
-                self.model,
-                record=self.record,
-                only=self.only,
-                repeat=self.repeat,
-                api_key_env=self.server.api_key_env,
-                api_prefix=self.server.api_prefix,
-                headers=header_values(self.server.headers, os.environ),
-                api_key_header=self.server.api_key_header,
-                timeout=self.timeout,
-                known_secrets=secrets,
-                watch=progress,
-            )
-        except KeyboardInterrupt:
-            kept = (
-                "the same command goes on from there" if self.record.exists() else "nothing was answered yet"
-            )
-            err.print(f"{progress.answered} answers are kept; {kept}", style="yellow")
-            raise
-
-
-def _files(record: str | None, model: str) -> Path:
-    """The path of the recording."""
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
-    name = record if record is not None else f"probe--{slug}"
-    stem = name.removesuffix(".yaml").removesuffix(".toml")
-    if not Path(stem).name:
-        raise click.UsageError(f"--record: {name!r} names no file; write a path such as probes/local--qwen")
-    return Path(f"{stem}.yaml")
-
-
-def _recording(name: str) -> Path:
-    path = Path(name)
-    return path if path.exists() or path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
-
-
-def _write(path: Path | None, probed: Probed) -> None:
-    """Write the preset.
-
-    :raises CassetteError: if the file cannot be written
-    """
-    if path is None:
-        return
-    try:
-        path.write_text(probed.toml(), encoding="utf-8")
-    except OSError as error:
-        raise CassetteError(f"{path}: cannot be written: {error.strerror}") from None

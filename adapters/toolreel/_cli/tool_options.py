@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,142 +20,6 @@ from toolreel.tools.mcp._server_events import McpListener
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
-
-mcp_option = click.option(
-    "--mcp",
-    "mcp_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Configuration of MCP servers, in the mcpServers JSON of other clients. Their tools are named "
-    "mcp_SERVER_TOOL.",
-)
-accept_option = click.option(
-    "--accept",
-    is_flag=True,
-    help="Accept the current definitions of the MCP tools. Their fingerprints are kept next to FILE in "
-    ".pins.json; from then on, new and changed tools are left out until you accept them.",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class McpToolset:
-    """The tools of MCP servers, and the host that runs them."""
-
-    definitions: tuple[ToolDefinition, ...] = ()
-    hosts: Mapping[str, ToolHost] = field(default_factory=dict)
-    """Tool hosts by the prefix of the tool names that they run."""
-
-
-@contextmanager
-def mcp_tools(
-    file: Path | None, listen: McpListener | None = None, *, accept: bool = False
-) -> Generator[McpToolset]:
-    """Start the servers of a configuration file; end them when the context exits.
-
-    :param accept: offer all tools, whether they were accepted before or not
-    :raises AdapterError: if the file cannot be used, or a server cannot be started
-    """
-    if file is None:
-        yield McpToolset()
-        return
-    servers = read_mcp_servers(file)
-    import logging  # imported here because --help does not need it
-
-    from toolreel.tools.mcp._definitions import MCP_PREFIX
-    from toolreel.tools.mcp._host import McpTools
-    from toolreel.tools.mcp._pins import pins_beside, read_pins
-
-    # The SDK logs problems through the root logger, which would print them to stderr. Those that matter
-    # reach the user as an error or as an event.
-    logging.getLogger().addHandler(logging.NullHandler())
-    pins = None if accept else read_pins(pins_beside(file))
-    with McpTools(servers, pins=pins, listen=listen) as tools:
-        for each in tools.left_out:
-            remedy = f"; {each.remedy}: toolreel tools --mcp {shlex.quote(str(file))} --accept" * bool(
-                each.remedy
-            )
-            err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
-        yield McpToolset(tools.surface.definitions, {f"{MCP_PREFIX}_": tools})
-
-
-def save_pins(file: Path | None, toolset: McpToolset, *, accept: bool) -> None:
-    """Write the pins of the tools, if ``--accept`` was given.
-
-    :raises click.UsageError: if ``--accept`` was given without ``--mcp``
-    """
-    if not accept:
-        return
-    if file is None:
-        raise click.UsageError("--accept needs --mcp FILE: it accepts the definitions of MCP tools")
-    from toolreel.tools.mcp._pins import pins_beside, pins_of, write_pins
-
-    pins = pins_beside(file)
-    write_pins(pins, pins_of(ToolSurface(toolset.definitions)))
-    err.print(printable(f"accepted    {counted(len(toolset.definitions), 'tool')}, kept in {pins}"))
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenSkills:
-    """The skills of a run."""
-
-    tools: tuple[ToolLike, ...] = ()
-    message: str = ""
-    """Their names and descriptions for the system message; empty if there are no skills."""
-
-
-@dataclass(frozen=True, slots=True)
-class SkillChoice:
-    """The values of the ``--skills`` options."""
-
-    folders: tuple[str, ...]
-    scripts: tuple[str, ...]
-    """Patterns of the scripts that are allowed."""
-    skip_invalid: bool
-
-    def read(self) -> ChosenSkills:
-        """Read the chosen skills; warn about those left out.
-
-        :raises AdapterError: if one cannot be used
-        """
-        if not self.folders:
-            if self.scripts:
-                raise click.UsageError("--skills-allow-script needs --skills FOLDER")
-            return ChosenSkills()
-        from toolreel.tools.skills._folders import read_skills
-        from toolreel.tools.skills._skill_tools import skill_tools, skills_message
-
-        skills = read_skills(*self.folders, skip_invalid=self.skip_invalid)
-        for problem in skills.left_out:
-            err.print(printable(f"left out    {problem}"), style="yellow")
-        return ChosenSkills(tuple(skill_tools(skills, allow_scripts=self.scripts)), skills_message(skills))
-
-
-skill_options = bundle(
-    "skills",
-    SkillChoice,
-    click.option(
-        "--skills",
-        "folders",
-        multiple=True,
-        metavar="FOLDER",
-        help="Folder of an Agent Skill (it has a SKILL.md), or of several. Repeatable.",
-    ),
-    click.option(
-        "--skills-allow-script",
-        "scripts",
-        multiple=True,
-        metavar="SKILL/FILE",
-        help="Allow the model to run a script of a skill, such as pdf-forms/scripts/*.py; each call needs "
-        "approval. By default no script is allowed. Repeatable.",
-    ),
-    click.option(
-        "--skills-skip-invalid",
-        "skip_invalid",
-        is_flag=True,
-        help="Warn about invalid skills and leave them out, instead of stopping.",
-    ),
-)
-"""Adds the ``--skills`` options to a command, which receives them as one argument ``skills``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,40 +55,78 @@ class SourceChoice:
 
     tool_names: tuple[str, ...]
     mcp_file: Path | None
-    skills: SkillChoice
+    skill_folders: tuple[str, ...]
+    skill_scripts: tuple[str, ...]
+    """Patterns of the scripts that are allowed."""
+    skip_invalid_skills: bool
 
     @property
     def any_named(self) -> bool:
         """Whether any source was named."""
-        return bool(self.tool_names or self.mcp_file or self.skills.folders)
+        return bool(self.tool_names or self.mcp_file or self.skill_folders)
 
     @contextmanager
     def open(self, listen: McpListener | None = None, *, accept: bool = False) -> Generator[Sources]:
-        """Open all sources; close them when the context exits.
+        """Read all sources, and start the MCP servers; end them when the context exits.
 
         :param accept: offer all tools of MCP servers as they are now, and write their pins
         :raises AdapterError: if a source cannot be used
         """
-        python = self._python()
-        with ExitStack() as stack:
-            mcp = stack.enter_context(mcp_tools(self.mcp_file, listen, accept=accept))
-            yield Sources(python.tools, mcp.definitions, mcp.hosts, message=python.message)
-            save_pins(self.mcp_file, mcp, accept=accept)
+        tools, message = self._python_tools()
+        file = self.mcp_file
+        if file is None:
+            if accept:
+                raise click.UsageError("--accept needs --mcp FILE: it accepts the definitions of MCP tools")
+            yield Sources(tools, message=message)
+            return
+        servers = read_mcp_servers(file)
+        import logging  # imported here because --help does not need them
+
+        from toolreel.tools.mcp._definitions import MCP_PREFIX
+        from toolreel.tools.mcp._host import McpTools
+        from toolreel.tools.mcp._pins import pins_beside, pins_of, read_pins, write_pins
+
+        # The SDK logs problems through the root logger, which would print them to stderr. Those that matter
+        # reach the user as an error or as an event.
+        logging.getLogger().addHandler(logging.NullHandler())
+        pins = pins_beside(file)
+        with McpTools(servers, pins=None if accept else read_pins(pins), listen=listen) as mcp:
+            for each in mcp.left_out:
+                again = f"toolreel tools --mcp {shlex.quote(str(file))} --accept"
+                remedy = f"; {each.remedy}: {again}" if each.remedy else ""
+                err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
+            definitions = mcp.surface.definitions
+            yield Sources(tools, definitions, {f"{MCP_PREFIX}_": mcp}, message=message)
+            if accept:
+                write_pins(pins, pins_of(ToolSurface(definitions)))
+                err.print(printable(f"accepted    {counted(len(definitions), 'tool')}, kept in {pins}"))
 
     def recorded(self, definitions: Iterable[ToolDefinition]) -> Sources:
         """The sources for a replay: tools of servers come from the recording, so no server is started.
 
         :raises AdapterError: if a source cannot be read
         """
-        python = self._python()
+        tools, message = self._python_tools()
         if not self.mcp_file:
-            return python
-        others = tuple(tool for tool in definitions if tool.name.startswith("mcp_"))
-        return Sources(python.tools, others, message=python.message)
+            return Sources(tools, message=message)
+        return Sources(
+            tools, tuple(tool for tool in definitions if tool.name.startswith("mcp_")), message=message
+        )
 
-    def _python(self) -> Sources:
-        skills = self.skills.read()
-        return Sources((*load_tools(self.tool_names), *skills.tools), message=skills.message)
+    def _python_tools(self) -> tuple[Sequence[ToolLike], str]:
+        """The tools of modules and of skills, and the message about the skills."""
+        if not self.skill_folders:
+            if self.skill_scripts:
+                raise click.UsageError("--skills-allow-script needs --skills FOLDER")
+            return load_tools(self.tool_names), ""
+        from toolreel.tools.skills._folders import read_skills
+        from toolreel.tools.skills._skill_tools import skill_tools, skills_message
+
+        skills = read_skills(*self.skill_folders, skip_invalid=self.skip_invalid_skills)
+        for problem in skills.left_out:
+            err.print(printable(f"left out    {problem}"), style="yellow")
+        own = skill_tools(skills, allow_scripts=self.skill_scripts)
+        return (*load_tools(self.tool_names), *own), skills_message(skills)
 
 
 source_options = bundle(
@@ -233,8 +135,35 @@ source_options = bundle(
     tools_option(
         "Typed Python function, a list of functions, or a PythonTools, such as my_tools:TOOLS. Repeatable."
     ),
-    mcp_option,
-    skill_options,
+    click.option(
+        "--mcp",
+        "mcp_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Configuration of MCP servers, in the mcpServers JSON of other clients. Their tools are named "
+        "mcp_SERVER_TOOL.",
+    ),
+    click.option(
+        "--skills",
+        "skill_folders",
+        multiple=True,
+        metavar="FOLDER",
+        help="Folder of an Agent Skill (it has a SKILL.md), or of several. Repeatable.",
+    ),
+    click.option(
+        "--skills-allow-script",
+        "skill_scripts",
+        multiple=True,
+        metavar="SKILL/FILE",
+        help="Allow the model to run a script of a skill, such as pdf-forms/scripts/*.py; each call needs "
+        "approval. By default no script is allowed. Repeatable.",
+    ),
+    click.option(
+        "--skills-skip-invalid",
+        "skip_invalid_skills",
+        is_flag=True,
+        help="Warn about invalid skills and leave them out, instead of stopping.",
+    ),
 )
 """Adds the options that name tools to a command, which receives them as one argument ``sources``."""
 
