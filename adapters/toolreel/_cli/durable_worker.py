@@ -289,12 +289,12 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    approver = {"wait": Later(), "always": Always(), "never": Never("")}[approve]
+    approvers: dict[str, Approver] = {"wait": Later(), "always": Always(), "never": Never("")}
     with redirect_stdout(sys.stderr), ExitStack() as stack:
         available = stack.enter_context(sources.open())
         target = server.target(available.secrets)
         withhold(target.secrets)
-        ports = stack.enter_context(_live_ports(target, available, approver, limits, database))
+        ports = stack.enter_context(_live_ports(target, available, approvers[approve], limits, database))
         worker = Worker(
             ports,
             database,

@@ -225,7 +225,7 @@ def _explain_reply(number: int, reply: Reply) -> None:
     if reply.content:
         labelled(out, "content", reply.content)
     for call in reply.calls:
-        shown = error = call.arguments
+        error, shown = call.arguments, str(call.arguments)
         if isinstance(error, ArgumentError):
             shown = f"{error.code}: {ERROR_WORDS[error.code]} Found: {error.detail}"
         labelled(out, "call", f"{call.name} {shown}")
