@@ -15,7 +15,7 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from rich.console import Console
 
 from toolreel import replay
-from toolreel._cli.output.whole_run import show_outcome, show_plan, show_turns
+from toolreel._cli.whole_run import show_outcome, show_plan, show_turns
 from toolreel._replay.run_page.view import page_of
 from toolreel.demo._recorded_session import demo_cassette, demo_drivers
 from toolreel.demo._workspace import workspace
@@ -61,9 +61,9 @@ def draw_pages() -> None:
 
 
 def draw_list() -> None:
-    """Write ``ui.png``: the list of the recorded sessions, from a server of its own."""
+    """Write ``recordings.png``: the list of the recorded sessions, from a server of its own."""
     path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
-    command = [sys.executable, "-m", "toolreel", "ui", str(CASSETTES), "--no-open"]
+    command = [sys.executable, "-m", "toolreel", "view", str(CASSETTES), "--no-open"]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,  # noqa: S603 - ours
         sync_playwright() as playwright,
@@ -72,9 +72,8 @@ def draw_list() -> None:
         browser = playwright.chromium.launch(executable_path=path, args=flags)
         page = browser.new_page(viewport=SIZE)
         page.goto(server.stdout.readline().strip() if server.stdout else "")
-        page.get_by_label("kind").select_option("recording")
-        page.get_by_role("status").filter(has_not_text="read").wait_for()
-        page.screenshot(path=HERE / "ui.png")
+        page.get_by_role("status").filter(has_text=" of ").filter(has_not_text="read").wait_for()
+        page.screenshot(path=HERE / "recordings.png")
         browser.close()
         server.terminate()
 

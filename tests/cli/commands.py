@@ -48,9 +48,9 @@ READY: Final = saying("It is a draft.")
 _FORKING: Final = """
 import atexit, gc, io, json, os, sys, threading, traceback
 
-import toolreel._cli.live.live_run, toolreel._cli.runs.run, toolreel._cli.runs.fork, toolreel._cli.runs.resume
-import toolreel._cli.runs.replay, toolreel._cli.tools, toolreel._cli.replies.normalize
-import toolreel._cli.replies.text_calls, toolreel._cli.output.progress, toolreel.testing._reels.reel
+import toolreel._cli.live_run, toolreel._cli.run, toolreel._cli.fork
+import toolreel._cli.replay, toolreel._cli.tools, toolreel._cli.normalize
+import toolreel._cli.progress, toolreel.testing._reels.reel
 import toolreel.tools.mcp._host, toolreel._replay.taped_endpoint
 import toolreel.proxy._serve, toolreel._cli.proxy
 from toolreel.__main__ import main
@@ -58,8 +58,8 @@ from toolreel.__main__ import main
 gc.freeze()  # so that a child does not copy the pages of what is loaded
 for line in sys.stdin:
     asked = json.loads(line)
-    if {*asked["arguments"][:1]} & {"runs", "serve", "submit", "watch"}:  # slow to load
-        import toolreel._cli.durable.serve, toolreel._cli.durable.submit, toolreel.durable._worker, psycopg
+    if {*asked["arguments"][:1]} & {"durable"}:  # slow to load
+        import toolreel._cli.durable_worker, toolreel._cli.durable_runs, toolreel.durable._worker, psycopg
     child = os.fork()
     if not child:
         break

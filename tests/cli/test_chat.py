@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 from tests.cli.commands import (
     COMMAND,
     LOOKING_UP,
@@ -45,10 +43,9 @@ def bodies(server: ChatServer) -> list[list[str]]:
     return [[one["role"] for one in json.loads(seen.body)["messages"]] for seen in server.seen]
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_each_line_of_a_pipe_is_a_message_and_each_answer_is_printed(driver: str, tmp_path: Path) -> None:
+def test_each_line_of_a_pipe_is_a_message_and_each_answer_is_printed(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(READY), replying(saying("You are welcome."))) as server:
-        options = ("--system", "Be brief.", "--record", "kept/talk", "--driver", driver)
+        options = ("--system", "Be brief.", "--record", "kept/talk")
         said = toolreel(*chatting(server, *options), cwd=tmp_path, stdin=TALK)
     assert (said.code, said.stdout) == (0, "It is a draft.\nYou are welcome.\n")
     assert bodies(server)[-1] == ["system", "user", "assistant", "tool", "assistant", "user"]
@@ -90,7 +87,7 @@ def test_a_changed_message_makes_a_fork(tmp_path: Path) -> None:
     assert forked.code == 0, forked
     assert json.loads(server.seen[-1].body)["messages"][-1]["content"] == "And you?"
     assert "user        And you?" in forked.stdout
-    differing = toolreel("diff", "talk", "other", cwd=tmp_path)
+    differing = toolreel("explain", "talk", "other", cwd=tmp_path)
     assert "And you?" in differing.stdout
 
 

@@ -1,4 +1,4 @@
-"""``toolreel diff``: two recorded runs, in a pipe and on a terminal."""
+"""``toolreel explain``: two recorded runs, in a pipe and on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EMPTY: Final = cassette("empty-final")
 def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:
     for path, name in ((RECOVERED, "one"), (EMPTY, "other")):
         shutil.copy(companion(path), tmp_path / f"{name}.journal.jsonl")
-    said = toolreel("diff", "one", "other.journal.jsonl", cwd=tmp_path)
+    said = toolreel("explain", "one", "other.journal.jsonl", cwd=tmp_path)
     assert (said.code, said.stderr) == (1, "")
     lines = said.stdout.splitlines()
     assert lines[:9] == [
@@ -42,7 +42,7 @@ def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:
 def test_a_run_is_the_same_as_itself_by_any_of_its_names(tmp_path: Path) -> None:
     names = (str(RECOVERED), str(companion(RECOVERED)), str(RECOVERED).removesuffix(".yaml"))
     shown, machine = said_by_each(
-        [("diff", names[0], names[1]), ("diff", names[1], names[2], "--json")], tmp_path
+        [("explain", names[0], names[1]), ("explain", names[1], names[2], "--json")], tmp_path
     )
     assert (shown.code, machine.code) == (0, 0)
     assert shown.stdout.splitlines()[2:] == ["same        no difference that the loop acts on"]
@@ -54,13 +54,15 @@ def test_many_changes_are_counted_and_the_first_of_them_shown(tmp_path: Path) ->
     settings = [f"--set={key}=9" for key in ("top_k", "top_p", "min_p", "seed", "stop")]
     more = [f"--set=body.x{number}=1" for number in range(12)]
     fork = ("fork", str(cassette("chat")), "--at", "1", "--recorded", "--record", "kept")
-    _, said = said_by_each([(*fork, *settings, *more), ("diff", str(cassette("chat")), "kept")], tmp_path)
+    _, said = said_by_each([(*fork, *settings, *more), ("explain", str(cassette("chat")), "kept")], tmp_path)
     assert "            and 5 more places" in said.stdout.splitlines()
     assert "differs at" not in said.stdout
 
 
 def test_on_a_terminal_the_columns_fit_its_width(tmp_path: Path) -> None:
-    code, written = on_terminal("diff", str(cassette("workspace")), str(cassette("tool-error")), cwd=tmp_path)
+    code, written = on_terminal(
+        "explain", str(cassette("workspace")), str(cassette("tool-error")), cwd=tmp_path
+    )
     plain = re.sub(r"\x1b\[[0-9;]*m", "", written)
     rows = plain[plain.index("turn  ") :].splitlines()
     assert code == 1
@@ -74,7 +76,7 @@ def test_what_a_model_wrote_has_no_power_over_the_terminal(tmp_path: Path) -> No
     session = str(cassette("workspace"))
     result = '{"value":"\\u001b[31mred"}'
     fork = ("fork", session, "--at", "2", "--recorded", "--tool-result", result, "--record", "kept")
-    _, said = said_by_each([fork, ("diff", session, "kept")], tmp_path)
+    _, said = said_by_each([fork, ("explain", session, "kept")], tmp_path)
     assert said.code == 1
     assert "\x1b" not in said.stdout
 
@@ -82,12 +84,12 @@ def test_what_a_model_wrote_has_no_power_over_the_terminal(tmp_path: Path) -> No
 def test_a_record_that_is_not_there_or_does_not_fold_is_named(tmp_path: Path) -> None:
     text = companion(RECOVERED).read_text()
     (tmp_path / "edited.journal.jsonl").write_text(text.replace("draft", "drift"))
-    absent, edited, alone = said_by_each(
-        [("diff", str(RECOVERED), "no"), ("diff", str(RECOVERED), "edited"), ("diff", str(RECOVERED))],
-        tmp_path,
+    two = ("explain", str(RECOVERED))
+    absent, edited, turn = said_by_each(
+        [(*two, "no"), (*two, "edited"), (*two, "edited", "--turn", "1")], tmp_path
     )
     assert_mistake(absent, "no: there is no such recording")
     assert_mistake(
         edited, "edited.journal.jsonl, line 4: this send_request is not what the run wants", code=3
     )
-    assert_mistake(alone, "Missing argument 'B'")
+    assert_mistake(turn, "--turn shows a turn of one run")

@@ -1,4 +1,4 @@
-"""``toolreel submit``, ``serve`` and ``runs``, each a process of its own, and the database between them."""
+"""``toolreel durable``: each command a process of its own, and the database between them."""
 
 from __future__ import annotations
 
@@ -50,56 +50,58 @@ def told(desk: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def serve(desk: Path, server: ChatServer, *more: str) -> Said:
-    return said(desk, "serve", "--base-url", server.url, "--until-idle", "--poll", "0.05", *(more or MINE))
+    return said(
+        desk, "durable", "worker", "--base-url", server.url, "--until-idle", "--poll", "0.05", *(more or MINE)
+    )
 
 
 def test_a_run_is_submitted_approved_and_spoken_to_from_other_processes(desk: Path) -> None:
-    submit = ("submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    submit = ("durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
     assert told(desk, *submit)["run_id"] == told(desk, *submit)["run_id"] == "bill-7"
     with serving(PAYING, replying(saying("Paid.")), replying(saying("Goodbye."))) as server:
         served = serve(desk, server)
         assert served.code == 0, served
         logged = [json.loads(line) for line in served.stderr.splitlines()]
         assert {"run": "bill-7", "event": 1, "kind": "send_request", "ref": 1}.items() <= logged[1].items()
-        shown = said(desk, "runs", "show", "bill-7")
+        shown = said(desk, "durable", "show", "bill-7")
         assert (shown.code, 'pay({"amount":7}): approval' in shown.stdout) == (0, True)
-        assert told(desk, "runs", "list", "--status", "waiting")["counts"] == {"waiting": 1}
+        assert told(desk, "durable", "list", "--status", "waiting")["counts"] == {"waiting": 1}
         assert not (desk / "paid.txt").exists()
-        assert said(desk, "runs", "approve", "bill-7").code == 0
-        again = said(desk, "runs", "deny", "bill-7")
+        assert said(desk, "durable", "approve", "bill-7").code == 0
+        again = said(desk, "durable", "approve", "bill-7", "--deny")
         assert (again.code, "waits for no decision" in again.stderr) == (2, True)
         serve(desk, server)
-        assert told(desk, "runs", "wait", "bill-7")["detail"]["content"] == "Paid."
-        assert said(desk, "runs", "speak", "bill-7", "Bye!").code == 0
+        assert told(desk, "durable", "show", "bill-7", "--wait")["detail"]["content"] == "Paid."
+        assert said(desk, "durable", "say", "bill-7", "Bye!").code == 0
         serve(desk, server)
-        assert told(desk, "runs", "show", "bill-7")["detail"]["content"] == "Goodbye."
+        assert told(desk, "durable", "show", "bill-7")["detail"]["content"] == "Goodbye."
     assert (desk / "paid.txt").read_text() == "7\n"
-    assert said(desk, "runs", "export", "bill-7", "bill.journal.jsonl").code == 0
+    assert said(desk, "durable", "export", "bill-7", "-o", "bill.journal.jsonl").code == 0
     assert said(desk, "replay", "bill.journal.jsonl").code == 0
-    assert said(desk, "runs", "prune", "--older-than", "0").code == 0
-    assert told(desk, "runs", "list") == {"runs": [], "counts": {}}
+    gone = told(desk, "durable", "list", "--prune", "0")
+    assert gone == {"runs": [], "counts": {}, "oldest_queued_seconds": None, "deleted": 1}
 
 
 def test_a_queued_run_is_said_to_need_a_worker(desk: Path) -> None:
-    said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
-    waited = said(desk, "runs", "wait", "bill-7", "--timeout", "0")
+    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    waited = said(desk, "durable", "show", "bill-7", "--wait", "--timeout", "0")
     assert waited.code == 1
-    assert "bill-7 is queued: a worker performs it (toolreel serve)" in waited.stderr
-    assert "it ends as soon as a worker takes it up" in said(desk, "runs", "cancel", "bill-7").stdout
+    assert "bill-7 is queued: toolreel durable worker performs it" in waited.stderr
+    assert "it ends as soon as a worker takes it up" in said(desk, "durable", "cancel", "bill-7").stdout
     with serving() as server:  # a cancelled run sends nothing
         serve(desk, server)
-    assert told(desk, "runs", "wait", "bill-7")["outcome"] == "cancelled"
-    assert "it had ended, and stays as it is" in said(desk, "runs", "cancel", "bill-7").stdout
+    assert told(desk, "durable", "show", "bill-7", "--wait")["outcome"] == "cancelled"
+    assert "it had ended, and stays as it is" in said(desk, "durable", "cancel", "bill-7").stdout
 
 
 def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
-    said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
     mistakes: Sequence[tuple[tuple[str, ...], str]] = (
-        (("runs", "show", "bill-8"), "there is none in this database; see `toolreel runs list`"),
-        (("submit", "Pay 8.", "--model", "m", "--run-id", "bill-7"), "submit it under another id"),
-        (("submit", "Pay.", "--model", "m", "--run-id", "bill 7"), "write letters, digits"),
-        (("runs", "list", "--database", "mysql://there/it"), "write sqlite:///runs.db or postgresql://"),
-        (("runs", "resume", "bill-7"), "only runs that are failed or refused"),
+        (("durable", "show", "bill-8"), "there is none in this database; see `toolreel durable list`"),
+        (("durable", "submit", "Pay 8.", "--model", "m", "--run-id", "bill-7"), "submit it under another id"),
+        (("durable", "submit", "Pay.", "--model", "m", "--run-id", "bill 7"), "write letters, digits"),
+        (("durable", "list", "--database", "mysql://there/it"), "write sqlite:///runs.db or postgresql://"),
+        (("durable", "adopt", "--failed", "bill-7"), "only runs that are failed or refused"),
         (
             (
                 "run",
@@ -119,9 +121,11 @@ def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
     for arguments, sentence in mistakes:
         answer = said(desk, *arguments)
         assert (answer.code, sentence in " ".join(answer.stderr.split())) == (2, True), answer
-    assert said(desk, "runs", "health", "--oldest", "0").code == 1
-    assert told(desk, "runs", "health", "--oldest", "600")["counts"] == {"queued": 1}
-    assert said(desk, "runs", "adopt", "worker-9").stdout.split("worker-9")[1].strip() == ": it left no runs"
+    assert said(desk, "durable", "list", "--oldest", "0").code == 1
+    assert told(desk, "durable", "list", "--oldest", "600")["counts"] == {"queued": 1}
+    assert (
+        said(desk, "durable", "adopt", "worker-9").stdout.split("worker-9")[1].strip() == ": it left no runs"
+    )
 
 
 def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
@@ -147,10 +151,10 @@ def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
 
 
 def test_a_worker_drains_on_sigterm(desk: Path) -> None:
-    said(desk, "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
     with serving(PAYING) as server:
         probes = ("--health", "127.0.0.1:0")
-        command = [*COMMAND, "serve", "--base-url", server.url, "--poll", "0.05", *probes, *MINE]
+        command = [*COMMAND, "durable", "worker", "--base-url", server.url, "--poll", "0.05", *probes, *MINE]
         with subprocess.Popen(command, cwd=desk, env=environment(None), stderr=subprocess.PIPE) as worker:
             assert worker.stderr is not None
             port = 0

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.replay.sessions import cassette
-from toolreel._cli.runs.explain import explain_command
+from toolreel._cli.explain import explain_command
 from toolreel._replay.explain.sent_history import sent_history
 from toolreel._replay.explain.why import rule_of
 from toolreel_core._conversation.message import AssistantMessage, Message, SystemMessage, UserMessage

@@ -69,7 +69,7 @@ def test_a_live_fork_sends_what_was_kept_and_runs_the_tools_for_real(tmp_path: P
     assert "answer      It is build 41." in lines
     assert lines[-2:] == [
         "saved       kept/fork.journal.jsonl",
-        f"            next: toolreel diff {JOURNAL} kept/fork.journal.jsonl",
+        f"            next: toolreel explain {JOURNAL} kept/fork.journal.jsonl",
     ]
 
     assert [file.name for file in (tmp_path / "kept").iterdir()] == ["fork.journal.jsonl"]
@@ -78,7 +78,7 @@ def test_a_live_fork_sends_what_was_kept_and_runs_the_tools_for_real(tmp_path: P
     again, different, further = said_by_each(
         [
             ("replay", "kept/fork"),
-            ("diff", SESSION, "kept/fork", "--json"),
+            ("explain", SESSION, "kept/fork", "--json"),
             ("fork", "kept/fork", "--at", "4", "--recorded", "--json"),
         ],
         tmp_path,

@@ -49,13 +49,10 @@ def asleep(pid: int) -> bool:
     return not stat.exists() or ") S " in stat.read_text()
 
 
-@pytest.mark.parametrize("driver", EACH)
-def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(driver: str, tmp_path: Path) -> None:
+def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), Answer(delay=NEVER)) as server:
         base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
-        said = interrupted(
-            (*base, "--driver", driver, "--record", "kept"), tmp_path, lambda: len(server.seen) == 2
-        )
+        said = interrupted((*base, "--record", "kept"), tmp_path, lambda: len(server.seen) == 2)
     assert said.code == 130
     assert "Traceback" not in said.stderr
     assert "error: interrupted from the keyboard" in said.stderr
@@ -82,13 +79,10 @@ def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_
     assert "outcome     cancelled: interrupted from the keyboard" in again.stdout
 
 
-@pytest.mark.parametrize("driver", EACH)
-def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(
-    driver: str, tmp_path: Path
-) -> None:
+def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(tmp_path: Path) -> None:
     with serving(streaming(chunk("It is"), NEVER)) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream", "--record", "kept")
-        said = interrupted((*base, "--driver", driver), tmp_path, lambda: len(server.seen) == 1)
+        said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
     assert said.code == 130
     assert "Traceback" not in said.stderr
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
@@ -106,7 +100,7 @@ def test_an_interrupted_fork_keeps_what_it_began_with_and_what_came(tmp_path: Pa
     assert said.code == 130
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
-    again, compared = said_by_each([("replay", "kept"), ("diff", session, "kept", "--json")], tmp_path)
+    again, compared = said_by_each([("replay", "kept"), ("explain", session, "kept", "--json")], tmp_path)
     assert "identical on sync: 5 events" in again.stdout
     assert (compared.code, compared.data["first"]["n"]) == (1, 3)
 
@@ -122,15 +116,12 @@ def connecting(port: int) -> bool:
 
 
 @pytest.mark.skipif(not SOCKETS.exists(), reason="only Linux tells when a connection is under way")
-@pytest.mark.parametrize("driver", EACH)
-def test_a_run_is_interrupted_while_it_still_connects(driver: str, tmp_path: Path) -> None:
+def test_a_run_is_interrupted_while_it_still_connects(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         port = full.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)):  # the backlog is full: the next one hangs
             base = ("run", "hi", "--model", "m", "--base-url", f"http://127.0.0.1:{port}")
-            said = interrupted(
-                (*base, "--driver", driver, "--record", "kept"), tmp_path, lambda: connecting(port), FORGETFUL
-            )
+            said = interrupted((*base, "--record", "kept"), tmp_path, lambda: connecting(port), FORGETFUL)
     assert said.code == 130
     assert "Traceback" not in said.stderr
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout

@@ -1,4 +1,4 @@
-"""``toolreel serve --limit``: what an account allows, kept by workers that come one after another."""
+"""``toolreel durable worker --limit``: limits of an account, kept by one worker after another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.test_durable import said, serve, told
 from tests.servers.chat_server import replying, serving
-from toolreel._cli.durable.limits import LimitChoice
+from toolreel._cli.durable_worker import LimitChoice
 from toolreel.testing import saying
 from toolreel_core import ConfigError
 
@@ -19,11 +19,11 @@ ONE = "requests=1,window=600,max-wait=0.2"
 
 def submitted(desk: Path, *names: str, fallback: tuple[str, ...] = ()) -> None:
     for name in names:
-        assert said(desk, "submit", "Hi!", "--model", "m", "--run-id", name, *fallback).code == 0
+        assert said(desk, "durable", "submit", "Hi!", "--model", "m", "--run-id", name, *fallback).code == 0
 
 
 def outcome(desk: Path, run_id: str) -> Any:  # noqa: ANN401 - JSON
-    return told(desk, "runs", "show", run_id)
+    return told(desk, "durable", "show", run_id)
 
 
 def test_workers_share_what_an_account_allows(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
 from tests.cli.test_interrupt import interrupted
 from tests.servers.chat_server import replying, serving
@@ -51,14 +49,14 @@ def test_a_run_with_a_public_server_is_recorded_and_replays_without_it(tmp_path:
     assert "identical" in again.stdout
 
 
-def test_other_drivers_reach_the_servers_and_what_happens_to_one_is_told(tmp_path: Path) -> None:
+def test_a_run_reaches_the_servers_and_what_happens_to_one_is_told(tmp_path: Path) -> None:
     words = tmp_path / "words"
     words.write_text("Look something up.")
     file = configured(tmp_path, s=rude(""), w=rude("words", str(words)))
     both = [replying(calling(("mcp_s_do", {}), ("mcp_w_do", {}))), replying(LATE)]
-    with serving(*both, *both) as server:
+    with serving(*both) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--mcp", file)
-        for said in said_by_each([(*base, "--driver", driver) for driver in ("asyncio", "trio")], tmp_path):
+        for said in said_by_each([base], tmp_path):
             assert (said.code, '← {"value":"done"}' in said.stdout) == (0, True)
             assert "turn 1: mcp_w_do failed: TOOL_UNAVAILABLE" in said.stderr
             assert "MCP server w exited: it ended with exit code 7" in said.stderr
@@ -110,12 +108,11 @@ def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path
     assert_mistake(unaccepted, "--accept needs --mcp FILE")
 
 
-@pytest.mark.parametrize("driver", ["sync", pytest.param("asyncio", marks=pytest.mark.slow)])
-def test_ctrl_c_in_a_call_ends_the_servers_and_keeps_the_run(tmp_path: Path, driver: str) -> None:
+def test_ctrl_c_in_a_call_ends_the_servers_and_keeps_the_run(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     file = configured(tmp_path, s=rude("noted", str(pids)), t=rude("never"))
     with serving(replying(calling(("mcp_t_do", {})))) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--mcp", file, "--driver", driver)
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--mcp", file)
         said = interrupted((*base, "--record", "kept"), tmp_path, lambda: len(server.seen) == 1)
     assert said.code == 130
     assert "Traceback" not in said.stderr

@@ -59,7 +59,7 @@ MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "a setting without a value": ((*RUN, "--set", "max_turns"), ("expected key=value",)),
     "a setting out of range": ((*RUN, "--set", "max_turns=0"), ("max_turns: expected", "at least 1, got 0")),
     "a key of the run's own": ((*RUN, "--set", "body.messages=[]"), ("'messages' is set by the run itself",)),
-    "a driver": ((*RUN, "--driver", "curio"), ("'curio' is not one of", "'trio'")),
+    "a driver": (("replay", "x", "--driver", "curio"), ("'curio' is not one of", "'trio'")),
     "a timeout": ((*RUN, "--timeout", "0"), ("--timeout",)),
     "an empty prompt": (("run", "", *RUN[2:]), ("PROMPT", "it is empty")),
     "tools that are not there": ((*RUN, "--tools", "no_such:tool"), ("cannot import no_such",)),

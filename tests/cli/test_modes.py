@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, assert_mistake, said_by_each
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._replay.replay import DRIVERS
 from toolreel.testing._scripted import saying
 
 DOWN = "http://127.0.0.1:9"
@@ -24,11 +21,11 @@ def kept(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
-def test_auto_records_what_is_missing_and_replays_what_is_there_on_every_driver(tmp_path: Path) -> None:
+def test_auto_records_what_is_missing_and_replays_what_is_there(tmp_path: Path) -> None:
     with serving(LOOK, ANSWER) as server:
         auto = command(server.url, "--record", "kept", "--mode", "auto")
         (first,) = said_by_each([auto], tmp_path)
-    replays = [(*auto, "--driver", driver) for driver in DRIVERS]
+    replays = [auto]
     others = (("replay", "kept", "--json"), command(DOWN, "--record", "kept", "--mode", "replay"))
     for again in said_by_each([*replays, *others], tmp_path):
         assert again.code == 0
@@ -86,8 +83,7 @@ def test_a_recording_is_made_anew_only_by_a_run_that_completes(tmp_path: Path) -
     assert "Another." in kept(tmp_path)["kept.yaml"]
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_a_run_goes_on_where_its_recording_ends_and_its_tools_run_once(driver: str, tmp_path: Path) -> None:
+def test_a_run_goes_on_where_its_recording_ends_and_its_tools_run_once(tmp_path: Path) -> None:
     (tmp_path / "counting.py").write_text(
         "def state_get(path: str) -> int:\n"
         '    """Read one value."""\n'
@@ -95,7 +91,7 @@ def test_a_run_goes_on_where_its_recording_ends_and_its_tools_run_once(driver: s
         "        calls.write(path + ' ')\n"
         "    return 1\n"
     )
-    tools = ("--tools", "counting:state_get", "--record", "kept", "--driver", driver)
+    tools = ("--tools", "counting:state_get", "--record", "kept")
     with serving(LOOK, LOOK, ANSWER) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", *tools)
         short = (*base, "--set", "max_turns=1", "--overwrite")

@@ -18,8 +18,8 @@ from tests.cli.commands import (
 )
 from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live.live_run import LiveSession
-from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live_run import LiveSession
+from toolreel._cli.live_target import LiveTarget
 from toolreel._driver.user.approvers import Always
 from toolreel._replay.replay import replay
 from toolreel.demo._workspace import workspace
@@ -112,7 +112,7 @@ def test_the_cassette_of_a_run_that_rested_is_gone_on_with(tmp_path: Path) -> No
         target = LiveTarget(server.url)
         assert LiveSession(target, guarded()).run(plan, path).saved
         resumed = LiveSession(target, guarded(), approver=Always(), durable=True).resume(path)
-    assert (resumed.before, resumed.after) == (1, 4)
+    assert (resumed.before, resumed.before + resumed.new) == (1, 4)
     assert resumed.saved == (path, tmp_path / "kept.journal.jsonl")
     assert replay(path).run == resumed.run
     assert replay(path).run.timing == resumed.run.timing

@@ -9,8 +9,7 @@ import pytest
 
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.servers.chat_server import ChatServer, chunk, replying, serving, streaming
-from toolreel._cli.options.presets import NO_PRESETS
-from toolreel._replay.replay import DRIVERS
+from toolreel._cli.options import NO_PRESETS
 from toolreel.testing._scripted import saying
 from toolreel_core._jsontext.canonical import Json
 
@@ -27,12 +26,11 @@ def body(server: ChatServer, at: int = 0) -> dict[str, Json]:
     return tree
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: Path, driver: str) -> None:
+def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(READY)) as server:
         said = toolreel(
             *("run", "Which status?", "--model", "m", "--base-url", server.url, "--api-key-env", "MY_KEY"),
-            *(*WORKSPACE, "--system", "Be brief.", "--record", "kept/a session", "--driver", driver),
+            *(*WORKSPACE, "--system", "Be brief.", "--record", "kept/a session"),
             cwd=tmp_path,
             env={"MY_KEY": KEY},
         )
@@ -61,13 +59,13 @@ def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: P
         assert "MY_KEY" not in text
 
     assert "            next: toolreel replay 'kept/a session.yaml'" in lines
-    again = toolreel("replay", "kept/a session.yaml", "--driver", driver, cwd=tmp_path)
+    again = toolreel("replay", "kept/a session.yaml", cwd=tmp_path)
     assert again.code == 0
     assert again.stderr == ""
     shown = [line for line in lines if not line.startswith(("saved", "            next:"))]
     *told, proof = again.stdout.splitlines()
     assert told == shown
-    assert proof.startswith(f"replay      identical on {driver}: 3 events, journal ")
+    assert proof.startswith("replay      identical on sync: 3 events, journal ")
 
 
 def test_json_is_one_object_on_stdout_and_progress_is_on_stderr(tmp_path: Path) -> None:
@@ -92,21 +90,18 @@ def test_json_is_one_object_on_stdout_and_progress_is_on_stderr(tmp_path: Path) 
     ]
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(
-    tmp_path: Path, driver: str
-) -> None:
+def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(tmp_path: Path) -> None:
     answer = streaming(
         chunk("It is "), ": alive\n\n", chunk("a draft."), chunk(None, "stop"), "data: [DONE]\n\n"
     )
     with serving(answer) as server:
-        said = running(server, tmp_path, "--stream", "--driver", driver, "--record", "kept")
+        said = running(server, tmp_path, "--stream", "--record", "kept")
     assert said.code == 0
     assert (body(server)["stream"], body(server)["stream_options"]) == (True, {"include_usage": True})
     assert said.stderr.splitlines() == ["turn 1: waiting for the model", NO_PRESETS]
     assert said.stdout.count("draft") == 1
     assert "answer      It is a draft." in said.stdout.splitlines()
-    (again,) = said_by_each([("replay", "kept", "--driver", driver)], tmp_path)
+    (again,) = said_by_each([("replay", "kept")], tmp_path)
     assert (again.code, again.stderr) == (0, "")
     assert "answer      It is a draft." in again.stdout.splitlines()
 

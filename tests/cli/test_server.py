@@ -11,7 +11,7 @@ import pytest
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
 from tests.evals.provider import provider
 from tests.servers.chat_server import replying, serving
-from toolreel._cli.options.presets import NO_PRESETS
+from toolreel._cli.options import NO_PRESETS
 from toolreel.testing._scripted import saying
 
 KEY: Final = "correct-horse-battery-staple"

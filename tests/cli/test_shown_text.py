@@ -127,8 +127,8 @@ def test_diffs_and_errors_spell_it_out_too(tmp_path: Path) -> None:
             base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", name)
             assert toolreel(*base, cwd=tmp_path).code == 0
     for command in (
-        ("diff", "one", "two"),
-        ("diff", "one", "two", "--json"),
+        ("explain", "one", "two"),
+        ("explain", "one", "two", "--json"),
         ("replay", "one"),
         ("replay", UNSEEN),
     ):

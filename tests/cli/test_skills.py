@@ -12,8 +12,8 @@ from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.cli.test_mcp import configured, rude
 from tests.servers.chat_server import replying, serving
-from toolreel._cli.live.live_run import LiveSession
-from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live_run import LiveSession
+from toolreel._cli.live_target import LiveTarget
 from toolreel.testing._scripted import calling
 from toolreel.tools._python.tools import Toolbox
 from toolreel.tools.skills._folders import read_skills

@@ -1,4 +1,4 @@
-"""``toolreel text-calls``: JSON lines in, JSON lines out, and words for those who ask why."""
+"""``toolreel normalize`` on text with calls in it: JSON lines in and out, or an explanation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lines(*asked: dict[str, Any]) -> bytes:
 
 
 def said(cwd: Path, *asked: dict[str, Any], options: tuple[str, ...] = ()) -> tuple[Said, list[Any]]:
-    done = toolreel("text-calls", *options, cwd=cwd, stdin=lines(*asked))
+    done = toolreel("normalize", *options, cwd=cwd, stdin=lines(*asked))
     return done, [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -55,10 +55,10 @@ def test_each_line_is_answered_by_one(tmp_path: Path) -> None:
 def test_lines_come_from_a_file_too(tmp_path: Path) -> None:
     asked = lines({"content": PING, "tools": ["ping"]})
     (tmp_path / "replies.jsonl").write_bytes(asked)
-    from_file = toolreel("text-calls", "replies.jsonl", cwd=tmp_path)
-    assert from_file == toolreel("text-calls", cwd=tmp_path, stdin=asked)
+    from_file = toolreel("normalize", "replies.jsonl", cwd=tmp_path)
+    assert from_file == toolreel("normalize", cwd=tmp_path, stdin=asked)
     assert '"name": "ping"' in from_file.stdout
-    assert_mistake(toolreel("text-calls", "nothing.jsonl", cwd=tmp_path), "nothing.jsonl", "No such file")
+    assert_mistake(toolreel("normalize", "nothing.jsonl", cwd=tmp_path), "nothing.jsonl", "No such file")
 
 
 def test_a_tool_may_be_its_whole_definition(tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_a_finish_reason_counts_in_any_providers_words(tmp_path: Path) -> None:
 
 
 def test_the_dialects_are_listed(tmp_path: Path) -> None:
-    listed = toolreel("text-calls", "--dialects", cwd=tmp_path).stdout.splitlines()
+    listed = toolreel("normalize", "--dialects", cwd=tmp_path).stdout.splitlines()
     assert (listed[0].split(), listed[-1].split()) == (["hermes_json", "marked"], ["tool_code_fence", "bare"])
-    assert "--dialects" in toolreel("text-calls", "--help", cwd=tmp_path).stdout
+    assert "--dialects" in toolreel("normalize", "--help", cwd=tmp_path).stdout
 
 
 def test_bare_dialects_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
@@ -90,35 +90,37 @@ def test_bare_dialects_are_read_where_they_are_asked_for(tmp_path: Path) -> None
 
 
 def test_explain_says_what_was_read_where_and_why_not(tmp_path: Path) -> None:
-    done, answers = said(
-        tmp_path,
+    asked = lines(
         {"content": f"Use `x` or <tool_call> {PING}", "tools": ["ping"]},
         {"content": '<tool_call>{"name": }</tool_call> and <function=x', "tools": ["ping"]},
         {"content": "Nothing.", "tools": []},
         {"content": "x" * 300_000, "tools": []},
         {"content": "<|channel|>commentary to=python<|message|>1<|call|>", "tools": []},
         {"content": "<|channel|>final<|message|>Done.<|return|>", "tools": []},
-        options=("--explain",),
+        {"raw": "<html>", "tools": []},
     )
-    assert (done.code, len(answers)) == (0, 6)
-    told = done.stderr.splitlines()
-    assert told[:4] == [
-        'line 1, characters 4-7: "`x`"',
-        "    code, a comment, reasoning or another quotation; calls in it are ignored",
-        "line 1, characters 23-79: " + json.dumps(PING)[:57] + "…",
-        "    read as ping (hermes_json)",
+    done = toolreel("normalize", "--explain", cwd=tmp_path, stdin=asked)
+    assert (done.code, done.stderr) == (0, "")
+    explained = done.stdout.splitlines()
+    assert explained[:5] == [
+        "line 1      1 call",
+        '4-7         "`x`"',
+        "            code, a comment, reasoning or another quotation; calls in it are ignored",
+        "23-79       " + json.dumps(PING)[:57] + "…",
+        "            read as ping (hermes_json)",
     ]
-    assert "    rejected as malformed: looks like a call, but cannot be read as one" in told
-    assert "    a marker without a call; it is text" in told
-    assert "line 3: no call" in told
-    assert "line 4: more than 256 KiB of text; it was not searched" in told
-    assert "    message framing; it is not part of the content" in told
-    assert any("rejected as builtin_recipient" in line for line in told)
+    assert "            rejected as malformed: looks like a call, but cannot be read as one" in explained
+    assert "            a marker without a call; it is text" in explained
+    assert "line 3      0 calls" in explained
+    assert "            more than 256 KiB of text; it was not searched" in explained
+    assert "            message framing; it is not part of the content" in explained
+    assert any("rejected as builtin_recipient" in line for line in explained)
+    assert "line 7      finish " in done.stdout
 
 
 def test_lines_are_answered_as_they_come(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [*COMMAND, "text-calls"],
+        [*COMMAND, "normalize"],
         cwd=tmp_path,
         env=environment(),
         stdin=subprocess.PIPE,
@@ -138,28 +140,28 @@ def test_lines_are_answered_as_they_come(tmp_path: Path) -> None:
     ("line", "parts"),
     [
         (b"\xff\n", ("line 1", "not UTF-8 at byte 0")),
-        (b"{\n", ("line 1", "one JSON object to a line")),
-        (b'\n["a"]\n', ("line 2", "not a JSON object")),
+        (b"{\n", ("line 1", "not JSON")),
+        (b'\n["a"]\n', ("line 2", "expected an object")),
         (b'{"content": "a", "tool": []}\n', ("line 1", "did you mean 'tools'?")),
-        (b'{"tools": []}\n', ("line 1", '"content" is required')),
-        (b'{"content": "a"}\n', ("line 1", '"tools" must be a list')),
-        (b'{"content": "a", "tools": [1]}\n', ("line 1", '"tools" must be a list')),
-        (b'{"content": "a", "tools": [{"type": "function"}]}\n', ("line 1", '"tools" must be a list')),
-        (b'{"content": "a", "tools": [{"function": 1}]}\n', ("line 1", '"tools" must be a list')),
-        (b'{"content": "a", "tools": [], "schemas": {"a": 1}}\n', ("line 1", '"schemas" must be')),
-        (b'{"content": "a", "tools": [], "finish": 1}\n', ("line 1", '"finish" must be')),
-        (b'{"content": "a", "tools": [], "schemas": 1}\n', ("line 1", '"schemas" must be')),
-        (b'{"content": "a", "tools": [], "enable": "some"}\n', ("line 1", '"enable" must be')),
+        (b'{"tools": []}\n', ("line 1", 'expected an object with "body"')),
+        (b'{"content": "a"}\n', ("line 1", '"tools": expected')),
+        (b'{"content": "a", "tools": [1]}\n', ("line 1", '"tools": expected')),
+        (b'{"content": "a", "tools": [{"type": "function"}]}\n', ("line 1", '"tools": expected')),
+        (b'{"content": "a", "tools": [{"function": 1}]}\n', ("line 1", '"tools": expected')),
+        (b'{"content": "a", "tools": [], "schemas": {"a": 1}}\n', ("line 1", '"schemas": expected')),
+        (b'{"content": "a", "tools": [], "finish": 1}\n', ("line 1", '"finish": expected')),
+        (b'{"content": "a", "tools": [], "schemas": 1}\n', ("line 1", '"schemas": expected')),
+        (b'{"content": "a", "tools": [], "enable": "some"}\n', ("line 1", '"enable": expected')),
         (b'{"content": "a", "tools": [], "enable": ["hermes"]}\n', ("line 1", "did you mean 'hermes_json'?")),
     ],
 )
 def test_a_line_that_cannot_be_read_is_named_with_what_to_do(
     line: bytes, parts: tuple[str, ...], tmp_path: Path
 ) -> None:
-    assert_mistake(toolreel("text-calls", cwd=tmp_path, stdin=line), *parts)
+    assert_mistake(toolreel("normalize", cwd=tmp_path, stdin=line), *parts)
 
 
 def test_lines_before_a_mistake_are_answered(tmp_path: Path) -> None:
-    done = toolreel("text-calls", cwd=tmp_path, stdin=lines({"content": "a", "tools": []}) + b"7\n")
+    done = toolreel("normalize", cwd=tmp_path, stdin=lines({"content": "a", "tools": []}) + b"7\n")
     assert (done.code, len(done.stdout.splitlines())) == (2, 1)
     assert "line 2" in done.stderr

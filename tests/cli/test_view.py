@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.replay.sessions import cassette
-from toolreel._cli.runs.export import export_command
-from toolreel._cli.runs.view import view_command
+from toolreel._cli.export import export_command
+from toolreel._cli.view import view_command
 
 
 def asked(*arguments: str | Path) -> Result:

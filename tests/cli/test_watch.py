@@ -1,4 +1,4 @@
-"""``toolreel watch``: durable runs on a terminal and in a pipe, and one that is followed to its end."""
+"""``toolreel durable watch``: runs on a terminal and in a pipe, and one that is followed to its end."""
 
 from __future__ import annotations
 
@@ -43,17 +43,22 @@ def desk_fixture(
         server: Postgres = request.getfixturevalue("postgres")
         monkeypatch.setenv("TOOLREEL_DATABASE_URL", server.create())
     (tmp_path / "my_tools.py").write_text(TOOLS)
-    assert toolreel("submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7", cwd=tmp_path).code == 0
+    assert (
+        toolreel(
+            "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7", cwd=tmp_path
+        ).code
+        == 0
+    )
     return tmp_path
 
 
 def watching(desk: Path, *arguments: str) -> Said:
-    return toolreel("watch", "--every", "0.05", *arguments, cwd=desk)
+    return toolreel("durable", "watch", "--every", "0.05", *arguments, cwd=desk)
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_run_is_followed_from_the_queue_to_its_end(desk: Path) -> None:
-    command = [*COMMAND, "watch", "bill-7", "--every", "0.05"]
+    command = [*COMMAND, "durable", "watch", "bill-7", "--every", "0.05"]
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, cwd=desk, env=environment(), stdout=pipe, stderr=pipe, text=True
@@ -68,7 +73,7 @@ def test_a_run_is_followed_from_the_queue_to_its_end(desk: Path) -> None:
             (tree,) = map(json.loads, watching(desk, "--until-idle", "--json").stdout.splitlines())
             assert (tree["status"], tree["turn"], tree["waits"]) == ("waiting", 1, "approval: pay")
             assert tree["waits_for"][0]["arguments"] == '{"amount":7}'
-            assert toolreel("runs", "approve", "bill-7", cwd=desk).code == 0
+            assert toolreel("durable", "approve", "bill-7", cwd=desk).code == 0
             serve(desk, server)
         stdout, stderr = process.communicate(timeout=HANG)
     assert (process.returncode, stderr) == (0, "")
@@ -78,7 +83,7 @@ def test_a_run_is_followed_from_the_queue_to_its_end(desk: Path) -> None:
 
 
 def test_a_run_that_fails_exits_with_1(desk: Path) -> None:
-    assert toolreel("runs", "cancel", "bill-7", cwd=desk).code == 0
+    assert toolreel("durable", "cancel", "bill-7", cwd=desk).code == 0
     with serving() as server:
         serve(desk, server)
     said = watching(desk, "bill-7")
@@ -93,7 +98,9 @@ def test_mistakes(desk: Path) -> None:
 
 @pytest.mark.parametrize("columns", [36, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path, columns: int) -> None:
-    code, shown = on_terminal("watch", "--every", "0.05", cwd=desk, columns=columns, interrupted_at="bill")
+    code, shown = on_terminal(
+        "durable", "watch", "--every", "0.05", cwd=desk, columns=columns, interrupted_at="bill"
+    )
     assert code == 0
     assert shown.rindex(SHOWN) > shown.rindex(HIDDEN)
     lines = [plain(line) for line in re.split(r"\x1b\[2K|\n", shown)]

@@ -22,8 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolreel._cli.live.live_run import LiveSession
-from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live_run import LiveSession
+from toolreel._cli.live_target import LiveTarget
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
 from toolreel._journal.file import FileJournal

@@ -8,9 +8,9 @@ from typing import Final
 
 import click
 
-from toolreel._cli.options.presets import at_provider, catalogue_option, preset_named, provider_option
-from toolreel._cli.output.console import labelled, out, show_columns
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.console import labelled, out, show_columns
+from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.options import at_provider, catalogue_option, preset_named, provider_option
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name

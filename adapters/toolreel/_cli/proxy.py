@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.options.presets import PresetChoice, at_provider, preset_options
-from toolreel._cli.options.settings import parse_settings, settings_option
-from toolreel._cli.output.console import err, printable
-from toolreel._cli.output.errors import EPILOG, reporting
+from toolreel._cli.console import err, printable
+from toolreel._cli.errors import EPILOG, reporting
+from toolreel._cli.options import PresetChoice, at_provider, parse_settings, preset_options, settings_option
 from toolreel._internal.errors import ProxyConfigError
 from toolreel.presets._catalogues import with_files
 
@@ -162,9 +161,8 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
     When it stops, each conversation gets a journal. A second Ctrl-C leaves out those that are not made yet.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._internal.asgi_server import LOOPBACK
     from toolreel.proxy import Extras, Limits, ProxySettings, Route
-    from toolreel.proxy._serve import serve
+    from toolreel.proxy._serve import LOOPBACK, serve
 
     if record and replay:
         raise ProxyConfigError("--record and --replay: give one of them; --record DIR --mode auto does both")

@@ -8,10 +8,9 @@ from contextlib import redirect_stdout
 
 import click
 
-from toolreel._cli.options.mcp import accept_option
-from toolreel._cli.options.sources import SourceChoice, allow_option, deny_option, source_options
-from toolreel._cli.output.console import labelled, out, show_columns
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.console import labelled, out, show_columns
+from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.surface import ToolSurface
@@ -23,7 +22,12 @@ _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 
 @click.command("tools", epilog=EPILOG, short_help="Show the tools of a run: names, sizes, flags.")
 @source_options
-@accept_option
+@click.option(
+    "--accept",
+    is_flag=True,
+    help="Accept the current definitions of the MCP tools. Their fingerprints are kept next to FILE in "
+    ".pins.json; from then on, new and changed tools are left out until you accept them.",
+)
 @click.option(
     "--by-size", is_flag=True, help="Show only tools that are sent to the model, the largest first."
 )

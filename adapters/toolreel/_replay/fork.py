@@ -249,6 +249,8 @@ class EventLog:
         self.events = [*before]
         self.laps: dict[int, tuple[Wanted | None, Lap]] = {}
         """The times that events came with, by place, and the effects that these answer."""
+        self.watch: Callable[[Wanted | None, events.Event, Lap], None] | None = None
+        """Called with each event once it is recorded."""
         self._inner = inner
 
     def withhold(self, secrets: Mapping[str, str]) -> None:
@@ -271,6 +273,8 @@ class EventLog:
         finally:
             self.answered.append(Answered(effect, kept))
             self.events.append(kept)
+        if self.watch:
+            self.watch(effect, kept, lap)
         return kept
 
 

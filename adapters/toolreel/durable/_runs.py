@@ -245,7 +245,7 @@ class DurableRuns:
     def _row(self, run_id: str) -> sa.Row[Any]:
         rows = self._store.read(sa.select(RUNS).where(RUNS.c.run_id == run_id))
         if not rows:
-            raise DurableError(f"run {run_id}: there is none in this database; see `toolreel runs list`")
+            raise DurableError(f"run {run_id}: there is none in this database; see `toolreel durable list`")
         return rows[0]
 
     def __enter__(self) -> Self:

@@ -35,7 +35,7 @@ from toolreel import (
     run,
     stream,
 )
-from toolreel._cli.output.whole_run import as_json
+from toolreel._cli.whole_run import as_json
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel.durable import Limits, limited
 from toolreel.http import HttpEndpoint

@@ -9,8 +9,8 @@ from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live.live_run import LiveSession
-from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live_run import LiveSession
+from toolreel._cli.live_target import LiveTarget
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.run_result import retold

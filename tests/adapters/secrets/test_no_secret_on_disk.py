@@ -18,8 +18,9 @@ from tests.adapters.secrets.stream_forms import FORMS
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from tests.servers.chat_server import chunk
-from toolreel._cli.live.live_run import LiveRun, LiveSession
-from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live_run import LiveSession
+from toolreel._cli.live_target import LiveTarget
+from toolreel._cli.whole_run import EndedRun
 from toolreel._internal.errors import SecretFound
 from toolreel._replay.replay import replay
 from toolreel._secrets.known_values import spellings
@@ -199,7 +200,7 @@ def shell(output: str) -> Tool:
     return Tool.of(run, name="shell", description="Run a command.")
 
 
-def live(server: Server, path: Path, prompt: str = "hi", output: str = "") -> LiveRun:
+def live(server: Server, path: Path, prompt: str = "hi", output: str = "") -> EndedRun:
     tool = shell(output)
     plan = Plan.of(model="m", messages=prompt, tools=[tool.definition])
     return LiveSession(LiveTarget(server.url), [tool]).run(plan, path)

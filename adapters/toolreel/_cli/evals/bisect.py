@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.console import err, out, printable
+from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.summarize import show_tables
-from toolreel._cli.output.console import err, out, printable
-from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel_core.evals._plan.filters import comma_separated
 
 _BISECT_EPILOG = "Exit codes: 0 done, 2 usage."

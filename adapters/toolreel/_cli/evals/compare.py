@@ -8,6 +8,8 @@ from typing import Final
 
 import click
 
+from toolreel._cli.console import err
+from toolreel._cli.errors import DRIFT, FAILED, json_option, reporting, say
 from toolreel._cli.evals.summarize import (
     GATES_EPILOG,
     exit_code,
@@ -17,8 +19,6 @@ from toolreel._cli.evals.summarize import (
     write_files,
     write_junit,
 )
-from toolreel._cli.output.console import err
-from toolreel._cli.output.errors import DRIFT, FAILED, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolreel._cli.output.console import counted, labelled, out, printable, show_columns
-from toolreel._cli.output.errors import say
+from toolreel._cli.console import counted, labelled, out, printable, show_columns
+from toolreel._cli.errors import say
 from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.urls import shown_url
 from toolreel.evals._store.configuration_differences import (

@@ -12,11 +12,10 @@ from typing import Any, Final, TypeVar, cast, get_args
 
 import click
 
-from toolreel._cli.options.presets import catalogue_option
-from toolreel._cli.options.server import API_KEY_HEADER_HELP, header_option
-from toolreel._cli.options.settings import parse_settings
-from toolreel._cli.output.console import complain
-from toolreel._cli.output.errors import USAGE
+from toolreel._cli.console import complain
+from toolreel._cli.errors import USAGE
+from toolreel._cli.options import catalogue_option, parse_settings
+from toolreel._cli.server_options import API_KEY_HEADER_HELP, header_option
 from toolreel._internal.errors import EvalPlanError
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, read

@@ -17,9 +17,9 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.text import Text
 
-from toolreel._cli.options.presets import NO_PRESETS
-from toolreel._cli.output.console import counted, err, printable, withhold
-from toolreel._cli.output.errors import INTERRUPTED
+from toolreel._cli.console import counted, err, printable, withhold
+from toolreel._cli.errors import INTERRUPTED
+from toolreel._cli.options import NO_PRESETS
 from toolreel._driver.timing import duration
 from toolreel._secrets.known_values import key_notice
 from toolreel.evals._runner.spending import Spent

@@ -7,8 +7,8 @@ from typing import Final
 
 import click
 
-from toolreel._cli.output.console import counted, err, out, printable
-from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.console import counted, err, out, printable
+from toolreel._cli.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.regression_test import find_run, promote
 from toolreel.evals._replay.replay import Replayed, replays, write_replayed

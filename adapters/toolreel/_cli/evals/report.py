@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.console import counted, err, out
+from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.replay import folder_argument
-from toolreel._cli.output.console import counted, err, out
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel.evals._store.results import write_atomically
 
 

@@ -8,10 +8,9 @@ from shlex import quote
 
 import click
 
-from toolreel._cli.options.presets import PresetChoice, preset_options
-from toolreel._cli.options.settings import parse_settings, settings_option
-from toolreel._cli.output.console import err, labelled, out, printable
-from toolreel._cli.output.errors import FAILED, json_option, reporting, say
+from toolreel._cli.console import err, labelled, out, printable
+from toolreel._cli.errors import FAILED, json_option, reporting, say
+from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
 from toolreel.evals._authoring.proof import Proof, proof_of, sentences
 from toolreel.evals._authoring.scenario_of_session import draft_of, read_session
 from toolreel.evals._authoring.template import write_new, write_template

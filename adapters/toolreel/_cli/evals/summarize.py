@@ -8,8 +8,8 @@ from typing import Final, ParamSpec, TypeVar
 
 import click
 
-from toolreel._cli.output.console import err, out, printable
-from toolreel._cli.output.errors import DRIFT, FAILED, json_option, reporting, say
+from toolreel._cli.console import err, out, printable
+from toolreel._cli.errors import DRIFT, FAILED, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._store.results import Results, write_atomically
 from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns

@@ -1,4 +1,4 @@
-"""The page as one self-contained HTML file: runs as packed data, and the scripts that show them."""
+"""The pages, each a self-contained HTML file: runs as packed data, the list of recordings, a message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from toolreel._replay.run_page.run_tree import RunTree
 from toolreel_core._jsontext.canonical import Json
 
 _T = TypeVar("_T")
-SCRIPTS: Final = ("run_values.js", "run_turns.js", "run_compare.js", "run_page.js")
 LIMIT: Final = 14_000_000
 """Bytes of all data; above it, texts are shortened until they fit."""
 _LONGEST: Final = (20_000, 2_000, 400, 80)
@@ -59,11 +58,37 @@ def run_page(runs: Sequence[PageRun], comparison: Json = None, limit: int = LIMI
     return framed(
         f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
         _body(runs[: 1 if comparison is None else 2]),
-        styles=(asset(package, "run_page.css"),),
-        scripts=tuple(asset(package, name) for name in SCRIPTS),
+        styles=(asset(package, "page.css"),),
+        scripts=(asset(package, "page.js"),),
         data=(json_element("page", page), *elements),
         pictures=True,
     )
+
+
+def list_page(title: str) -> str:
+    """The page with the list of recordings, which its script gets from the server and keeps up to date.
+
+    :param title: what is listed, such as the name of a directory
+    """
+    body = (
+        '<a class="skip" href="#recordings">To the list</a>\n'
+        f"<header><h1>{escape(printable(title))}</h1></header>\n"
+        "<noscript><p>The list is shown by a script, which your browser does not run.</p></noscript>\n"
+        '<main id="recordings" class="listed"></main>'
+    )
+    return framed(
+        f"{title} – toolreel",
+        body,
+        styles=(asset(package, "page.css"),),
+        scripts=(asset(package, "page.js"),),
+        asks=True,
+    )
+
+
+def message_page(title: str, text: str) -> str:
+    """A page that says why there is nothing to see, with the way back to the list."""
+    shown = f"<h1>{escape(title)}</h1>\n<p>{escape(printable(text))}</p>"
+    return framed(title, f'{shown}\n<p><a href="/">To the list</a></p>')
 
 
 def _body(runs: Iterable[PageRun]) -> str:

@@ -92,8 +92,8 @@ def retold(text: str, source: str) -> tuple[Recorded, State]:
     except ReplayMismatch as drift:
         raise DurableError(
             f"{source}: this release of toolreel would do something else than what is recorded ({drift}). "
-            "Nothing was changed. Finish it with a worker of the release that began it, and `toolreel runs "
-            "resume` it there; or export it and fork it"
+            "Nothing was changed. Finish it with a worker of the release that began it, after `toolreel "
+            "durable adopt --failed` there; or export it and fork it"
         ) from None
 
 

@@ -18,7 +18,7 @@ from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core._plan.presets.preset import Preset, exact_config
+from toolreel_core._plan.presets.preset import Preset
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
 from toolreel_core.evals._plan.filters import (
     AUTO,
@@ -31,7 +31,7 @@ from toolreel_core.evals._plan.filters import (
 )
 from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, selected_endpoints
 from toolreel_core.evals._plan.options import Budget, Options
-from toolreel_core.evals._plan.run_configuration import Configuration, object_of
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,

@@ -16,8 +16,8 @@ from tests.replay.sessions import CASSETTES as SESSIONS
 from tests.replay.sessions import REMOTE
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel._cli.live.live_run import LiveSession
-from toolreel._cli.live.live_target import LiveTarget
+from toolreel._cli.live_run import LiveSession
+from toolreel._cli.live_target import LiveTarget
 from toolreel._internal.errors import JournalError
 from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs

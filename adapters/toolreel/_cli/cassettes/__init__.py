@@ -1,1 +1,0 @@
-"""``toolreel cassettes``: check, import, export and convert recordings."""

@@ -1,0 +1,189 @@
+"""``toolreel chat``: a conversation with a model and its tools, on a terminal or from a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, redirect_stdout, suppress
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolreel._cli.console import complain, err, labelled, out
+from toolreel._cli.errors import EPILOG, FAILED, STOPPED, USAGE, reporting
+from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
+from toolreel._cli.run_options import (
+    Approval,
+    approve_option,
+    cassette_path,
+    durable_option,
+    session_with,
+)
+from toolreel._cli.server_options import ServerChoice, server_options, with_fallbacks
+from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
+from toolreel._cli.whole_run import exit_code, resume_hint, show_saved
+from toolreel._driver.run_result import Run, cost_in_words
+from toolreel_core._conversation.message import SystemMessage, UserMessage
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.outcome import Cancelled, Completed, ConversationSpent, CostUnknown
+
+if TYPE_CHECKING:
+    from toolreel._cli.live_run import LiveChat
+    from toolreel._cli.progress import RunProgress
+
+_PROMPT: Final = "you> "
+
+
+@click.command("chat", epilog=EPILOG, short_help="Talk with a model and its tools, and record it.")
+@click.option("--model", metavar="NAME", help="Model name, as the server lists it.")
+@server_options()
+@click.option("--system", metavar="TEXT", help="System message.")
+@source_options
+@allow_option
+@deny_option
+@preset_options
+@settings_option(
+    "Set a loop setting (max_turns=5 for each exchange, max_conversation_turns=50 for all), a provider "
+    "setting, a request option (temperature=0) or any other key of the request body. Repeatable.",
+)
+@click.option(
+    "--record",
+    metavar="NAME",
+    help="Record the conversation as NAME.yaml and NAME.journal.jsonl; `toolreel replay NAME` replays it.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
+@click.option("--continue", "goes_on", is_flag=True, help="Go on with the conversation that --record names.")
+@durable_option
+@approve_option
+@reporting
+def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    model: str | None,
+    server: ServerChoice,
+    system: str | None,
+    sources: SourceChoice,
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    presets: PresetChoice,
+    settings: tuple[str, ...],
+    record: str | None,
+    overwrite: bool,
+    goes_on: bool,
+    durable: bool,
+    approve: Approval,
+) -> int:
+    """Talk with a model that calls tools.
+
+    Each line that you type is a message; the answer is printed when the model has made its calls. Limits
+    such as max_turns apply to each message. On a terminal, Ctrl-C during an answer cancels it and the
+    conversation goes on; Ctrl-D ends it. From a pipe, each line is a message and each answer is printed
+    to stdout.
+
+    \b
+    toolreel chat --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 \\
+        --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
+        --record cassettes/talk/local--qwen
+    toolreel replay cassettes/talk/local--qwen
+
+    With --continue, the recorded conversation goes on, under the plan of its journal. Exits with 1 if a
+    message was not answered, unless Ctrl-C cancelled it.
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel._cli.live_run import LiveChat
+    from toolreel._cli.progress import RunProgress
+
+    path = cassette_path(record)
+    if goes_on and (path is None or overwrite):
+        raise click.UsageError("--continue goes on with a recording: give --record NAME, without --overwrite")
+    if not goes_on and model is None:
+        raise click.UsageError("Missing option '--model'.")
+    chosen, progress = parse_settings(settings), RunProgress()
+    with ExitStack() as stack:
+        with redirect_stdout(sys.stderr):
+            available = stack.enter_context(sources.open(progress.show_mcp_event))
+        session = session_with(progress, server, available, approve, durable=durable)
+
+        def begin(content: str) -> Plan:
+            system_text, user = available.system_message(system), UserMessage(content)
+            plan = presets.preset(str(model)).plan(
+                model=str(model),
+                messages=[SystemMessage(system_text), user] if system_text else [user],
+                tools=available.surface(allow, deny),
+                options=chosen.options,
+                settings={**chosen.config, **chosen.provider},
+            )
+            return with_fallbacks(plan, server.fallbacks, presets.catalogues)
+
+        if goes_on and path:
+            chat = LiveChat.continued(session, path, available.others)
+        else:
+            chat = LiveChat(session, begin, path, "overwrite" if overwrite else "new")
+        try:
+            code = _talk(chat, progress, server)
+        finally:
+            saved = chat.close()
+    if chat.refused:
+        complain(f"the conversation was not saved: {chat.refused}", hint=resume_hint(chat.left))
+        return USAGE
+    if saved:
+        show_saved(saved, err)
+    return code
+
+
+def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
+    """Ask message by message; the exit code."""
+    code = 0
+    for content in _messages():
+        with redirect_stdout(sys.stderr), progress:
+            run = chat.ask(content)
+            outcome = run.outcome
+        if isinstance(outcome, Completed):
+            _show_answer(outcome.content)
+        elif outcome == Cancelled(STOPPED):
+            err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
+        else:
+            exit_code(outcome, server)  # says what went wrong
+            code = FAILED
+        _show_money_and_time(run)
+        if chat.refused or isinstance(outcome, ConversationSpent | CostUnknown):
+            break
+    return code
+
+
+def _show_money_and_time(run: Run) -> None:
+    """How long the exchange took, and what the conversation has cost."""
+    cost = cost_in_words(run)
+    if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
+        err.print(shown, style="dim")
+
+
+def _show_answer(answer: str) -> None:
+    if out.is_terminal:
+        labelled(out, "model", answer, "bold")
+    else:
+        out.print(answer)
+
+
+def _messages() -> Iterator[str]:
+    """What the user says, line by line, without empty lines."""
+    lines = _typed() if sys.stdin.isatty() else _piped()
+    return (line for line in lines if line.strip())
+
+
+def _piped() -> Iterator[str]:
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield line.decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"stdin, line {number}: not UTF-8 at byte {error.start}") from None
+
+
+def _typed() -> Iterator[str]:
+    with suppress(ImportError):
+        import readline  # noqa: F401 - gives input() line editing and a history
+    while True:
+        try:
+            yield input(_PROMPT)
+        except EOFError:
+            err.print()
+            return
+        except KeyboardInterrupt:
+            err.print("\nCtrl-D ends the conversation", style="dim")

@@ -1,0 +1,139 @@
+"""Printing: results go to stdout, progress and errors to stderr.
+
+On a terminal, text is coloured and wrapped between words; in a pipe it is plain and lines stay whole.
+Whatever is printed goes through :func:`printable`: no secret that a command has named is in it, and what
+cannot be seen is spelt out.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from toolreel._cli.errors import go_unread
+from toolreel._internal import visible_text
+from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
+from toolreel_core._jsontext.canonical import Json
+
+
+class _Output(Console):
+    """A console that prints nothing raw, for pipes whose reader may leave."""
+
+    def print(self, *objects: object, **options: Any) -> None:  # noqa: ANN401 - options of rich
+        """Print, each text as :func:`printable` shows it; notices on a terminal are wrapped between words."""
+        if self.stderr:
+            options.setdefault("soft_wrap", not self.is_terminal)
+        super().print(*map(_shown, objects), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Go on without output, so that the exit code is still that of the command."""
+        self.quiet = True
+        go_unread(self.file)
+
+
+out: Final = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err: Final = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
+
+_MARGIN: Final = 12
+_NARROWEST: Final = 20
+_GAP: Final = "  "
+_withheld: Final[dict[str, str]] = {}
+"""What this process must not print, by name: like the terminal, there is one."""
+
+
+def withhold(secrets: Mapping[str, str]) -> None:
+    """Never print these values, given by name, in any spelling."""
+    _withheld.update(searched_for(secrets))
+
+
+def running_scrub() -> RunningScrub:
+    """A scrub of what is withheld, for text that arrives in pieces."""
+    return RunningScrub(_withheld)
+
+
+def complain(text: str, *, hint: str = "") -> None:
+    """Print an error to stderr, and a hint what to do."""
+    whole = Text("error: ", style="bold red") + Text(printable(text), style="not bold default")
+    err.print(whole)
+    if hint:
+        err.print(Text(f"  {printable(hint)}", style="yellow"))
+
+
+def labelled(console: Console, label: str, text: str, style: str = "", *, mark: str = "") -> None:
+    """Print a label in the margin, and text next to it with all lines indented.
+
+    :param mark: prefix of the first line; later lines are indented by its width too
+    """
+    indent = " " * (_MARGIN + len(mark))
+    body = Text(printable(text), style=style)
+    width = max(_NARROWEST, console.width - len(indent))
+    lines = body.split("\n", allow_blank=True)
+    if console.is_terminal:
+        lines = body.wrap(console, width, overflow="fold")
+        for line in lines:
+            line.rstrip()
+    head = Text(f"{label:<{_MARGIN}}", style="bold blue") + Text(mark, style=style)
+    console.print(head + Text(f"\n{indent}").join(lines))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "turn"), counted(2, "turn")
+    ('1 turn', '2 turns')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def printable(text: str) -> str:
+    r"""The text without what is withheld, and with all that cannot be seen spelt out.
+
+    >>> print(printable("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return visible_text.printable(scrubbed(text, _withheld))
+
+
+def printable_tree(tree: Json) -> Json:
+    """The same for all texts in a JSON value, for ``--json``; the unseen is left to its encoding."""
+    match tree:
+        case str():
+            return scrubbed(tree, _withheld)
+        case Mapping():
+            return {scrubbed(key, _withheld): printable_tree(item) for key, item in tree.items()}
+        case list() | tuple():
+            return [printable_tree(item) for item in tree]
+        case _:
+            return tree
+
+
+def _shown(printed: object) -> object:
+    match printed:
+        case str():
+            return printable(printed)
+        case Text() if (plain := printable(printed.plain)) != printed.plain:
+            printed.plain = plain
+            return printed
+        case _:
+            return printed
+
+
+def show_columns(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows below a header; each row has as many cells as the header."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
+    for row in (head, *rows):
+        cells = [printable(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
+        first = "".join(f"{cell}{_GAP}" for cell in cells)
+        lines = _wrapped(console, printable(row[-1]), console.width - len(first))
+        indent = "\n" + " " * len(first)
+        console.print((first + indent.join(lines)).rstrip(), style="bold blue" if row is head else "")
+
+
+def _wrapped(console: Console, text: str, width: int) -> list[str]:
+    if not console.is_terminal or width < _NARROWEST:
+        return [text]
+    return textwrap.wrap(text, width) or [""]

@@ -1,0 +1,352 @@
+"""``toolreel durable``: submit durable runs, look at them, and speak with them from any process."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolreel._cli.console import complain, counted, err, labelled, out, show_columns
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._cli.export import RUN_FORMATS, RunFormat, export_options, write_run
+from toolreel._cli.run_options import (
+    PlanChoice,
+    database_option,
+    opened_runs,
+    plan_options,
+    prompt_text,
+    queue_option,
+)
+from toolreel._cli.server_options import FallbackChoice, fallback_option
+from toolreel._cli.tool_options import SourceChoice, source_options
+from toolreel._cli.whole_run import as_json, show_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from toolreel.durable import DurableRun, RunSummary
+    from toolreel_core._jsontext.canonical import Json
+
+STATUSES: Final = ("queued", "running", "waiting", "sleeping", "ended", "failed", "refused")
+_ENDS_LATER: Final = "it ends as soon as a worker takes it up (toolreel durable worker)"
+_ENDS: Final = {
+    "running": "it ends with the request or tool that it is in",
+    "ended": "it had ended, and stays as it is",
+    "failed": "it ends if it is queued again",
+    "refused": "it ends if it is queued again",
+}
+_run_argument = click.argument("run_id", metavar="RUN")
+
+
+@click.command("submit", epilog=EPILOG, short_help="Queue a run for a worker.")
+@click.argument("prompt")
+@click.option("--model", required=True, help="Model name, as the worker's server lists it.")
+@source_options
+@plan_options
+@fallback_option("fallbacks")
+@database_option
+@queue_option
+@click.option(
+    "--run-id",
+    metavar="ID",
+    help="Id of the run, such as that of your job: submitting it twice is submitting it once. By default, a "
+    "random one.",
+)
+@json_option
+@reporting
+def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    prompt: str,
+    model: str,
+    sources: SourceChoice,
+    wanted: PlanChoice,
+    fallbacks: tuple[FallbackChoice, ...],
+    database: str | None,
+    queue: str,
+    run_id: str | None,
+    as_machine: bool,
+) -> int:
+    """Queue a durable run, and print its id.
+
+    PROMPT is the user message; - reads it from stdin. Name the same tools and fallbacks as the worker: the
+    model is shown the tools as they are here, and a worker without them refuses the run.
+
+    \b
+    toolreel durable submit "Order a pin." --model your-model \\
+        --tools my_tools:TOOLS --run-id order-7
+    toolreel durable show order-7 --wait
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    with redirect_stdout(sys.stderr), sources.open() as available:
+        plan = wanted.plan(model, prompt_text(prompt), available, fallbacks)
+    with opened_runs(database) as runs:
+        named = runs.submit(plan, run_id, queue=queue)
+    if as_machine:
+        return say({"run_id": named, "plan": plan.digest, "queue": queue})
+    labelled(out, "submitted", named, "bold")
+    labelled(out, "", f"next: toolreel durable show {named} (toolreel durable worker performs it)", "dim")
+    return 0
+
+
+@click.command("adopt", epilog=EPILOG, short_help="Queue abandoned or failed runs again.")
+@click.argument("slots", metavar="[SLOT]...", nargs=-1)
+@click.option(
+    "--failed",
+    "failed",
+    multiple=True,
+    metavar="RUN",
+    help="Queue a failed or refused run again. Repeatable.",
+)
+@database_option
+@queue_option
+@reporting
+def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str | None, queue: str) -> int:
+    """Queue the runs again that workers left behind which do not come back, or runs that failed.
+
+    SLOT is the name of such a worker, as in its --slot. A worker that is alive keeps its runs: then this is
+    an error, and nothing changes. One that starts again with its slot takes up its runs without this. With
+    --failed, a run that failed or was refused goes on, once you have mended what stopped it. Nothing that is
+    stored is repeated.
+
+    \b
+    toolreel durable adopt worker-3
+    toolreel durable adopt --failed order-7
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if not slots and not failed:
+        raise click.UsageError("name the SLOT of a worker that is gone, or a run with --failed RUN")
+    with opened_runs(database) as runs:
+        for slot in slots:
+            found = runs.adopt(slot, queue=queue)
+            labelled(out, "adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
+        for run_id in failed:
+            runs.resume(run_id)
+            labelled(out, "queued", run_id)
+    return 0
+
+
+@click.command("list", epilog=EPILOG, short_help="List the runs, the newest first.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of runs."
+)
+@click.option("--before", metavar="RUN", help="Only runs older than this one: the next page.")
+@click.option(
+    "--oldest",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Exit with 1 if a run is queued for longer than this: no worker takes it, or there are too few.",
+)
+@click.option(
+    "--prune",
+    type=click.FloatRange(min=0),
+    metavar="DAYS",
+    help="First delete the runs that ended at least this many days ago, with all that is stored of them; "
+    "those that wait or failed stay.",
+)
+@database_option
+@json_option
+@reporting
+def list_command(
+    status: str | None,
+    limit: int,
+    before: str | None,
+    oldest: float | None,
+    prune: float | None,
+    database: str | None,
+    as_machine: bool,
+) -> int:
+    """List the runs, the newest first, with what each waits for, and how many have which status.
+
+    For probes and metrics, --oldest and --json say how long the oldest run is queued.
+
+    \b
+    toolreel durable list --status waiting
+    toolreel durable list --oldest 60 --json
+    toolreel durable list --prune 30
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    with opened_runs(database) as runs:
+        deleted = None if prune is None else runs.prune(prune * 86_400)
+        found, counts = runs.list(status=status, limit=limit, before=before), runs.counts()
+        queued = runs.oldest_queued_seconds()
+    if as_machine:
+        pruned: dict[str, Json] = {} if deleted is None else {"deleted": deleted}
+        rows: list[Json] = [summary_tree(each) for each in found]
+        say({"runs": rows, "counts": dict(counts), "oldest_queued_seconds": queued, **pruned})
+    else:
+        if deleted is not None:
+            labelled(out, "deleted", counted(deleted, "run"))
+        _show_list(found, counts, queued)
+    return FAILED if oldest is not None and queued is not None and queued > oldest else 0
+
+
+def _show_list(found: Sequence[RunSummary], counts: Mapping[str, int], queued: float | None) -> None:
+    if not found:
+        labelled(out, "runs", "none; queue one with toolreel durable submit")
+        return
+    rows = [
+        (each.run_id, each.status, each.model, each.outcome, f"{each.created:%Y-%m-%d %H:%M}", _short(each))
+        for each in found
+    ]
+    show_columns(out, ("run", "status", "model", "outcome", "submitted", ""), rows)
+    labelled(out, "all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
+    if queued is not None:
+        labelled(out, "oldest", f"queued for {queued:.0f} s", "dim")
+
+
+def _short(summary: RunSummary) -> str:
+    calls = ", ".join(f"{call.name}: {call.why}" for call in summary.waits_for)
+    return calls or summary.problem.partition(";")[0]
+
+
+@click.command("show", epilog=EPILOG, short_help="Show what a run did, and what it waits for.")
+@_run_argument
+@click.option("--wait", is_flag=True, help="First wait until it has ended, or waits for you.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="With --wait: give up after this time."
+)
+@database_option
+@json_option
+@reporting
+def show_command(
+    run_id: str, wait: bool, timeout: float | None, database: str | None, as_machine: bool
+) -> int:
+    """Show what a run did so far, turn by turn, its outcome, and what it waits for.
+
+    \b
+    toolreel durable show order-7
+    toolreel durable show order-7 --wait --timeout 60
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    with opened_runs(database) as runs:
+        if not wait:
+            return shown(runs.get(run_id), as_machine=as_machine)
+        if runs.summary(run_id).status == "queued":
+            labelled(err, "waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim")
+        try:
+            return shown(runs.wait(run_id, timeout), as_machine=as_machine)
+        except TimeoutError as error:
+            complain(str(error), hint="is a worker running? start one with toolreel durable worker")
+            return FAILED
+
+
+def shown(done: DurableRun, *, as_machine: bool) -> int:
+    """Print a run; the exit code says whether it failed."""
+    summary, run = done.summary, done.run
+    if as_machine:
+        say(as_json(run, {"durable": summary_tree(summary), "digest": done.digest}))
+    else:
+        labelled(out, "run", f"{summary.run_id}: {summary.status}", "bold")
+        show_run(run)
+        for call in summary.waits_for:
+            labelled(out, "waits", f"{call.name}({call.arguments}): {call.why}", "yellow")
+        if summary.waits_for:
+            labelled(out, "", f"next: toolreel durable approve {summary.run_id} (or --deny)", "dim")
+        if summary.problem:
+            labelled(out, "problem", summary.problem, "red")
+    over = summary.status in {"failed", "refused"} or (summary.status == "ended" and not run.completed)
+    return FAILED if over else 0
+
+
+def summary_tree(summary: RunSummary) -> dict[str, Json]:
+    """A line of the list as JSON."""
+    times = {"created": summary.created.isoformat(), "updated": summary.updated.isoformat()}
+    waits: list[Json] = [dict(call.tree()) for call in summary.waits_for]
+    return {**asdict(summary), "waits_for": waits, **times}
+
+
+@click.command("export", epilog=EPILOG, short_help="Write a run to a file.")
+@_run_argument
+@export_options(
+    ("journal", *RUN_FORMATS),
+    "journal: what every command for recorded runs reads. openai: the messages as JSON. markdown: a "
+    "transcript. inspect: a log of Inspect with one sample.",
+    default="journal",
+)
+@database_option
+@json_option
+@reporting
+def export_command(
+    run_id: str,
+    form: RunFormat,
+    target: Path | None,
+    overwrite: bool,
+    database: str | None,
+    as_machine: bool,
+) -> int:
+    """Write a run to a file: as a journal, which every command for recorded runs reads, or in another format.
+
+    \b
+    toolreel durable export order-7
+    toolreel replay order-7.journal.jsonl
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    with opened_runs(database) as runs:
+        recorded = runs.get(run_id).recorded
+    return write_run(recorded, form, run_id, target, overwrite=overwrite, as_machine=as_machine)
+
+
+@click.command("approve", epilog=EPILOG, short_help="Approve or deny a call.")
+@_run_argument
+@click.option("--deny", is_flag=True, help="Deny the call: the model is told, and the run goes on.")
+@click.option("--reason", default="", metavar="TEXT", help="With --deny: why; the model reads it.")
+@click.option(
+    "--ref",
+    type=int,
+    metavar="N",
+    help="Which call, if several wait: its ref in `toolreel durable show --json`.",
+)
+@database_option
+@reporting
+def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, database: str | None) -> int:
+    """Approve the call that a run waits for; it runs with exactly the arguments that are shown.
+
+    Of a call that is uncertain, because its worker died while it ran, it approves that it is repeated.
+
+    \b
+    toolreel durable approve order-7
+    toolreel durable approve order-7 --deny --reason "Too expensive."
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if reason and not deny:
+        raise click.UsageError("--reason is for the model that reads why a call is denied: add --deny")
+    with opened_runs(database) as runs:
+        call = runs.deny(run_id, reason, ref=ref) if deny else runs.approve(run_id, ref=ref)
+    label, style = ("denied", "yellow") if deny else ("approved", "green")
+    labelled(out, label, f"{call.name}({call.arguments})", style)
+    return 0
+
+
+@click.command("say", epilog=EPILOG, short_help="Say something to a run.")
+@_run_argument
+@click.argument("text")
+@database_option
+@reporting
+def say_command(run_id: str, text: str, database: str | None) -> int:
+    """Say TEXT to a run: its next request sends it; after its end, it begins the next exchange.
+
+    \b
+    toolreel durable say order-7 "And a nut, please."
+    toolreel durable show order-7 --wait
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    with opened_runs(database) as runs:
+        runs.speak(run_id, text)
+    labelled(out, "said", run_id)
+    return 0
+
+
+@click.command("cancel", epilog=EPILOG, short_help="Cancel runs.")
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@click.option("--reason", default="", metavar="TEXT", help="Why; the outcome says it.")
+@database_option
+@reporting
+def cancel_command(run_ids: tuple[str, ...], reason: str, database: str | None) -> int:
+    """Cancel runs: each ends as soon as the request or tool has ended that it is in.
+
+    \b
+    toolreel durable cancel order-7 order-8
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    with opened_runs(database) as runs:
+        for run_id in run_ids:
+            status = runs.summary(run_id).status
+            runs.cancel(run_id, reason)
+            labelled(out, "cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
+    return 0

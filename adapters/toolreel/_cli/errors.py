@@ -1,0 +1,80 @@
+"""Error reports, exit codes and ``--json``, shared by all commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import IO, TYPE_CHECKING, Final, ParamSpec
+
+import click
+
+from toolreel._internal.visible_text import printable_json
+from toolreel_core._errors import ReplayMismatch, ToolreelError
+
+if TYPE_CHECKING:
+    from toolreel_core._jsontext.canonical import Json
+
+_Options = ParamSpec("_Options")
+
+FAILED: Final = 1
+USAGE: Final = 2
+DRIFT: Final = 3
+INTERRUPTED: Final = 130
+"""What shells expect after Ctrl-C: 128 and the number of the signal."""
+STOPPED: Final = "interrupted from the keyboard"
+EPILOG: Final = (
+    "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees, 130 stopped with Ctrl-C."
+)
+
+json_option = click.option(
+    "--json", "as_machine", is_flag=True, help="Print one JSON object instead of text."
+)
+
+
+def say(tree: Mapping[str, Json]) -> int:
+    """Print one JSON object on a line; return the exit code for success."""
+    from toolreel._cli.console import printable_tree  # imported here because --help does not need it
+
+    try:
+        click.echo(printable_json(json.dumps(printable_tree(tree), ensure_ascii=False)).encode())
+    except BrokenPipeError:
+        go_unread(sys.stdout)
+    return 0
+
+
+def go_unread(stream: IO[str]) -> None:
+    """Drop what is printed from now on: the reader of the pipe has left, as ``head`` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
+    """Decorate a command: print errors instead of raising them, and exit with the returned code."""
+
+    @wraps(command)
+    def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
+        try:
+            sys.exit(command(*args, **kwargs))
+        except (KeyboardInterrupt, click.Abort):
+            from toolreel._cli.console import (
+                complain,  # imported here because --help does not need rich
+            )
+
+            complain(STOPPED)
+            sys.exit(INTERRUPTED)
+        except ReplayMismatch as drift:
+            _complain(drift)
+            sys.exit(DRIFT)
+        except ToolreelError as error:
+            _complain(error)
+            sys.exit(USAGE)
+
+    return reported
+
+
+def _complain(error: ToolreelError) -> None:
+    from toolreel._cli.console import complain  # imported here because --help does not need rich
+
+    complain(str(error))

@@ -1,0 +1,215 @@
+"""``toolreel explain``: why a recorded run ended as it did, or where two runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import Final
+
+import click
+
+from toolreel._cli.console import counted, labelled, out, printable
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._replay.explain.outcome import describe_outcome
+from toolreel._replay.explain.run_diff import Aspect, Difference, TurnPair, diff
+from toolreel._replay.explain.sent_history import SentHistory, sent_history
+from toolreel._replay.explain.why import Why, note_words, why
+from toolreel._replay.retrace import Trace, Traced, cut, opened, retrace
+from toolreel.cassette._request_diff import Change, clipped
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived
+
+_MAX_CHANGES: Final = 12
+"""Changed places shown per event."""
+_MARGIN: Final = 12
+_GAP: Final = "  "
+_NARROWEST: Final = 20
+_WIDE: Final = 60
+"""Width of a column when the output is not a terminal."""
+_ASPECTS: Final[dict[Aspect, str]] = {
+    "wanted": "the runs request something different",
+    "told": "same request, different answer",
+    "end": "one run continues, the other ends",
+}
+
+
+@click.command("explain", epilog=EPILOG, short_help="Say why a run ended as it did, or where two differ.")
+@click.argument("file", metavar="NAME")
+@click.argument("other", metavar="[OTHER]", required=False)
+@click.option(
+    "--turn",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show all of turn N: what was sent of the history, each event, and what the run decided upon it.",
+)
+@json_option
+@reporting
+def explain_command(file: str, other: str | None, turn: int | None, as_machine: bool) -> int:
+    """Say why a recorded run ended as it did: the rule, the settings it reads, and what it judged.
+
+    NAME is a recording, or a journal. With OTHER, it shows where the two runs differ: in their plans, in the
+    first event, and turn by turn. Differences that the loop does not act on (call ids, times, token counts)
+    are ignored; it exits with 1 if the runs differ. Nothing is sent, and no tool runs.
+
+    \b
+    toolreel explain hello
+    toolreel explain hello --turn 1
+    toolreel fork hello --at 0 --set temperature=1 --recorded --record warmer
+    toolreel explain hello warmer
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if other is not None:
+        if turn is not None:
+            raise click.UsageError("--turn shows a turn of one run: leave out OTHER, or --turn")
+        return _explain_two(diff(file, other), as_machine=as_machine)
+    trace = retrace(opened(file))
+    if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
+        raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
+    events = [each for each in trace.events if turn is None or _turn_of(each) == turn]
+    if as_machine:
+        return say({**_why_tree(trace, why(trace)), "events": [_event_tree(each) for each in events]})
+    if turn is not None:
+        _show_turn(events)
+        return 0
+    _show_why(trace, why(trace))
+    for traced in events:  # each in a line, so that --turn can be pointed at it
+        labelled(out, f"turn {_turn_of(traced)}", traced.summary)
+    return 0
+
+
+def _turn_of(traced: Traced) -> int:
+    return max(1, traced.before.tally.turns)
+
+
+def _show_why(trace: Trace, found: Why) -> None:
+    outcome = trace.run.outcome
+    words, hint = describe_outcome(outcome)
+    labelled(out, "outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
+    labelled(out, "rule", found.rule.words)
+    for name, value in found.values.items():
+        labelled(out, "", f"{name} = {value!r}", "dim")
+    if found.event:
+        number, turn = found.event.record.n, _turn_of(found.event)
+        labelled(out, "decided", f"upon event {number}, turn {turn}: {found.event.summary}")
+        for note in found.event.notes:
+            labelled(out, "", note_words(note), "dim")
+    if hint:
+        labelled(out, "hint", hint)
+
+
+def _show_turn(events: Iterable[Traced]) -> None:
+    for traced in events:
+        if isinstance(traced.effect, SendRequest):
+            _show_sent(sent_history(traced.before.messages.messages, traced.effect.request))
+        labelled(out, f"event {traced.record.n}", traced.summary, "bold")
+        for note in traced.notes:
+            labelled(out, "", note_words(note), "dim")
+
+
+def _show_sent(history: SentHistory) -> None:
+    stored = counted(history.stored, "stored message")
+    labelled(out, "sent", f"{counted(history.sent, 'message')}, of {stored}")
+    if history.left_out:
+        labelled(out, "", f"left out: {', '.join(map(str, history.left_out))}", "yellow")
+    for number, changed in history.changed:
+        labelled(out, "", f"message {number} is sent otherwise than it is stored:", "yellow")
+        show_changes("", changed)
+    for message in history.added:
+        labelled(out, "", f"sent and not stored: {message}", "yellow")
+
+
+def _why_tree(trace: Trace, found: Why) -> dict[str, Json]:
+    words, hint = describe_outcome(trace.run.outcome)
+    return {
+        "outcome": trace.run.outcome.name,
+        "words": words,
+        "hint": hint,
+        "rule": found.rule.words,
+        "settings": {name: repr(value) for name, value in found.values.items()},
+        "decided_at": found.event.record.n if found.event else None,
+    }
+
+
+def _event_tree(traced: Traced) -> Json:
+    event = traced.record.event
+    tree: dict[str, Json] = {
+        "n": traced.record.n,
+        "turn": _turn_of(traced),
+        "kind": traced.record.kind,
+        "summary": traced.summary,
+        "notes": [note_words(note) for note in traced.notes],
+    }
+    if isinstance(traced.effect, SendRequest):
+        tree |= {"sent": _sent_tree(sent_history(traced.before.messages.messages, traced.effect.request))}
+    if isinstance(event, ReplyReceived):
+        tree |= {"reply": str(event.body)}
+    return tree
+
+
+def _sent_tree(history: SentHistory) -> Json:
+    return {
+        "stored": history.stored,
+        "sent": history.sent,
+        "left_out": [*history.left_out],
+        "changed": [
+            {"message": number, "places": [[each.place, each.old, each.new] for each in changed]}
+            for number, changed in history.changed
+        ],
+        "added": [*history.added],
+    }
+
+
+def show_changes(label: str, changes: tuple[Change, ...]) -> None:
+    """Print each changed place with its old and new value."""
+    for change in changes[:_MAX_CHANGES]:
+        old, new = clipped(change.old, change.new)
+        labelled(out, label, change.place or "everything")
+        labelled(out, "", old, "red", mark="- ")
+        labelled(out, "", new, "green", mark="+ ")
+        label = ""
+    if len(changes) > _MAX_CHANGES:
+        labelled(out, "", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
+
+
+def _explain_two(difference: Difference, *, as_machine: bool) -> int:
+    if as_machine:
+        say(difference.tree())
+        return 0 if difference.same else FAILED
+    a, b = difference.a, difference.b
+    for name, side in (("a", a), ("b", b)):
+        labelled(out, name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
+    show_changes("plan", difference.plan)
+    if first := difference.first:
+        labelled(out, "differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
+        labelled(out, "", first.a, mark="a ")
+        labelled(out, "", first.b, mark="b ")
+        show_changes("", first.changes)
+    if difference.same:
+        labelled(out, "same", "no difference that the loop acts on", "bold green")
+    if difference.other_bytes:
+        numbers = ", ".join(map(str, difference.other_bytes))
+        labelled(out, "", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
+    if difference.same:
+        return 0
+    _show_turns(difference.turns)
+    if changed := [
+        f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]
+    ]:
+        labelled(out, "tally", ", ".join(changed), "dim")
+    labelled(out, "outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
+    return FAILED
+
+
+def _show_turns(turns: Iterable[TurnPair]) -> None:
+    """Print calls and results side by side; an identical turn is printed once."""
+    width = max(_NARROWEST, (out.width - _MARGIN - len(_GAP)) // 2) if out.is_terminal else _WIDE
+
+    def show_row(label: str, a: str, b: str, style: str) -> None:
+        left, right = (cut(printable(text), width) for text in (a, b))
+        out.print(f"{label:<{_MARGIN}}{left:<{width}}{_GAP}{right}".rstrip(), style=style)
+
+    show_row("turn", "a", "b", "bold blue")
+    for turn in turns:
+        other = ("the same",) if turn.same else turn.b
+        for index, (a, b) in enumerate(zip_longest(turn.a, other, fillvalue="")):
+            show_row("" if index else f"turn {turn.number}", a, b, "dim" if turn.same else "")

@@ -1,1 +1,0 @@
-"""Live runs against a server, for ``run``, ``resume`` and ``fork``."""

@@ -1,0 +1,264 @@
+"""``toolreel normalize``: parse replies of models, or text with calls in it, one JSON line each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from codecs import BOM_UTF8
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import IO, Final, assert_never
+
+import click
+
+from toolreel._cli.console import counted, labelled, out
+from toolreel._cli.errors import EPILOG, reporting, say
+from toolreel._cli.options import parse_settings, settings_option
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._replies.calls.arguments import ERROR_WORDS, ArgumentError
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.classification import finish_of
+from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.provider_errors import PROBLEM_WORDS
+from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._replies.warning_codes import WORDS, WarningCode
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._text_calls.dialects import DIALECTS, MARKED
+from toolreel_core._text_calls.parse import TextCalls, text_calls
+from toolreel_core._text_calls.scanner import Span
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
+
+_EXPECTED: Final = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
+_TEXT_KEYS: Final = ("content", "tools", "schemas", "enable", "finish")
+_SETS: Final[Mapping[str, Sequence[str]]] = {"all": DIALECTS, "marked": MARKED}
+_WHY: Final[Mapping[str, str]] = {
+    "malformed": "looks like a call, but cannot be read as one",
+    "truncated": "a truncated call; truncated calls are never run",
+    "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
+    "fabricated_result": "a result that the model made up; everything after it is ignored",
+    "quotation": "a quoted call, or one that repeats the conversation",
+    "too_large": "more than 256 KiB of text; it was not searched",
+}
+_KEPT: Final[Mapping[str, str]] = {
+    "frame": "message framing; it is not part of the content",
+    "quotation": "code, a comment, reasoning or another quotation; calls in it are ignored",
+}
+
+
+@click.command("normalize", epilog=EPILOG, short_help="Parse replies of models into calls and content.")
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option("--explain", is_flag=True, help="Print an explanation for people instead of JSON lines.")
+@click.option("--dialects", "listed", is_flag=True, help="List the dialects of calls in text, and exit.")
+@settings_option("Set a loop setting for replies, such as argument_repairs=strict. Repeatable.")
+@reporting
+def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tuple[str, ...]) -> int:
+    """Parse replies of models: JSON lines from FILE or stdin in, JSON lines out.
+
+    A line with a reply has it as "body" (JSON) or "raw" (text), and in "tools" the names of the available
+    tools or their definitions as in a request. With "stream": true, "raw" is the text of a streamed
+    reply (server-sent events). The output has the tool calls with validated arguments, the content, the
+    finish reason, and warnings about everything that was repaired.
+
+    A line with "content" is text in which a model wrote calls. Optional keys: "schemas", the JSON Schema of
+    each tool's arguments; "enable", a list of dialects, "marked" (the default) or "all"; "finish", the finish
+    reason. The output has "calls", "content", "reasoning" and "rejected". Marked dialects use a distinctive
+    marker, so you can enable all of them. Bare dialects can also be ordinary answers: enable only those that
+    your model writes (see --dialects).
+
+    \b
+    echo '{"raw": "<html>", "tools": []}' | toolreel normalize --explain
+    echo '{"content": "<tool_call>ping</tool_call>", "tools": ["ping"]}' |
+      toolreel normalize
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if listed:
+        for name in DIALECTS:
+            click.echo(f"{name:<20}{'marked' if name in MARKED else 'bare'}")
+        return 0
+    config = _config(settings)
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        try:
+            case = _case(line.removeprefix(BOM_UTF8) if number == 1 else line)
+            text = case.get("content") if case.keys().isdisjoint(("body", "raw")) else None
+            found = _reply(case, config) if text is None else _calls_in_text(case)
+        except ConfigError as error:
+            raise ConfigError(f"line {number}: {error}") from None
+        if isinstance(found, Reply):
+            _explain_reply(number, found) if explain else say(_reply_tree(found))
+        else:
+            _explain_text(number, str(text), found) if explain else say(_text_tree(found))
+        sys.stdout.flush()
+    return 0
+
+
+def _config(settings: Iterable[str]) -> LoopConfig:
+    chosen = parse_settings(settings)
+    if chosen.options:
+        raise ConfigError(
+            f"--set {next(iter(chosen.options))}: only loop settings affect how a reply is parsed"
+        )
+    return LoopConfig.of(chosen.config)
+
+
+def _case(line: bytes) -> Mapping[str, Json]:
+    """One line of input, parsed leniently: the reply itself reports what is wrong inside its body."""
+    try:
+        case = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 at byte {error.start}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f'not JSON: {error}; give a body that is not as "raw" text') from None
+    if not isinstance(case, dict):
+        raise ConfigError(_EXPECTED)
+    return case
+
+
+def _tools(tools: Json) -> Mapping[str, Mapping[str, Json] | None]:
+    """The schemas of tools that are given by their names, or as entries of a request's ``tools``."""
+    if not isinstance(tools, Sequence) or isinstance(tools, str):
+        raise ConfigError('"tools": expected a list of names or definitions, such as ["ping"]')
+    found: dict[str, Mapping[str, Json] | None] = {}
+    for tool in tools:
+        inner = tool.get("function", tool) if isinstance(tool, Mapping) else {"name": tool}
+        name = inner.get("name") if isinstance(inner, Mapping) else None
+        if not isinstance(inner, Mapping) or not isinstance(name, str):
+            raise ConfigError(f'"tools": expected names or definitions, got {json.dumps(tool)}')
+        parameters = inner.get("parameters")
+        found[name] = parameters if isinstance(parameters, Mapping) else None
+    return found
+
+
+def _reply(case: Mapping[str, Json], config: LoopConfig) -> Reply:
+    tools = _tools(case.get("tools") or []).items()
+    surface = ToolSurface(tuple(ToolDefinition.of(name, parameters=schema) for name, schema in tools))
+    body, codes = _body(case)
+    reply = normalize_reply(body, tools=surface, config=config)
+    return replace(reply, warnings=(*codes, *reply.warnings)) if codes else reply
+
+
+def _body(case: Mapping[str, Json]) -> tuple[Json, tuple[WarningCode, ...]]:
+    """The body of a line, and warnings about repairs that were needed to read it."""
+    raw, body, streamed = case.get("raw"), case.get("body"), case.get("stream")
+    if raw is not None and not isinstance(raw, str):
+        raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
+    if raw is None and "body" not in case:
+        raise ConfigError(_EXPECTED)
+    if streamed is not None and not isinstance(streamed, bool):
+        raise ConfigError(f'"stream": expected true or false, got {json.dumps(streamed)}')
+    if raw is not None:
+        return unstreamed(raw) if streamed else (raw, ())
+    # A JSON string is a body too; encode it, so that it is not taken for the text of a body.
+    return json.dumps(body) if isinstance(body, str) else body, ()
+
+
+def _calls_in_text(case: Mapping[str, Json]) -> TextCalls:
+    for key in case:
+        if key not in _TEXT_KEYS:
+            raise ConfigError(unknown_name("key", key, _TEXT_KEYS))
+    content, finish, schemas = case["content"], case.get("finish", "stop"), case.get("schemas", {})
+    if not isinstance(content, str):
+        raise ConfigError('"content": expected text')
+    if not isinstance(finish, str):
+        raise ConfigError('"finish": expected a finish reason such as "stop" or "length"')
+    if not isinstance(schemas, Mapping) or not all(isinstance(each, Mapping) for each in schemas.values()):
+        raise ConfigError('"schemas": expected an object of JSON Schemas by the names of tools')
+    tools = _tools(case.get("tools"))
+    return text_calls(
+        content,
+        tools=tuple(tools),
+        dialects=_dialects(case.get("enable", "marked")),
+        finish=finish_of(finish),
+        schemas={**tools, **schemas},
+    )
+
+
+def _dialects(enabled: Json) -> Collection[str]:
+    if isinstance(enabled, str) and enabled in _SETS:
+        return _SETS[enabled]
+    if isinstance(enabled, str) or not isinstance(enabled, Sequence):
+        raise ConfigError('"enable": expected "marked", "all" or a list of dialects')
+    for name in enabled:
+        if name not in DIALECTS:
+            raise ConfigError(unknown_name("dialect", str(name), DIALECTS))
+    return [str(name) for name in enabled]
+
+
+def _reply_tree(reply: Reply) -> Mapping[str, Json]:
+    return {
+        "calls": [_call(call) for call in reply.calls],
+        "content": reply.content,
+        "finish": reply.finish,
+        "problem": reply.problem.code if reply.problem else None,
+        "warnings": list(reply.warnings),
+        "carry": {"message": parse(reply.carry), "calls": [parse(call.carry) for call in reply.calls]},
+    }
+
+
+def _call(call: ToolCall) -> Mapping[str, Json]:
+    tree: dict[str, Json] = {"name": call.name, "arguments": None, "id": call.id}
+    if isinstance(call.arguments, ArgumentError):
+        return {**tree, "error": call.arguments.code}
+    return {**tree, "arguments": parse(call.arguments)}
+
+
+def _text_tree(found: TextCalls) -> Mapping[str, Json]:
+    calls: list[Json] = [
+        {
+            "id": call.id or f"call_{number}",
+            "name": call.name,
+            "arguments": parse(call.arguments),
+            "provenance": f"text:{call.dialect}",
+        }
+        for number, call in enumerate(found.calls)
+    ]
+    rejected: list[Json] = list(found.rejected)
+    return {"calls": calls, "content": found.content, "reasoning": found.reasoning, "rejected": rejected}
+
+
+def _explain_reply(number: int, reply: Reply) -> None:
+    labelled(out, f"line {number}", f"finish {reply.finish}", "bold")
+    if reply.content:
+        labelled(out, "content", reply.content)
+    for call in reply.calls:
+        error, shown = call.arguments, str(call.arguments)
+        if isinstance(error, ArgumentError):
+            shown = f"{error.code}: {ERROR_WORDS[error.code]} Found: {error.detail}"
+        labelled(out, "call", f"{call.name} {shown}")
+    if reply.problem:
+        words = PROBLEM_WORDS[reply.problem.code]
+        found = f" Found: {reply.problem.detail}" if reply.problem.detail else ""
+        labelled(out, "problem", f"{reply.problem.code}: {words}{found}", "red")
+    for code in reply.warnings:
+        labelled(out, "warning", f"{code}: {WORDS[code]}", "yellow")
+
+
+def _explain_text(number: int, content: str, found: TextCalls) -> None:
+    """Print how each part of a text was parsed."""
+    labelled(out, f"line {number}", counted(len(found.calls), "call"), "bold")
+    if "too_large" in found.rejected:
+        labelled(out, "", _WHY["too_large"])
+    for span in found.spans:
+        if words := _explanation(span):
+            excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
+            short = excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…"
+            labelled(out, f"{span.start}-{span.end}", short)
+            labelled(out, "", words)
+
+
+def _explanation(span: Span) -> str:
+    match span.kind:
+        case "call":
+            return f"read as {span.about}"
+        case "debris" | "frame" | "quotation":
+            return f"rejected as {span.about}: {_WHY[span.about]}" if span.about else _KEPT[span.kind]
+        case "prose":
+            return "a marker without a call; it is text"
+        case "special" | "wrapper":
+            return ""
+        case _:
+            assert_never(span.kind)

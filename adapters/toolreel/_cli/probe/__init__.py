@@ -1,1 +1,0 @@
-"""``toolreel probe``."""

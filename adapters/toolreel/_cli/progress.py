@@ -1,0 +1,271 @@
+"""Progress of a live run on stderr: the step that it is in, and what it has done and spent."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from toolreel._cli.console import err, printable, running_scrub
+from toolreel._driver.ports import Wanted
+from toolreel._driver.run_result import Run, cost_in_words
+from toolreel._driver.timing import Lap, duration
+from toolreel.tools.mcp._server_events import CallProgressed, McpNews, describe
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol import notes
+from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.events import Event, ReplyReceived, RequestFailed, ToolReturned
+from toolreel_core._protocol.state import State, Tally
+from toolreel_core._replies.streaming.stream import Delta
+
+_SHOWN: Final = 5
+"""Steps that stay on the screen."""
+
+
+class RunFigures:
+    """Follows a run event by event; empty until the run begins.
+
+    :param now: seconds on a clock that never goes back
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._state: State | None = None
+        self._model_ms = 0
+        self._model_tokens = 0
+        self._began = now()
+        self.done: deque[str] = deque(maxlen=_SHOWN)
+        """The latest steps, each with how long it took."""
+
+    def begin(self, plan: Plan, state: State | None) -> None:
+        """Follow a new run, or one that goes on from a state."""
+        self._state = start(plan).state if state is None else state
+        self._began = self._now()
+        self.done.clear()
+
+    def answered(self, effect: Wanted | None, event: Event, lap: Lap) -> None:
+        """Take the next event, with the effect that it answers."""
+        if self._state is None:
+            return
+        before, after = self._state.tally, step(self._state, event).state
+        turn = before.turns
+        match event, effect:
+            case ReplyReceived(), SendRequest():
+                self._count_reply(before, after.tally, lap)
+                self.done.append(f"turn {turn}: reply{_in(lap)}{_tokens(before, after.tally)}")
+            case RequestFailed(), SendRequest():
+                self.done.append(f"turn {turn}: no reply{_in(lap)}")
+            case ToolReturned(), RunTool():
+                failed = " failed" if after.tally.failed_calls > before.failed_calls else ""
+                self.done.append(f"turn {turn}: {effect.name}{failed}{_in(lap)}")
+            case _:
+                pass
+        self._state = after
+
+    @property
+    def text(self) -> str:
+        """Turns, calls, tokens, their rate, cost, and what is left of the limits; empty before the run."""
+        return ", ".join(self._parts())
+
+    def _count_reply(self, before: Tally, after: Tally, lap: Lap) -> None:
+        if lap.ms is not None:
+            self._model_ms += lap.ms
+            self._model_tokens += after.completion_tokens - before.completion_tokens
+
+    def _parts(self) -> Iterator[str]:
+        if self._state is None:
+            return
+        tally, config = self._state.tally, self._state.present.config
+        yield f"turn {self._state.exchange_tally.turns} of {config.max_turns}"
+        if tally.tool_calls:
+            failed = f" ({tally.failed_calls} failed)" if tally.failed_calls else ""
+            yield f"{tally.tool_calls} call{'' if tally.tool_calls == 1 else 's'}{failed}"
+        if tally.prompt_tokens + tally.completion_tokens:
+            limit = "" if config.max_total_tokens is None else f" of {config.max_total_tokens}"
+            yield f"{tally.prompt_tokens} + {tally.completion_tokens}{limit} tokens"
+        if self._model_ms and self._model_tokens:
+            yield f"{self._model_tokens / self._model_ms * 1000:.0f} tokens/s"
+        if cost := cost_in_words(Run(self._state, ())):
+            limit = "" if config.max_cost is None else f" of {config.max_cost:g}"
+            yield f"cost {cost}{limit}"
+        if config.max_wall_ms is not None:
+            left = config.max_wall_ms - (self._now() - self._began) * 1000
+            yield f"{duration(max(0, round(left)))} left"
+
+
+def _in(lap: Lap) -> str:
+    return "" if lap.ms is None else f" in {duration(lap.ms)}"
+
+
+def _tokens(before: Tally, after: Tally) -> str:
+    prompt, completion = (
+        after.prompt_tokens - before.prompt_tokens,
+        after.completion_tokens - before.completion_tokens,
+    )
+    return f", {prompt} + {completion} tokens" if prompt + completion else ""
+
+
+class RunScreen:
+    """Redraws itself at each refresh; empty before the first step.
+
+    :param figures: what the run has done and spent
+    """
+
+    def __init__(self, figures: RunFigures, now: Callable[[], float] = time.monotonic) -> None:
+        self._figures, self._now = figures, now
+        self._spinner = Spinner("dots")
+        self._step, self._since = "", now()
+        self._running: dict[str, str] = {}
+        """Names of the calls that are running, by id: several may be at once."""
+
+    def show(self, step: str) -> None:
+        """Show another step as the present one, which begins now."""
+        self._step, self._since = step, self._now()
+
+    def calls_running(self, note: notes.Note) -> str:
+        """Which calls are running since a note that begins or ends one; empty for others."""
+        match note:
+            case notes.CallStarted():
+                self._running[note.call_id] = note.name
+            case notes.CallEnded() if note.call_id in self._running:
+                del self._running[note.call_id]
+            case _:
+                return ""
+        return f"turn {note.turn}: running {', '.join(self._running.values())}" if self._running else ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lines that fit the width, each cut at its end but the figures, which are wrapped."""
+        if not self._step:
+            return
+        for line in self._figures.done:
+            yield _cut(Text(f"  {printable(line)}", style="dim"), options.max_width)
+        elapsed = timedelta(seconds=int(self._now() - self._since))
+        spinner = self._spinner.render(self._now())
+        mark = spinner.plain if isinstance(spinner, Text) else ""
+        end = f" {elapsed}"
+        yield _cut(Text(f"{mark} {self._step}"), options.max_width - len(end)) + Text(end, style="cyan")
+        for part in Text(printable(self._figures.text), style="bold").wrap(console, options.max_width - 2):
+            yield Text("  ") + part
+
+
+def _cut(text: Text, width: int) -> Text:
+    text.truncate(max(1, width), overflow="ellipsis")
+    return text
+
+
+class RunProgress:
+    """An observer that shows what a run does and has done on a terminal, or a line per step in a pipe.
+
+    On a terminal, a streamed reply replaces what is shown; in a pipe it is printed with the result only.
+    """
+
+    def __init__(self) -> None:
+        self.figures = RunFigures()
+        """What the run has done and spent; to be told of its events."""
+        self._screen = RunScreen(self.figures)
+        self._live: Live | None = None
+        self._streaming = ""
+        """The kind of delta that is being streamed now; empty if none is."""
+        self._scrub = running_scrub()
+        """A secret may be split over deltas."""
+        if err.is_terminal and not err.is_dumb_terminal:
+            self._live = Live(self._screen, console=err, transient=True, refresh_per_second=10)
+
+    def __call__(self, note: notes.Note, /) -> None:
+        """Show the step that a note reports, if it is one to wait for."""
+        text = self._screen.calls_running(note) if self._live else ""
+        if text := text or _words(note):
+            self._show(printable(text))
+
+    def show_delta(self, delta: Delta, /) -> None:
+        """Print a chunk of a streamed reply."""
+        if self._live is None or delta.kind == "tool_call":
+            return
+        self._live.stop()
+        if delta.kind != self._streaming:
+            self._end_stream()
+            self._streaming, self._scrub = delta.kind, running_scrub()
+        self._print_streamed(self._scrub.feed(delta.text))
+
+    def show_mcp_event(self, news: McpNews, /) -> None:
+        """Show an event of an MCP server."""
+        if isinstance(news, CallProgressed):
+            if self._live:
+                self._show(printable(describe(news)))
+        elif text := describe(news):
+            err.print(printable(text), style="yellow")
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._end_stream()
+        if self._live:
+            self._live.stop()
+
+    @contextmanager
+    def paused(self) -> Generator[None, None, None]:
+        """Stop drawing while other code uses the terminal."""
+        self._end_stream()
+        if self._live:
+            self._live.stop()
+        try:
+            yield
+        finally:
+            if self._live:
+                self._live.start()
+
+    def _show(self, text: str) -> None:
+        if self._live is None:
+            err.print(text)
+            return
+        self._end_stream()
+        self._screen.show(text)
+        self._live.start()
+
+    def _print_streamed(self, text: str) -> None:
+        style = "dim" if self._streaming == "reasoning" else ""
+        err.print(text, end="", style=style, soft_wrap=True)  # wrapping would drop blanks between two pieces
+
+    def _end_stream(self) -> None:
+        """End the line of streamed text."""
+        if self._streaming:
+            self._print_streamed(self._scrub.close())
+            err.print()
+        self._streaming = ""
+
+
+def _words(note: notes.Note) -> str:
+    match note:
+        case notes.RequestSent():
+            again = f" (try {note.attempt})" if note.attempt > 1 else ""
+            return f"turn {note.turn}: waiting for the model{again}"
+        case notes.SummaryRequested():
+            again = f" (try {note.attempt})" if note.attempt > 1 else ""
+            return f"turn {note.turn}: the window is full, waiting for a summary{again}"
+        case notes.RetryPlanned():
+            return f"turn {note.turn}: no reply, trying again in {note.ms / 1000:.1f} s"
+        case notes.CallStarted():
+            return f"turn {note.turn}: running {note.name}"
+        case notes.CallEnded() if not note.ok:
+            return f"turn {note.turn}: {note.name} failed: {', '.join(note.codes)}"
+        case notes.CallRejected():
+            return f"turn {note.turn}: {note.name} not run: {note.code}"
+        case notes.CallSkipped():
+            return f"turn {note.turn}: {note.name} not run: it has succeeded before"
+        case _:
+            return ""

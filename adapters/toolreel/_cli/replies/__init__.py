@@ -1,1 +1,0 @@
-"""Commands that read replies of models: ``normalize`` and ``text-calls``."""

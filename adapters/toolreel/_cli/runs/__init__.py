@@ -1,1 +1,0 @@
-"""Commands about one run: ``run``, ``replay``, ``resume``, ``fork`` and ``diff``."""

@@ -1,0 +1,111 @@
+"""``toolreel view``: the list of recordings, a recorded run, or two of them side by side, as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from toolreel._cli.console import err, out
+from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.options import Command
+
+
+def page_options(name: str) -> Callable[[Command], Command]:
+    """``--out``, ``--open`` and ``--json``.
+
+    :param name: what the file is called by default, without its ending
+    """
+    out_option = click.option(
+        "-o",
+        "--out",
+        "page",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help=f"Where the page goes.  [default: {name}.html in this folder]",
+    )
+    open_option = click.option(
+        "--open/--no-open",
+        "opens",
+        default=True,
+        help="Open the page in the browser, where there is a display.  [default: open]",
+    )
+    return lambda command: out_option(open_option(json_option(command)))
+
+
+@click.command("view", epilog=EPILOG, short_help="Show recordings as pages: all, one, or two side by side.")
+@click.argument("file", metavar="[NAME]", required=False)
+@click.argument("other", metavar="[OTHER]", required=False)
+@page_options("NAME")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    metavar="N",
+    help="Port of the list on 127.0.0.1.  [default: any free one]",
+)
+@reporting
+def view_command(
+    file: str | None, other: str | None, page: Path | None, opens: bool, as_machine: bool, port: int | None
+) -> int:
+    """Show a recorded run as a page: how it ended and why, then every turn.
+
+    NAME is a recording, a journal, or a cassette of another client. The page is one self-contained HTML file:
+    it has what was repaired, retried or refused, what was sent of the stored history, replies, calls, results
+    and times. With OTHER, it shows both runs, and where they part.
+
+    Without NAME, or if NAME is a folder, a page lists the recordings below it, and opens each. Its server
+    listens on 127.0.0.1 alone, changes nothing, and answers anyone who has the token in the printed address.
+    Ctrl-C ends it.
+
+    \b
+    toolreel view
+    toolreel view hello
+    toolreel view hello warmer -o both.html --no-open
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if file is None or (other is None and Path(file).is_dir()):
+        if page or as_machine:
+            raise click.UsageError("--out and --json are for the page of a run: name one")
+        return _serve_list(Path(file or "."), port or 0, opens=opens)
+    if port is not None:
+        raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
+    from toolreel._replay.run_page.view import name_of, page_of
+
+    text = page_of(file, other)
+    names = [Path(name_of(each)).name for each in (file, other) if each]
+    target = page or Path(f"{'--'.join(names)}.html")
+    return write_and_open(target, text, opens=opens, as_machine=as_machine)
+
+
+def _serve_list(folder: Path, port: int, *, opens: bool) -> int:
+    from toolreel._internal.browser import show
+    from toolreel._replay.run_page.list_server import ListServer
+
+    with ListServer(folder, port) as server:
+        out.print(server.address)
+        out.file.flush()
+        err.print("Stop with Ctrl-C.")
+        if opens:
+            show(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:  # the way to end it
+            return 0
+    return 0
+
+
+def write_and_open(target: Path, text: str, *, opens: bool, as_machine: bool) -> int:
+    """Write a page, open it, and say where it is.
+
+    :raises AdapterError: if it cannot be written
+    """
+    from toolreel._internal.browser import show
+    from toolreel._replay.run_page.view import write_page
+
+    write_page(target, text)
+    if opens:
+        show(target.resolve().as_uri())
+    if as_machine:
+        return say({"file": str(target), "bytes": len(text.encode())})
+    out.print(f"{target}  {len(text.encode()):,} bytes")
+    return 0

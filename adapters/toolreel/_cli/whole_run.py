@@ -1,0 +1,217 @@
+"""Print a whole run, once it has ended or rests, as text or JSON; ``progress`` shows one that goes on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+
+from toolreel._cli.console import complain, counted, labelled, out
+from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
+from toolreel._driver.run_result import Resting, Run, cost_in_words, outcome_of
+from toolreel._driver.timing import duration
+from toolreel._internal.errors import AdapterError
+from toolreel._replay.explain.outcome import describe_outcome
+from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
+from toolreel._secrets.urls import shown_url
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    shown_content,
+)
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._protocol.codec import encode
+from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
+from toolreel_core._protocol.state import Tally
+
+if TYPE_CHECKING:
+    from toolreel._cli.server_options import ServerChoice
+
+_ROLES: Final[Mapping[type[Message], str]] = {
+    SystemMessage: "system",
+    UserMessage: "user",
+    AssistantMessage: "assistant",
+    ToolMessage: "tool",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run that has ended or waits, and its files."""
+
+    run: Run
+    saved: tuple[Path, ...] = ()
+    """The files that were written."""
+    refused: AdapterError | None = None
+    """Why an event or the recording could not be written."""
+    left: Path | None = None
+    """The unfinished journal that was left, if something could not be written."""
+    dropped: bool = False
+    """Whether the recording was discarded because the run did not complete."""
+    before: int = 0
+    """Number of events that were recorded before it was continued."""
+    new: int = 0
+    """Number of events since then; 0 if the run had already ended."""
+    cut: Path | None = None
+    """Where an incomplete last line of the journal was moved, if there was one."""
+
+
+def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, Json] | None = None) -> None:
+    """Print a whole run to stdout."""
+    if as_machine:
+        say(as_json(run, extra or {}))
+        return
+    show_plan(out, run)
+    show_turns(out, run)
+    show_outcome(out, run)
+
+
+def show_plan(console: Console, run: Run) -> None:
+    """Print the plan of a run: model, tools, messages."""
+    plan = run.state.plan
+    labelled(console, "model", plan.model, "bold")
+    labelled(console, "plan", plan.digest[:16], "dim")
+    if plan.tools.definitions:
+        labelled(console, "tools", ", ".join(plan.tools.names))
+    for message in plan.messages:
+        labelled(console, _ROLES[type(message)], shown_content(message))
+
+
+def show_turns(console: Console, run: Run) -> None:
+    """Print each turn: the digest of the request, repairs, the calls and their results."""
+    for turn in story(run):
+        _turn(console, turn)
+
+
+def show_outcome(console: Console, run: Run) -> None:
+    """Print the outcome, and the counts of turns, calls and tokens."""
+    outcome, tally = run.outcome, run.state.tally
+    if isinstance(outcome, Completed):
+        labelled(console, "answer", outcome.content, "bold")
+        if outcome.value is not None:
+            labelled(console, "value", outcome.value, "bold")
+    words, _ = describe_outcome(outcome)
+    tokens = f"{tally.prompt_tokens} + {tally.completion_tokens} tokens{_by_tools(tally)}"
+    labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
+    cost = cost_in_words(run)
+    counts = (
+        counted(tally.turns, "turn"),
+        counted(tally.tool_calls, "tool call"),
+        f"{tally.failed_calls} failed",
+        tokens,
+        cost and f"cost {cost}",
+        str(run.timing),
+    )
+    labelled(console, "", ", ".join(filter(None, counts)), "dim")
+    for row in run.costs if len(run.costs) > 1 else ():
+        cost = "unknown" if row.cost is None else f"{row.cost:.6g}"
+        tokens = f"{row.prompt_tokens} + {row.completion_tokens} tokens"
+        where = f"{row.endpoint or 'first'} ({row.model})"
+        labelled(console, "", f"{where}: {tokens}{'' if _is_free(run) else f', cost {cost}'}", "dim")
+
+
+def _is_free(run: Run) -> bool:
+    """Whether nothing is known of costs, and nobody has asked for them."""
+    return run.cost is None and all(row.cost in {None, 0.0} for row in run.costs)
+
+
+def _by_tools(tally: Tally) -> str:
+    spent = tally.by_tools
+    return f", {spent.prompt_tokens} + {spent.completion_tokens} of them by tools" if spent else ""
+
+
+def show_saved(saved: Sequence[Path], console: Console = out) -> None:
+    """Print the files of a recording."""
+    for path in saved:
+        labelled(console, "saved", str(path))
+    labelled(console, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
+
+
+def resume_hint(left: Path | None) -> str:
+    """What to do about an unfinished journal; empty if there is none."""
+    if left is None:
+        return ""
+    return f"what was recorded is in {left}: toolreel resume {shlex.quote(str(left))} continues the run"
+
+
+def exit_code(outcome: Outcome | Resting, server: ServerChoice) -> int:
+    """The exit code of a live run; what went wrong is printed to stderr."""
+    if isinstance(outcome, Completed):
+        return 0
+    url = shown_url(server.base_url or "")
+    words, hint = describe_outcome(outcome, base_url=url, api_key_env=server.api_key_env)
+    complain(words, hint=hint)
+    return INTERRUPTED if outcome == Cancelled(STOPPED) else FAILED
+
+
+def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The run as a JSON object; ``outcome`` and ``detail`` are null while it waits."""
+    outcome = outcome_of(run)
+    turns: list[Json] = [asdict(turn) for turn in story(run)]
+    value = outcome.value if isinstance(outcome, Completed) else None
+    return {
+        "outcome": outcome.name if outcome else None,
+        "completed": isinstance(outcome, Completed),
+        "detail": encode(outcome),
+        **({} if value is None else {"value": parse(value)}),
+        "model": run.state.plan.model,
+        "plan": run.state.plan.digest,
+        "tally": {**asdict(run.state.tally), "cost": run.cost},
+        **({"costs": [asdict(row) for row in run.costs]} if len(run.costs) > 1 else {}),
+        "timing": {
+            "total_ms": run.timing.total_ms,
+            "model_ms": run.timing.model_ms,
+            "tools_ms": run.timing.tools_ms,
+            "waiting_ms": run.timing.waiting_ms,
+            "took": [took._asdict() for took in run.timing.took],
+        },
+        "turns": turns,
+        **extra,
+    }
+
+
+def _turn(console: Console, turn: TurnSummary) -> None:
+    for text in turn.said:
+        labelled(console, "user", text)
+    labelled(
+        console,
+        f"turn {turn.number}",
+        f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}{_times(turn)}",
+        "dim",
+    )
+    for code in turn.repairs:
+        labelled(console, "", f"repaired: {code}", "yellow")
+    for code in turn.notices:
+        labelled(console, "", f"noticed: {code}", "yellow")
+    if turn.quirks:
+        labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
+    for name in turn.approvals:
+        labelled(console, "", f"{name} needs approval", "yellow")
+    for call in turn.calls:
+        _call(console, call)
+    for remark in turn.remarks:
+        labelled(console, "", remark, "yellow")
+    if turn.stripped:
+        labelled(console, "", f"text with the call, kept out of the history: {turn.stripped!r}", "dim")
+    if turn.answer:
+        labelled(console, "answer", turn.answer, "bold")
+
+
+def _call(console: Console, call: CallSummary) -> None:
+    origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
+    labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
+    labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")
+
+
+def _times(turn: TurnSummary) -> str:
+    """How long the request took, and the tools, as far as that is known."""
+    model = "" if turn.ms is None else f", {duration(turn.ms)}"
+    known = [call.ms for call in turn.calls if call.ms is not None]
+    return model + (f", tools {duration(sum(known))}" if known else "")

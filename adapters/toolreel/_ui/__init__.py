@@ -1,1 +1,0 @@
-"""A local page of recordings, evaluations and durable runs."""

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from tests.samples import complaint
+from toolreel._cli.options import OPTIONS, SetOptions, parse_settings
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._settings.loop_config import LoopConfig
+
+
+def test_settings_of_the_loop_and_options_of_the_request_are_told_apart_by_name() -> None:
+    assert parse_settings(["max_turns=3", "temperature=0.2", "body.cache_prompt=true"]) == SetOptions(
+        {"max_turns": 3}, {"temperature": 0.2, "cache_prompt": True}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        ("true", True),
+        ("null", None),
+        ('["a"]', ["a"]),
+        ('{"type":"json_object"}', {"type": "json_object"}),
+        ('"7"', "7"),
+        ("auto", "auto"),
+        ("", ""),
+        ("a=b", "a=b"),
+        ("NaN", "NaN"),
+        ("[1", "[1"),
+    ],
+)
+def test_a_value_is_json_where_it_can_be_and_text_otherwise(text: str, value: Json) -> None:
+    assert parse_settings([f"stop={text}"]).options == {"stop": value}
+
+
+def test_of_two_values_for_a_key_the_last_one_counts() -> None:
+    assert parse_settings(["seed=1", "seed=2", "body.seed=3"]).options == {"seed": 3}
+
+
+def test_every_setting_of_the_loop_can_be_set() -> None:
+    for setting in fields(LoopConfig):
+        assert parse_settings([f"{setting.name}=1"]).config == {setting.name: 1}
+
+
+def test_no_option_hides_a_setting_of_the_loop() -> None:
+    assert not {setting.name for setting in fields(LoopConfig)} & {*OPTIONS}
+
+
+@pytest.mark.parametrize("item", ["temperature", "=3", ""])
+def test_an_item_without_key_or_value_is_refused_with_an_example(item: str) -> None:
+    assert complaint(ConfigError, lambda: parse_settings([item])) == (
+        f"--set {item}: expected key=value, for example temperature=0"
+    )
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_one_and_the_way_around() -> None:
+    assert complaint(ConfigError, lambda: parse_settings(["temprature=1"])) == (
+        "--set temprature=1: there is no setting 'temprature'; did you mean 'temperature'? "
+        "Another key of the body is written body.temprature."
+    )
+    assert "there is no setting 'body.'" in complaint(ConfigError, lambda: parse_settings(["body.=1"]))
+
+
+def test_null_is_a_word_where_a_setting_has_it_among_its_words() -> None:
+    given = parse_settings(["tool_turn_content=null", "max_wall_ms=null"])
+    assert given.provider == {"tool_turn_content": "null"}
+    assert given.config == {"max_wall_ms": None}
