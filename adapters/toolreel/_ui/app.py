@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from toolreel._internal.errors import AdapterError, MissingExtra
 from toolreel._internal.pages.page_frame import framed
 from toolreel._internal.visible_text import printable
-from toolreel._replay.retrace import Source
+from toolreel._journal.format import Source
 from toolreel._replay.run_page.view import page_of
 from toolreel._ui.directory import Found, recorded_at
 from toolreel._ui.guard import App, Guard

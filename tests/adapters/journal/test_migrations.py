@@ -11,9 +11,9 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal.errors import CassetteError, JournalError
-from toolreel._journal.format import VERSIONS, Lines, parse_journal
+from toolreel._journal.format import VERSIONS, Lines, companion, parse_journal
 from toolreel._journal.migrations import Versions
-from toolreel._replay.replay import companion, replay
+from toolreel._replay.replay import replay
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.serializer import deserialize
 from toolreel_core._jsontext.canonical import Json

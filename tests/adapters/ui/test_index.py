@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.replay.sessions import FOLDER, cassette
-from toolreel._replay.replay import companion
+from toolreel._journal.format import companion
 from toolreel._ui.directory import Found, facts_of
 from toolreel._ui.entry import Entry, Facts
 from toolreel._ui.index import Index

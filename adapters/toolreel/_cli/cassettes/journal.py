@@ -25,7 +25,7 @@ from toolreel._replay.from_cassette.recorded_requests import COMPARISONS, Compar
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scan import leaks
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.tools._python.tool import load_tools
+from toolreel.tools._python.named_tools import load_tools
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._plan.plan import Plan

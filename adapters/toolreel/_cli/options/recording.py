@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, assert_never
 import click
 
 from toolreel._journal.file import FileJournal
+from toolreel._journal.format import companion
 from toolreel._replay.fork import Forked
-from toolreel._replay.replay import companion
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.project_rules import SecretRules, read_rules, rules_in
 from toolreel._secrets.scanned_texts import refuse_secrets_in_line

@@ -18,7 +18,8 @@ from toolreel._cli.options.tools import tools_option
 from toolreel._cli.output.console import withhold
 from toolreel._driver.ports import ToolHost
 from toolreel.tools._python.host import Toolbox
-from toolreel.tools._python.tool import ToolLike, load_tools
+from toolreel.tools._python.named_tools import load_tools
+from toolreel.tools._python.tool import ToolLike
 from toolreel.tools.mcp._server_events import McpListener
 from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface

@@ -9,10 +9,11 @@ import click
 from toolreel._cli.output.console import counted, labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.runs.diff import show_changes
+from toolreel._journal.format import opened
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.sent_history import SentHistory, sent_history
 from toolreel._replay.explain.why import Why, note_words, why
-from toolreel._replay.retrace import Trace, Traced, opened, retrace
+from toolreel._replay.retrace import Trace, Traced, retrace
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived

@@ -11,9 +11,9 @@ from toolreel._cli.options.recording import rules_of, secrets_option
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._internal.errors import CassetteError
+from toolreel._journal.format import opened, recording_files
 from toolreel._replay.exports.formats import SUFFIXES, exported
-from toolreel._replay.replay import recording_files
-from toolreel._replay.retrace import opened, retrace
+from toolreel._replay.retrace import retrace
 
 Target: TypeAlias = Literal["openai", "markdown", "inspect", "vcrpy"]
 _TARGETS: Final[tuple[Target, ...]] = ("openai", "markdown", "inspect", "vcrpy")

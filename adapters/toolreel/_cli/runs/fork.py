@@ -37,11 +37,10 @@ from toolreel._cli.output.whole_run import (
 from toolreel._cli.runs.diff import show_changes
 from toolreel._driver.run_result import Run, outcome_of
 from toolreel._internal.errors import AdapterError, ForkError
-from toolreel._journal.format import Recorded
+from toolreel._journal.format import Recorded, opened
 from toolreel._replay.explain.plan_and_event_changes import plan_changes
 from toolreel._replay.fork import Beginning, Stop, beginning, fork
 from toolreel._replay.fork_changes import Changes
-from toolreel._replay.retrace import opened
 from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._plan.output.spec import OutputSpec

@@ -14,7 +14,7 @@ from toolreel._cli.output.console import counted, labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.whole_run import show_run
 from toolreel._replay.replay import Driver, replay
-from toolreel.tools._python.tool import load_tools
+from toolreel.tools._python.tool import ToolLike
 from toolreel_core._jsontext.canonical import Json
 
 
@@ -38,7 +38,13 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     toolreel run "Hello" --model m --base-url http://127.0.0.1:8080 --record hello
     toolreel replay hello
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    tools = load_tools(tool_names)
+    tools: list[ToolLike] = []
+    if tool_names:
+        from toolreel.tools._python.named_tools import (
+            load_tools,  # most replays take results from the journal
+        )
+
+        tools = load_tools(tool_names)
     with redirect_stdout(sys.stderr):
         replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
     vary = _rules_in(replayed.cassette) if replayed.cassette else {}

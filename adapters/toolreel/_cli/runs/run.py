@@ -28,8 +28,8 @@ from toolreel._cli.output.console import complain, err, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, json_option, reporting
 from toolreel._cli.output.whole_run import exit_code, resume_hint, show_run, show_saved
 from toolreel._driver.run_result import outcome_of
-from toolreel._journal.format import read_journal
-from toolreel._replay.replay import Driver, companion
+from toolreel._journal.format import companion, read_journal
+from toolreel._replay.replay import Driver
 from toolreel._replay.retrace import retrace
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel_core._jsontext.canonical import Json

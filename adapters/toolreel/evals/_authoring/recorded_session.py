@@ -9,9 +9,8 @@ from typing import Any, Final, assert_never
 
 from toolreel._driver.run_result import Run, retold
 from toolreel._internal.errors import CassetteError, EvalPlanError
-from toolreel._journal.format import read_journal
+from toolreel._journal.format import companion, read_journal
 from toolreel._replay.from_cassette.journals import recover_runs
-from toolreel._replay.replay import companion
 from toolreel.cassette._open_cassette import Recording
 from toolreel_core._conversation.content.part import Text
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, ToolMessage, UserMessage

@@ -18,7 +18,7 @@ from typing import Any
 from toolreel._driver.ports import ToolHost
 from toolreel._internal.errors import EvalPlanError, MissingExtra
 from toolreel.tools._python.host import PythonTools
-from toolreel.tools._python.tool import load_tools
+from toolreel.tools._python.named_tools import load_tools
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, parse

@@ -14,8 +14,9 @@ from tests.samples import complaint
 from toolreel._internal.errors import ToolModuleError
 from toolreel.tools._isolation import Isolation
 from toolreel.tools._python.host import PythonTools, Toolbox
+from toolreel.tools._python.named_tools import load_tools
 from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tool import Tool, load_tools, tool
+from toolreel.tools._python.tool import Tool, tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.tool_definition import ToolDefinition
