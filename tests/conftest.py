@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 # Scripts of the Makefile, and code for type checkers: none of it is a test, or has doctests.
-collect_ignore = ["check_install.py", "exhaustive.py", "package_coverage.py"]
+collect_ignore = ["check_install.py", "exhaustive.py"]
 collect_ignore_glob = ["typing/*"]
 
 settings.register_profile("quick", derandomize=True, max_examples=10, deadline=None, database=None)

@@ -2,7 +2,7 @@
 
 from toolreel._agent.agent import Agent
 from toolreel._agent.agent_run import AgentEvent, AgentRun
-from toolreel._agent.fallbacks import Fallback
+from toolreel._agent.settings import Fallback
 from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
 from toolreel._driver.clock.clocks import AsyncSystemClock, InstantClock, SystemClock
 from toolreel._driver.inbox import Inbox

@@ -12,8 +12,7 @@ import pytest
 from tests.cli.commands import WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
-from toolreel._journal.format import read_journal
-from toolreel._replay.replay import companion
+from toolreel._journal.format import companion, read_journal
 from toolreel.testing._scripted import calling, saying
 
 SESSION: Final = str(cassette("workspace"))

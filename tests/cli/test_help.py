@@ -15,7 +15,8 @@ from toolreel._cli.evals.group import eval_command
 from toolreel._cli.lazy import LazyCommand
 from toolreel._cli.main import cassettes_command, durable_command
 from toolreel._cli.main import toolreel as toolreel_group
-from toolreel._replay.replay import DRIVERS, companion
+from toolreel._journal.format import companion
+from toolreel._replay.replay import DRIVERS
 
 WITHOUT = """
 import sys

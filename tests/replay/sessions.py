@@ -17,8 +17,8 @@ from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
-from toolreel._journal.format import MemoryJournal, read_journal
-from toolreel._replay.replay import DRIVERS, Driver, companion
+from toolreel._journal.format import MemoryJournal, companion, read_journal
+from toolreel._replay.replay import DRIVERS, Driver
 from toolreel.cassette._transports import AsyncReplayTransport, ReplayTransport, replaying
 from toolreel.demo._workspace import workspace
 from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint

@@ -31,8 +31,9 @@ from tests.replay.sessions import (
 )
 from tests.samples import printed_under
 from toolreel._driver.run_result import Run
+from toolreel._journal.format import companion
 from toolreel._replay.explain.turns import CallSummary, story
-from toolreel._replay.replay import DRIVERS, Driver, companion, replay
+from toolreel._replay.replay import DRIVERS, Driver, replay
 from toolreel._secrets.scan import leaks
 from toolreel.demo._workspace import START, Workspace, workspace
 from toolreel.testing._assertions import assert_reel

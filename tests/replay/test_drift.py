@@ -16,7 +16,8 @@ from click.testing import CliRunner
 
 from tests.replay.sessions import cassette
 from toolreel._cli.main import toolreel
-from toolreel._replay.replay import DRIVERS, companion
+from toolreel._journal.format import companion
+from toolreel._replay.replay import DRIVERS
 
 DRIFT, USAGE = 3, 2
 

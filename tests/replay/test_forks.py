@@ -9,11 +9,10 @@ import pytest
 
 from tests.replay.sessions import CASSETTES, cassette
 from toolreel._driver.performer import Ports
-from toolreel._journal.format import read_journal
+from toolreel._journal.format import companion, read_journal
 from toolreel._replay.explain.run_diff import diff
 from toolreel._replay.fork import beginning, counterfactual, fork
 from toolreel._replay.fork_changes import Changes
-from toolreel._replay.replay import companion
 from toolreel.demo._workspace import workspace
 from toolreel.testing._scripted import ScriptedEndpoint, saying
 from toolreel.tools._python.tools import PythonTools

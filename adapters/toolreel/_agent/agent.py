@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast, overload
 
-from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
+from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co
 from toolreel._agent.approval import Approve, approver_of, async_approver_of, check_approve
-from toolreel._agent.fallbacks import (
-    Fallback,
-    agents_of,
-    joined_async_endpoint,
-    joined_endpoint,
-    with_fallbacks,
-)
-from toolreel._agent.inner_runs import InnerRuns
 from toolreel._agent.offered_tools import AgentTools, OfferedTools
-from toolreel._agent.runs import AgentRuns
 from toolreel._agent.server import KEY_VARIABLE, server_of
-from toolreel._agent.settings import AgentSettings, PresetLike, check_kinds, preset_of
+from toolreel._agent.settings import AgentSettings, Fallback, PresetLike, check_kinds, preset_of
 from toolreel._agent.threaded_endpoint import awaited_endpoint
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import AsyncEndpoint, Endpoint, Journal, Observer, secrets_of
+from toolreel._driver.run_result import Resting, Run
+from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
+from toolreel._journal.format import companion
 from toolreel._secrets.secret import Secret
 from toolreel._secrets.urls import shown_url
+from toolreel.tools._call_context import ToolError, current_call, spending
 from toolreel.tools._python.tools import Tool
 from toolreel.tools._typed_output import Adapter, Output, output_of
 from toolreel_core._conversation.message import Message, SystemMessage
 from toolreel_core._conversation.message_input import Messages, messages_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._plan.fallback import FallbackPlan
 from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
 from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._protocol.outcome import Completed
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.price import Price
 from toolreel_core._tools.tool_definition import ToolFlags
+
+_OF_SERVER: Final = ("base_url", "api_key", "api_key_env", "headers", "endpoint")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -148,7 +147,7 @@ class Agent(Generic[Value_co]):
         object.__setattr__(self, "_output", _output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
         object.__setattr__(self, "_preset", preset_of(self.preset, self.provider, self.model))
-        object.__setattr__(self, "at_fallbacks", agents_of(self, self.fallbacks))
+        object.__setattr__(self, "at_fallbacks", _agents_of(self, self.fallbacks))
 
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
         """The plan of a run: what :meth:`run` runs, for the layer below.
@@ -172,7 +171,7 @@ class Agent(Generic[Value_co]):
         )
         if plan.cost_is_unknown and plan.provider.reports_cost != "yes":
             raise ConfigError(refusal_of_unknown_cost(plan.config, plan.model))
-        return with_fallbacks(plan, self, prompt, streams=streams) if self.fallbacks else plan
+        return _with_fallbacks(plan, self, prompt, streams=streams) if self.fallbacks else plan
 
     def run(
         self,
@@ -267,7 +266,7 @@ class Agent(Generic[Value_co]):
         :param record: a folder, in which each inner run is recorded under the idempotency key of its call
         :param flags: such as ``needs_approval=True`` or ``deadline_ms=60_000``
         """
-        runs = InnerRuns(self, None if record is None else Path(record))
+        runs = _InnerRuns(self, None if record is None else Path(record))
         is_async = self._offered.needs_async or iscoroutinefunction(getattr(self.endpoint, "send", None))
         told = description or self.instructions or "Ask an assistant; it does not know this conversation."
         return Tool.of(runs.aask if is_async else runs.ask, name=name, description=told, **flags)
@@ -284,14 +283,14 @@ class Agent(Generic[Value_co]):
                 raise ConfigError(
                     f"endpoint: {type(self.endpoint).__name__} is async; write await agent.arun(...)"
                 )
-            with joined_endpoint(cast("Endpoint", self.endpoint), self, transport) as joined:
+            with _joined_endpoint(cast("Endpoint", self.endpoint), self, transport) as joined:
                 yield Ports(joined, host, approver)
             return
         from toolreel.http._httpx_endpoint import HttpEndpoint
 
         with (
             HttpEndpoint(**self._connection(), transport=transport) as endpoint,
-            joined_endpoint(endpoint, self, transport) as joined,
+            _joined_endpoint(endpoint, self, transport) as joined,
         ):
             yield Ports(joined, host, approver)
 
@@ -300,14 +299,14 @@ class Agent(Generic[Value_co]):
         """The async version of :meth:`ports`."""
         host, approver = self._offered.async_host(), async_approver_of(self.approve)
         if self.endpoint is not None:
-            async with joined_async_endpoint(awaited_endpoint(self.endpoint), self, transport) as joined:
+            async with _joined_async_endpoint(awaited_endpoint(self.endpoint), self, transport) as joined:
                 yield AsyncPorts(joined, host, approver)
             return
         from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
 
         async with (
             AsyncHttpEndpoint(**self._connection(), transport=transport) as endpoint,
-            joined_async_endpoint(endpoint, self, transport) as joined,
+            _joined_async_endpoint(endpoint, self, transport) as joined,
         ):
             yield AsyncPorts(joined, host, approver)
 
@@ -371,3 +370,158 @@ class Agent(Generic[Value_co]):
 
 def _output_of(kind: object) -> Output[Any] | None:
     return kind if kind is None or isinstance(kind, Output) else output_of(kind)
+
+
+def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
+    """The agent at each of its fallbacks, by their names.
+
+    :raises ConfigError: if a setting is not usable; names the fallback
+    """
+    if isinstance(fallbacks, str) or not isinstance(fallbacks, Iterable):
+        raise ConfigError(f"fallbacks: expected a list of Fallback, got {type(fallbacks).__name__}")
+    found = dict[str, Any]()
+    for number, there in enumerate(fallbacks):
+        if not isinstance(there, Fallback):
+            kind = type(there).__name__
+            raise ConfigError(f"fallbacks[{number}]: expected a Fallback, got {kind}; write Fallback(model)")
+        if (name := there.name or there.model) in found:
+            raise ConfigError(f"fallbacks[{number}]: there are two named {name!r}; write name= in one")
+        try:
+            found[name] = _agent_at(agent, there)
+        except ConfigError as error:
+            raise ConfigError(f"fallbacks[{number}]: {error}") from error
+    return found
+
+
+def _agent_at(agent: Agent[Any], there: Fallback) -> Agent[Any]:
+    is_elsewhere = there.base_url is not None or there.endpoint is not None
+    server = {key: getattr(there if is_elsewhere else agent, key) for key in _OF_SERVER}
+    provider = there.provider or ("" if is_elsewhere else agent.provider)
+    made = replace(
+        agent,
+        model=there.model,
+        **server,
+        provider=provider,
+        preset=there.preset,
+        options=there.options,
+        config=there.config,
+        price=there.price,
+        fallbacks=(),
+        tools=(),
+        output=None,
+    )
+    # What is not the endpoint's is made once, and the key of the environment is for the agent's server.
+    for name in ("_offered", "_output"):
+        object.__setattr__(made, name, getattr(agent, name))
+    object.__setattr__(made, "_keyless", is_elsewhere)
+    return made
+
+
+def _with_fallbacks(plan: Plan, agent: Agent[Any], prompt: Messages, *, streams: bool) -> Plan:
+    """The plan of an agent with its fallbacks.
+
+    :raises ConfigError: if one contradicts the plan, or its costs are limited and unknown
+    """
+    others = list[FallbackPlan]()
+    for there, (name, at) in zip(agent.fallbacks, agent.at_fallbacks.items(), strict=True):
+        own = at.plan(prompt, streams=streams)
+        others.append(own.as_fallback(name, there.on, there.foreign_reasoning))
+    whole = replace(plan, fallbacks=tuple(others))
+    for at_other in whole.at_fallbacks:
+        if at_other.cost_is_unknown and at_other.provider.reports_cost != "yes":
+            raise ConfigError(refusal_of_unknown_cost(at_other.config, at_other.model))
+    return whole
+
+
+@contextmanager
+def _joined_endpoint(
+    first: Endpoint,
+    agent: Agent[Any],
+    transport: Any,  # noqa: ANN401 - of httpx, an extra
+) -> Generator[Endpoint]:
+    """The endpoints of an agent as one; those of servers are open inside the block."""
+    if not agent.fallbacks:
+        yield first
+        return
+    with ExitStack() as opened:
+        others = {
+            name: opened.enter_context(at.ports(transport)).endpoint
+            for name, at in agent.at_fallbacks.items()
+        }
+        yield Endpoints(first, others)
+
+
+@asynccontextmanager
+async def _joined_async_endpoint(
+    first: AsyncEndpoint,
+    agent: Agent[Any],
+    transport: Any,  # noqa: ANN401 - of httpx, an extra
+) -> AsyncGenerator[AsyncEndpoint]:
+    """The async version of :func:`_joined_endpoint`."""
+    if not agent.fallbacks:
+        yield first
+        return
+    async with AsyncExitStack() as opened:
+        others = dict[str, AsyncEndpoint]()
+        for name, at in agent.at_fallbacks.items():
+            ports = await opened.enter_async_context(at.aports(transport))
+            others[name] = ports.endpoint
+        yield AsyncEndpoints(first, others)
+
+
+@dataclass(frozen=True, slots=True)
+class _InnerRuns:
+    """Runs an agent for the calls of a tool."""
+
+    agent: Agent[Any]
+    record: Path | None
+    """The folder of their recordings."""
+
+    def ask(self, prompt: str) -> dict[str, Json]:
+        """Run the agent, blocking."""
+        bill = spending()
+        run = self.agent.run(prompt, record=self._path())
+        bill.settle(run.spent)
+        return _told(run)
+
+    async def aask(self, prompt: str) -> dict[str, Json]:
+        """Run the agent."""
+        bill = spending()
+        run = await self.agent.arun(prompt, record=self._path())
+        bill.settle(run.spent)
+        return _told(run)
+
+    def _path(self) -> Path | None:
+        """A free name for the recording: the key of the outer call, which its journal has too."""
+        if self.record is None:
+            return None
+        self.record.mkdir(parents=True, exist_ok=True)
+        path, number = self.record / current_call().key, 1
+        # A call that is repeated after a crash, or in a fork, has the same key: no recording is replaced.
+        while _is_taken(path):
+            number += 1
+            path = self.record / f"{current_call().key}-{number}"
+        return path
+
+
+def _is_taken(path: Path) -> bool:
+    cassette = path.with_name(f"{path.name}.yaml")
+    journal = companion(cassette)
+    part = journal.with_name(f"{journal.name}.part")
+    return cassette.exists() or journal.exists() or part.exists()
+
+
+def _told(run: Run) -> dict[str, Json]:
+    """The result of a call."""
+    outcome = run.outcome
+    match outcome:
+        case Completed():
+            answer = outcome.content if outcome.value is None else parse(outcome.value)
+            return {"answer": answer}
+        case Resting():
+            raise ToolError(
+                "the agent wants to call a tool that needs approval, which nobody can give here",
+                "AGENT_RESTS",
+            )
+        case _:
+            raise ToolError(f"the agent did not answer: {outcome.name}", "AGENT_DID_NOT_ANSWER")

@@ -1,27 +1,75 @@
-"""The settings of an agent besides its model and its output, and what kinds of values they are."""
+"""The settings of an agent besides its model and its output, those of its fallbacks, and their kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Final, TypeAlias, TypedDict
 
 from toolreel._agent.approval import Approve
 from toolreel._agent.offered_tools import AgentTools
 from toolreel._driver.ports import AsyncEndpoint, Endpoint
 from toolreel._secrets.secret import Secret
+from toolreel._secrets.urls import shown_url
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._plan.fallback import REASONS, FallbackReason, ForeignReasoning
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.price import Price
 
-if TYPE_CHECKING:
-    from toolreel._agent.fallbacks import Fallback
-
 PresetLike: TypeAlias = str | Iterable[str] | Preset | None
 """A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fallback:
+    """A model, and its server, where an agent's run goes on when the endpoint before fails.
+
+    ::
+
+        Agent("model-a", base_url=url, fallbacks=[Fallback("model-b", base_url=other, provider="groq")])
+
+    Without ``base_url`` and ``endpoint``, it is another model at the agent's own server.
+    """
+
+    model: str
+    """The model's name, as its server knows it."""
+    _: KW_ONLY
+    name: str = ""
+    """Names the endpoint in notes and recordings; by default the model's name."""
+    base_url: str | None = None
+    """URL of another server; it gets the keys and headers that are named here, and none of the agent's."""
+    provider: str = ""
+    """The provider whose presets apply here; at the agent's server, by default the agent's."""
+    preset: PresetLike = None
+    """Presets by name, on top of those."""
+    api_key: str | Secret | None = None
+    """The API key itself; it is never shown, recorded or pickled."""
+    api_key_env: str | None = None
+    """The variable that holds the key; by default none, and ``OPENAI_API_KEY`` for OpenAI."""
+    headers: Mapping[str, str | Secret] | None = None
+    """Further headers of each request here."""
+    options: Mapping[str, Json] | None = None
+    """Further keys of the request here, such as ``temperature``."""
+    config: LoopConfig | Mapping[str, Any] | None = None
+    """Settings here, such as ``max_tries``; the limits of the run are those of the agent."""
+    price: Price | None = None
+    """What the model costs; by default, the catalogue's price."""
+    endpoint: Endpoint | AsyncEndpoint | None = None
+    """An endpoint of your own instead of a server; it stays open."""
+    on: Iterable[FallbackReason] = REASONS
+    """The reasons that lead here, such as ``["timeout", "server_error"]``; by default, all."""
+    foreign_reasoning: ForeignReasoning = "pin"
+    """``"drop"``: the history goes here without signatures that only the endpoint before can read; by
+    default, a history that has them stays there."""
+
+    def __repr__(self) -> str:
+        """Model and server, and nothing secret."""
+        where = "" if self.base_url is None else f", base_url={shown_url(self.base_url)!r}"
+        return f"Fallback({self.model!r}{where})"
 
 
 class AgentSettings(TypedDict, total=False):

@@ -7,17 +7,22 @@ cannot be seen is spelt out.
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
-from toolreel._cli.errors import go_unread
 from toolreel._internal import visible_text
 from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
 from toolreel_core._jsontext.canonical import Json
+
+
+def go_unread(stream: IO[str]) -> None:
+    """Drop what is printed from now on: the reader of the pipe has left, as ``head`` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class _Output(Console):

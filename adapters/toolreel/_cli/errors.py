@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import IO, TYPE_CHECKING, Final, ParamSpec
+from typing import TYPE_CHECKING, Final, ParamSpec
 
 import click
 
@@ -36,18 +35,14 @@ json_option = click.option(
 
 def say(tree: Mapping[str, Json]) -> int:
     """Print one JSON object on a line; return the exit code for success."""
-    from toolreel._cli.console import printable_tree  # imported here because --help does not need it
+    # Imported here because --help does not need it.
+    from toolreel._cli.console import go_unread, printable_tree
 
     try:
         click.echo(printable_json(json.dumps(printable_tree(tree), ensure_ascii=False)).encode())
     except BrokenPipeError:
         go_unread(sys.stdout)
     return 0
-
-
-def go_unread(stream: IO[str]) -> None:
-    """Drop what is printed from now on: the reader of the pipe has left, as ``head`` does."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:

@@ -13,10 +13,9 @@ from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.options import Command
 from toolreel._cli.run_options import rules_of, secrets_option
 from toolreel._internal.errors import AdapterError, CassetteError
-from toolreel._journal.format import Recorded
+from toolreel._journal.format import Recorded, opened, recording_files
 from toolreel._replay.exports.formats import SUFFIXES, Format, exported
-from toolreel._replay.replay import recording_files
-from toolreel._replay.retrace import opened, retrace
+from toolreel._replay.retrace import retrace
 
 RunFormat: TypeAlias = Literal["journal"] | Format
 RUN_FORMATS: Final[tuple[Format, ...]] = ("openai", "markdown", "inspect")

@@ -38,12 +38,10 @@ from toolreel._cli.whole_run import (
 from toolreel._driver.run_result import outcome_of
 from toolreel._internal.errors import AdapterError, ForkError
 from toolreel._journal.file import FileJournal
-from toolreel._journal.format import Recorded
+from toolreel._journal.format import Recorded, companion, opened
 from toolreel._replay.explain.plan_and_event_changes import plan_changes
 from toolreel._replay.fork import Beginning, Forked, Stop, beginning, fork
 from toolreel._replay.fork_changes import Changes
-from toolreel._replay.replay import companion
-from toolreel._replay.retrace import opened
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel_core._jsontext.canonical import Json, canonical, read

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import click
 
-from toolreel._cli.errors import EPILOG, FAILED, USAGE, go_unread
+from toolreel._cli.errors import EPILOG, FAILED, USAGE
 from toolreel._cli.lazy import LazyCommand, LazyGroup
 
 
@@ -130,14 +130,20 @@ class _Root(LazyGroup):
         try:
             return super().main(*args, **options)
         except BrokenPipeError:  # while click explained a mistake
-            go_unread(sys.stderr)
+            _go_unread(sys.stderr)
             sys.exit(USAGE)
         except SystemExit as ended:
             # Click puts another stream there if and only if it found the pipe closed.
             if sys.stdout is before:
                 raise
-            go_unread(before)
+            _go_unread(before)
             sys.exit(0 if ended.code == FAILED else ended.code)
+
+
+def _go_unread(stream: IO[str]) -> None:
+    from toolreel._cli.console import go_unread  # few readers leave
+
+    go_unread(stream)
 
 
 @click.group(

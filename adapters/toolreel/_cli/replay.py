@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,8 +14,10 @@ from toolreel._cli.errors import EPILOG, json_option, reporting
 from toolreel._cli.options import tools_option
 from toolreel._cli.whole_run import show_run
 from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel.tools._python.tools import load_tools
 from toolreel_core._jsontext.canonical import Json
+
+if TYPE_CHECKING:
+    from toolreel.tools._python.tools import ToolLike
 
 
 @click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")
@@ -43,7 +46,12 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     toolreel run "Hello" --model m --base-url http://127.0.0.1:8080 --record hello
     toolreel replay hello
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    tools = load_tools(tool_names)
+    tools: list[ToolLike] = []
+    if tool_names:
+        # Most replays take their results from the journal.
+        from toolreel.tools._python.tools import load_tools
+
+        tools = load_tools(tool_names)
     with redirect_stdout(sys.stderr):
         replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
     vary = _rules_in(replayed.cassette) if replayed.cassette else {}

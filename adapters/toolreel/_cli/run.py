@@ -33,8 +33,7 @@ from toolreel._cli.tool_options import SourceChoice, Sources, source_options
 from toolreel._cli.whole_run import EndedRun, as_json, exit_code, resume_hint, show_run, show_saved
 from toolreel._driver.run_result import outcome_of
 from toolreel._driver.user.approvers import Later
-from toolreel._journal.format import read_journal
-from toolreel._replay.replay import companion
+from toolreel._journal.format import companion, read_journal
 from toolreel._replay.retrace import retrace
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel_core._jsontext.canonical import Json

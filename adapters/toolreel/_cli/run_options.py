@@ -19,7 +19,7 @@ from toolreel._cli.tool_options import Sources, allow_option, deny_option
 from toolreel._driver.ports import Approver
 from toolreel._driver.user.approvers import Always, Never
 from toolreel._driver.user.attachments import attach
-from toolreel._replay.replay import companion
+from toolreel._journal.format import companion
 from toolreel._secrets.project_rules import SecretRules, read_rules, rules_in
 from toolreel_core._conversation.content.part import Media
 from toolreel_core._conversation.message import SystemMessage

@@ -66,7 +66,7 @@ class FallbackChoice:
             model=self.model, messages=plan.messages, tools=plan.tools, output=plan.output, seed=plan.seed
         )
         on = cast("tuple[FallbackReason, ...]", self.on)
-        return FallbackPlan.of_plan(self.name, own, on, cast("ForeignReasoning", self.foreign_reasoning))
+        return own.as_fallback(self.name, on, cast("ForeignReasoning", self.foreign_reasoning))
 
 
 def fallback_option(parameter: str) -> Callable[[Command], Command]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
@@ -13,6 +12,7 @@ from toolreel._driver.ports import Wanted
 from toolreel._driver.several_endpoints.endpoint_costs import EndpointCost, endpoint_costs
 from toolreel._driver.timing import Lap, Timing, Took
 from toolreel._internal.errors import AdapterError
+from toolreel._internal.run_page_port import run_pages
 from toolreel._internal.visible_text import printable
 from toolreel_core._conversation.message import Message, wire_tree
 from toolreel_core._errors import ConfigError
@@ -203,8 +203,7 @@ class Run:
         :param open_page: whether it opens in the browser, where there is a display
         :raises AdapterError: if the page cannot be written
         """
-        path: Path = _pages().view_run(self, self._recording(), file, self._shown, opens=open_page)
-        return path
+        return run_pages().view_run(self, self._recording(), file, self._shown, opens=open_page)
 
     def _recording(self) -> Path | None:
         """The cassette of this run, if it was recorded."""
@@ -248,7 +247,7 @@ class Run:
             for name, text in rows.items()
             if text or name == outcome.name
         )
-        page = _pages().in_notebook(self, self._recording(), self._shown)
+        page = run_pages().in_notebook(self, self._recording(), self._shown)
         return f"<div><table>{''.join(cells)}</table>{page}</div>"
 
     def __getstate__(self) -> tuple[Any, ...]:
@@ -260,10 +259,6 @@ class Run:
         values = dict(zip(("state", "notes", "timing"), (*state, Timing())[:3], strict=True))
         for name, value in {**values, "continuation": None}.items():
             object.__setattr__(self, name, value)
-
-
-def _pages() -> Any:  # noqa: ANN401 - a module that stands above the drivers, so it is named as text
-    return import_module("toolreel._replay.run_page.view")
 
 
 def outcome_of(run: Run) -> Outcome | None:

@@ -15,11 +15,11 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TypeAlias, assert_never, cast
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap
-from toolreel._internal.errors import JournalError
+from toolreel._internal.errors import CassetteError, JournalError
 from toolreel._internal.format_version import check_version
 from toolreel._journal.seal import unsealed
 from toolreel_core._errors import CodecError
@@ -77,6 +77,10 @@ class Recorded:
         return digest(self.text)
 
 
+Source: TypeAlias = Recorded | Path | str
+"""A recorded run: a journal that was read, or the path of a journal or a cassette."""
+
+
 class MemoryJournal:
     """A journal in memory; ``text`` is what a file would contain before its seal, without times."""
 
@@ -119,6 +123,58 @@ def read_journal(path: Path | str) -> Recorded:
         raise JournalError(f"{path}: there is no such journal; {_remedy(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise JournalError(f"{path}: not a readable journal: {error}") from None
+
+
+def companion(cassette: Path) -> Path:
+    """The path of the journal that belongs to a cassette.
+
+    >>> companion(Path("cassettes/chat/local--m.yaml")).name
+    'local--m.journal.jsonl'
+    """
+    return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")
+
+
+def recording_files(path: Path) -> tuple[Path | None, Path]:
+    """The cassette (if there is one) and the journal for a path.
+
+    :raises AdapterError: if the recording or its journal is missing
+    """
+    if path.is_dir():
+        raise CassetteError(f"{path}: is a directory; name a recording in it, <name>.yaml")
+    if path.name.endswith(".jsonl"):
+        return None, path
+    if not path.exists():
+        cassette = path.with_name(path.name + ".yaml")
+        journal = companion(cassette)  # or the part of it that a killed run leaves, which read_journal names
+        if not cassette.exists() and (journal.exists() or unfinished(journal).exists()):
+            return None, journal
+        if not cassette.exists():
+            raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
+        path = cassette
+    journal = companion(path)
+    if not journal.exists() and path.suffix != ".yaml":
+        raise CassetteError(
+            f"{path}: not a recording; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl"
+        )
+    if not journal.exists():
+        raise JournalError(
+            f"{path}: its journal {journal.name} is missing; `toolreel cassettes journal {path}` makes one"
+        )
+    return path, journal
+
+
+def opened(source: Source) -> Recorded:
+    """Open a recorded run; the path of a cassette stands for the journal next to it.
+
+    :raises AdapterError: if the record is missing or unreadable
+    """
+    match source:
+        case Recorded():
+            return source
+        case Path() | str():
+            return read_journal(recording_files(Path(source))[1])
+        case _:
+            assert_never(source)
 
 
 def parse_journal(text: str, source: str = "journal") -> Recorded:

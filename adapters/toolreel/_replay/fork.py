@@ -25,10 +25,10 @@ from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
 from toolreel._driver.timing import NOT_MEASURED, Lap, record
 from toolreel._internal.errors import ForkError
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
+from toolreel._journal.format import MemoryJournal, Recorded, Source, opened, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
 from toolreel._replay.journal_script import describe
-from toolreel._replay.retrace import Source, Trace, Traced, opened, retrace
+from toolreel._replay.retrace import Trace, Traced, retrace
 from toolreel._replay.run_underway import Answered, Underway
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop.reducer import fold

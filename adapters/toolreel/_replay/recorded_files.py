@@ -12,9 +12,8 @@ from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap
 from toolreel._internal.errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.format import Recorded, read_journal
+from toolreel._journal.format import Recorded, companion, read_journal, recording_files
 from toolreel._replay.journal_performer import breaks_in, came_whole
-from toolreel._replay.replay import companion, recording_files
 from toolreel._replay.retrace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan

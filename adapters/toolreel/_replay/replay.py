@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.run_result import Run
-from toolreel._internal.errors import CassetteError, JournalError, MissingExtra
-from toolreel._journal.format import MemoryJournal, Recorded, read_journal, unfinished
+from toolreel._internal.errors import MissingExtra
+from toolreel._journal.format import MemoryJournal, Recorded, companion, read_journal, recording_files
 from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
 from toolreel.tools._python.tools import PythonTools, ToolLike
@@ -51,15 +51,6 @@ class Replayed:
         count = len(self.recorded.records)
         events = "1 event" if count == 1 else f"{count} events"
         return f"identical on {self.driver}: {events}, journal {self.recorded.digest[:16]}"
-
-
-def companion(cassette: Path) -> Path:
-    """The path of the journal that belongs to a cassette.
-
-    >>> companion(Path("cassettes/chat/local--m.yaml")).name
-    'local--m.journal.jsonl'
-    """
-    return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")
 
 
 def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
@@ -108,35 +99,6 @@ def _journals_beside(first: Path) -> list[Path]:
     name = first.name.removesuffix(".journal.jsonl")
     further = (first.with_name(f"{name}+{number}.journal.jsonl") for number in count(2))
     return [first, *takewhile(Path.exists, further)]
-
-
-def recording_files(path: Path) -> tuple[Path | None, Path]:
-    """The cassette (if there is one) and the journal for a path.
-
-    :raises AdapterError: if the recording or its journal is missing
-    """
-    if path.is_dir():
-        raise CassetteError(f"{path}: is a directory; name a recording in it, <name>.yaml")
-    if path.name.endswith(".jsonl"):
-        return None, path
-    if not path.exists():
-        cassette = path.with_name(path.name + ".yaml")
-        journal = companion(cassette)  # or the part of it that a killed run leaves, which read_journal names
-        if not cassette.exists() and (journal.exists() or unfinished(journal).exists()):
-            return None, journal
-        if not cassette.exists():
-            raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
-        path = cassette
-    journal = companion(path)
-    if not journal.exists() and path.suffix != ".yaml":
-        raise CassetteError(
-            f"{path}: not a recording; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl"
-        )
-    if not journal.exists():
-        raise JournalError(
-            f"{path}: its journal {journal.name} is missing; `toolreel cassettes journal {path}` makes one"
-        )
-    return path, journal
 
 
 def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:

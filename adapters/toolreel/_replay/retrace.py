@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import NOT_MEASURED, Timing, Took
-from toolreel._journal.format import Record, Recorded, read_journal
-from toolreel._replay.replay import recording_files
+from toolreel._journal.format import Record, Recorded
 from toolreel._replay.run_underway import Underway
 from toolreel_core._conversation.content.part import shown_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
@@ -24,9 +22,6 @@ from toolreel_core._protocol.state import State
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.reply import Reply
-
-Source: TypeAlias = Recorded | Path | str
-"""A recorded run: a journal that was read, or the path of a journal or a cassette."""
 
 _LINE: Final = 100
 
@@ -64,20 +59,6 @@ class Trace:
         return (
             "\n".join(f"{traced.record.n:>3}  {traced.summary}" for traced in self.events) or "  (no events)"
         )
-
-
-def opened(source: Source) -> Recorded:
-    """Open a recorded run; the path of a cassette stands for the journal next to it.
-
-    :raises AdapterError: if the record is missing or unreadable
-    """
-    match source:
-        case Recorded():
-            return source
-        case Path() | str():
-            return read_journal(recording_files(Path(source))[1])
-        case _:
-            assert_never(source)
 
 
 def retrace(recorded: Recorded) -> Trace:

@@ -96,7 +96,7 @@ def _error_of(event: Event, reply: ReplyRead | None, lost: RequestLost | None) -
 
 def run_attributes(begun: Begun, labels: Labels) -> Attributes:
     """Those of the span of a run."""
-    plan, server = begun.state.plan, server_of(begun.performer)
+    plan, server = begun.first.state.plan, server_of(begun.performer)
     named = {
         "gen_ai.agent.name": labels.agent,
         "gen_ai.conversation.id": labels.conversation or (begun.run if begun.durable else ""),

@@ -76,9 +76,9 @@ class RunWatch:
         self._events = events
         self._labels = LABELS.get()
         self._performer = begun.performer
-        self._plan = begun.state.plan
-        self._before = begun.state.tally
-        self._state = begun.state
+        self._plan = begun.first.state.plan
+        self._before = begun.first.state.tally
+        self._state = begun.first.state
         self._redaction = Redaction(begun.secrets)
         self._open: dict[int, _Open] = {}
         self._replayed = self._performed = 0
@@ -90,7 +90,7 @@ class RunWatch:
             named, around, SpanKind.INTERNAL, attributes, start_time=self._began
         )
         self._inside = set_span_in_context(self._span, around)
-        self._tell(self._span, begun.notes)
+        self._tell(self._span, begun.first.notes)
 
     @contextmanager
     def performing(self, effect: Wanted) -> Generator[None, None, None]:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolreel._internal.errors import CassetteError
-from toolreel._replay.replay import companion
+from toolreel._journal.format import companion
 from toolreel_core._jsontext.digest import digest
 
 _PLAIN: Final = re.compile(r"[a-z0-9._-]+")

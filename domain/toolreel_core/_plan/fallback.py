@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
@@ -13,9 +13,6 @@ from toolreel_core._jsontext.tree_access import json_text
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import Provider
-
-if TYPE_CHECKING:
-    from toolreel_core._plan.plan import Plan
 
 FallbackReason: TypeAlias = Literal[
     "connection", "timeout", "server_error", "rate_limit", "denied", "not_found", "capability", "empty"
@@ -134,28 +131,6 @@ class FallbackPlan:
             json_text(overrides or {}, "overrides"),
             tuple(presets),
             price,
-            tuple(on),
-            foreign_reasoning,
-        )
-
-    @classmethod
-    def of_plan(
-        cls,
-        name: str,
-        plan: Plan,
-        on: Iterable[FallbackReason] = REASONS,
-        foreign_reasoning: ForeignReasoning = "pin",
-    ) -> FallbackPlan:
-        """What a plan that was made for one endpoint says of it."""
-        return cls(
-            name,
-            plan.model,
-            plan.options,
-            plan.config,
-            plan.provider,
-            plan.overrides,
-            plan.presets,
-            plan.price,
             tuple(on),
             foreign_reasoning,
         )

@@ -26,7 +26,13 @@ from toolreel_core._jsontext.canonical import (
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._jsontext.tree_access import json_text, tree_at
 from toolreel_core._plan.constrained_calls import ANSWER_TOOL, DIALECT, constrained, instruction
-from toolreel_core._plan.fallback import FallbackPlan, check_fallbacks
+from toolreel_core._plan.fallback import (
+    REASONS,
+    FallbackPlan,
+    FallbackReason,
+    ForeignReasoning,
+    check_fallbacks,
+)
 from toolreel_core._plan.output.modes import AskedBy, mode_of
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.output.wording import (
@@ -236,6 +242,26 @@ class Plan:
             None if output is None else OutputSpec.of(output),
             price,
             tuple(fallbacks),
+        )
+
+    def as_fallback(
+        self,
+        name: str,
+        on: Iterable[FallbackReason] = REASONS,
+        foreign_reasoning: ForeignReasoning = "pin",
+    ) -> FallbackPlan:
+        """What this plan, which was made for one endpoint, says of it: a fallback for another plan."""
+        return FallbackPlan(
+            name,
+            self.model,
+            self.options,
+            self.config,
+            self.provider,
+            self.overrides,
+            self.presets,
+            self.price,
+            tuple(on),
+            foreign_reasoning,
         )
 
     def _at_fallbacks(self) -> tuple[Plan, ...]:

@@ -52,10 +52,10 @@ from toolreel._driver.lap_times import LapTimes
 from toolreel._driver.performer import ImmediateApprover, ImmediateClock, ImmediateEndpoint
 from toolreel._driver.ports import Wanted
 from toolreel._internal.errors import JournalError
-from toolreel._journal.format import unfinished
+from toolreel._journal.format import companion, unfinished
 from toolreel._journal.seal import sealed
 from toolreel._replay.from_cassette.journals import recover_runs
-from toolreel._replay.replay import DRIVERS, Driver, companion
+from toolreel._replay.replay import DRIVERS, Driver
 from toolreel.cassette._open_cassette import Recording
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core._jsontext.canonical import JsonText

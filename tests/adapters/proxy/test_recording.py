@@ -22,7 +22,8 @@ from tests.servers.chat_server import replying, serving
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
 from toolreel._internal.errors import ProxyConfigError
-from toolreel._replay.replay import companion, replay
+from toolreel._journal.format import companion
+from toolreel._replay.replay import replay
 from toolreel.cassette._open_cassette import Recording
 from toolreel.proxy import ProxySettings, Route
 from toolreel.testing._recordings.check import check

@@ -11,9 +11,8 @@ from tests.samples import complaint
 from toolreel._driver.run_result import retold
 from toolreel._driver.user.approvers import Always, Never
 from toolreel._internal.errors import CassetteError
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
-from toolreel._replay.replay import companion
-from toolreel._replay.retrace import cut, opened, retrace
+from toolreel._journal.format import MemoryJournal, Recorded, companion, opened, parse_journal, read_journal
+from toolreel._replay.retrace import cut, retrace
 from toolreel.testing._scripted import Lost, saying
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json

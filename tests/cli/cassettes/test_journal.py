@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each
-from toolreel._journal.format import read_journal
+from toolreel._journal.format import companion, read_journal
 from toolreel._journal.seal import sealed
-from toolreel._replay.replay import companion
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.codec import encode
 

@@ -72,7 +72,7 @@ def test_settings_that_a_run_has_once_are_those_of_the_plan() -> None:
 
 def test_what_a_plan_says_of_its_endpoint_makes_a_fallback() -> None:
     plan = planned(model="b", options={"top_p": 1}, provider=Provider(name="x"), price=Price(1, 2))
-    there = FallbackPlan.of_plan("backup", plan, on=["timeout"], foreign_reasoning="drop")
+    there = plan.as_fallback("backup", on=["timeout"], foreign_reasoning="drop")
     assert there == FallbackPlan.of(
         "backup",
         model="b",
@@ -82,7 +82,7 @@ def test_what_a_plan_says_of_its_endpoint_makes_a_fallback() -> None:
         on=["timeout"],
         foreign_reasoning="drop",
     )
-    assert FallbackPlan.of_plan("backup", plan).on == REASONS
+    assert plan.as_fallback("backup").on == REASONS
 
 
 def test_the_digest_covers_all_that_decides_something() -> None:

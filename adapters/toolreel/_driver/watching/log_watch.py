@@ -13,7 +13,6 @@ from toolreel_core._protocol.state import Settled
 
 if TYPE_CHECKING:
     from toolreel._driver.ports import Wanted
-    from toolreel._driver.watching.watch import Begun
     from toolreel_core._protocol.events import Event
     from toolreel_core._protocol.state import State, Step
 
@@ -73,8 +72,8 @@ def logged_fields(note: n.Note) -> dict[str, Field]:
 class LogWatch:
     """Logs one run."""
 
-    def __init__(self, begun: Begun) -> None:
-        self._who: dict[str, object] = {"run": begun.run, "replayed": begun.replays or None}
+    def __init__(self, run: str, begun: Step, *, replays: bool) -> None:
+        self._who: dict[str, object] = {"run": run, "replayed": replays or None}
         log("loop", "debug", "run_began", {**self._who, "model": begun.state.plan.model})
         self._tell(None, begun.notes, begun.effects)
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel._driver.ports import Wanted, secrets_of
-from toolreel_core._protocol.effects import Effect, SendRequest
+from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import Event
-from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.state import State, Step
 
 
@@ -27,11 +26,8 @@ class Begun:
 
     run: str
     """Its name: that of a durable run, else a new one."""
-    state: State
-    notes: tuple[Note, ...]
-    """Those of its begin."""
-    effects: tuple[Effect, ...]
-    """What it wants first."""
+    first: Step
+    """Its state, the notes of its begin, and the effects that it wants first."""
     performer: object
     secrets: Mapping[str, str]
     """The credentials that it sends, by name."""
@@ -85,7 +81,7 @@ def watch_logs(begun: Begun) -> Watch | None:
         return None
     from toolreel._driver.watching.log_watch import LogWatch  # few programs of one run log
 
-    return LogWatch(begun)
+    return LogWatch(begun.run, begun.first, replays=begun.replays)
 
 
 WATCHERS: list[Watcher] = [watch_logs]
@@ -208,9 +204,7 @@ def _begun(at: Step, performer: object, run: str) -> Watches | None:
     replays = hasattr(performer, "lap_of") or _replays(performer)
     begun = Begun(
         run or os.urandom(_NAME).hex(),
-        at.state,
-        at.notes,
-        tuple(at.effects),
+        at,
         performer,
         secrets_of(performer),
         bool(run),

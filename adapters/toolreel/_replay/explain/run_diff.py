@@ -12,10 +12,11 @@ from itertools import chain, zip_longest
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel._driver.run_result import Run, outcome_of
+from toolreel._journal.format import Source, opened
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.plan_and_event_changes import effect_changes, event_changes, plan_changes
 from toolreel._replay.explain.turns import TurnSummary, story
-from toolreel._replay.retrace import Source, Trace, Traced, opened, retrace
+from toolreel._replay.retrace import Trace, Traced, retrace
 from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.outcome import Completed

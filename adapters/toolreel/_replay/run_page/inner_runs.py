@@ -7,7 +7,8 @@ from glob import escape
 from pathlib import Path
 
 from toolreel._internal.errors import AdapterError
-from toolreel._replay.retrace import Trace, opened, retrace
+from toolreel._journal.format import opened
+from toolreel._replay.retrace import Trace, retrace
 from toolreel._replay.run_page.page import PageRun
 from toolreel._replay.run_page.run_tree import traced_tree
 from toolreel_core._errors import ReplayMismatch

@@ -11,9 +11,9 @@ from typing import Final
 from toolreel._driver.run_result import Run
 from toolreel._internal.browser import show
 from toolreel._internal.errors import AdapterError
+from toolreel._journal.format import Source, companion, opened
 from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.replay import companion
-from toolreel._replay.retrace import Source, Trace, opened, retrace
+from toolreel._replay.retrace import Trace, retrace
 from toolreel._replay.run_page.inner_runs import with_inner_runs
 from toolreel._replay.run_page.kept_run import cleaned, kept_tree
 from toolreel._replay.run_page.page import PageRun, run_page

@@ -11,9 +11,8 @@ from typing import Any, Final, assert_never
 
 from toolreel._driver.run_result import Run, retold
 from toolreel._internal.errors import CassetteError, EvalPlanError
-from toolreel._journal.format import read_journal
+from toolreel._journal.format import companion, read_journal
 from toolreel._replay.from_cassette.journals import recover_runs
-from toolreel._replay.replay import companion
 from toolreel.cassette._open_cassette import Recording
 from toolreel.evals._authoring.proof import Proof, proof_of
 from toolreel.evals._authoring.toml_text import has_null, scenario_text

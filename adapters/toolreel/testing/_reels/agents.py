@@ -14,6 +14,7 @@ from toolreel._driver.inbox import Incoming
 from toolreel._driver.performer import AsyncPorts, ImmediateClock, Ports
 from toolreel._driver.ports import Observer
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
+from toolreel.testing._reels.reel_recording import ReelRecording
 from toolreel.tools._python.tools import Tool
 from toolreel_core._conversation.message_input import Messages
 from toolreel_core._errors import ConfigError
@@ -24,13 +25,12 @@ from toolreel_core._tools.tool_definition import ToolFlags
 
 if TYPE_CHECKING:
     from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-    from toolreel.testing._reels.reel import Reel
 
 
 class ReelAgent(Generic[Value_co]):
     """An agent in a reel, from :meth:`Reel.agent`; each method is that of :class:`toolreel.Agent`."""
 
-    def __init__(self, agent: Agent[Value_co], reel: Reel) -> None:
+    def __init__(self, agent: Agent[Value_co], reel: ReelRecording) -> None:
         if agent.endpoint is not None:
             raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
         self._agent = agent
@@ -77,11 +77,13 @@ class _InReel(Agent[Value_co]):
     """The agent of one run, with ports of its reel."""
 
     __slots__ = ("_journal", "_reel")
-    _reel: Reel
+    _reel: ReelRecording
     _journal: ReelJournal | None
 
     @classmethod
-    def of(cls, agent: Agent[Value_co], reel: Reel, journal: ReelJournal | None) -> _InReel[Value_co]:
+    def of(
+        cls, agent: Agent[Value_co], reel: ReelRecording, journal: ReelJournal | None
+    ) -> _InReel[Value_co]:
         """The same agent in a reel."""
         settings: dict[str, Any] = {
             each.name: getattr(agent, each.name) for each in fields(agent) if each.init

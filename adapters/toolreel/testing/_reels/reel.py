@@ -1,4 +1,4 @@
-"""A reel: the recording of one test, which is replayed or recorded.
+"""A reel: the recording of one test, which is replayed or recorded, and the runs of the test.
 
 The pytest plugin gives one to every test that asks for it (:mod:`toolreel.testing._pytest_plugin`).
 All requests to models go through the reel: with :meth:`Reel.run`, an endpoint, or a transport for another
@@ -7,49 +7,64 @@ HTTP client.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
+from toolreel._driver.aio import arun, aspeak
+from toolreel._driver.clock.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
+from toolreel._driver.ports import Approver, AsyncApprover, AsyncClock, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run_result import Run
+from toolreel._driver.sync import run, speak
 from toolreel._driver.user.approvers import AsyncLater, Later
-from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra, VaryError
-from toolreel._journal.format import Recorded, read_journal
-from toolreel._replay.allowed_differences import AllowedDifferences
+from toolreel._internal.errors import MissingExtra
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.replay import Driver, run_on
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._session import Session
-from toolreel.cassette._stored_exchange import StoredResponse
-from toolreel.cassette._vary import Vary, distinct
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel.cassette._vary import Vary
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.live_side import LiveSide
-from toolreel.testing._reels.reel_journal import ReelJournal
-from toolreel.testing._reels.runs import Talk, arun_in, aspeak_in, run_in, speak_in
-from toolreel.tools._python.tools import PythonTools, ToolLike
-from toolreel_core._errors import ReplayMismatch
+from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
+from toolreel.testing._reels.reel_recording import ReelRecording
+from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, ToolLike
+from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
 
 try:
-    import httpx
+    import anyio.to_thread
 except ImportError:
-    raise MissingExtra.of("http", "httpx") from None
+    raise MissingExtra.of("http", "anyio") from None
 
 if TYPE_CHECKING:
     from toolreel._agent.agent import Agent
     from toolreel._agent.agent_run import Value_co
-    from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
     from toolreel.testing._reels.agents import ReelAgent
 
-_REPLAY_URL: Final = "http://replay.invalid/v1"
-"""Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A run of a reel, and what goes on with it."""
+
+    run: Run
+    journal: ReelJournal
+    performer: Ports | Rehearsal | _AsyncLive | AsyncRehearsal
 
 
-class Reel:
+@dataclass(frozen=True, slots=True)
+class _AsyncLive:
+    """Ports but for the endpoint, whose connections belong to one event loop."""
+
+    tools: AsyncToolHost
+    approver: AsyncApprover
+    clock: AsyncClock
+
+
+class Reel(ReelRecording):
     """The recording of one test: a cassette, and a journal per run.
 
     The test brings its own plan. Requests are compared with the cassette and effects by their fingerprints,
@@ -70,113 +85,8 @@ class Reel:
         vary: Sequence[Vary] = (),
         shared: Sequence[Vary] = (),
     ) -> None:
-        self.files: Final = files
-        self.recording: Final = recording
-        self.live: Final = live or LiveSide()
-        self._vary = distinct(vary)
-        self._shared = distinct(shared)
-        self._session: Session | None = None
-        self._journals: list[ReelJournal] = []
-        self._endpoint: HttpEndpoint | None = None
-        self._secrets: dict[str, str] = {}
-        self.talks: Final[list[Talk]] = []
-        """The runs so far, with what goes on with them."""
-
-    @property
-    def base_url(self) -> str:
-        """Base URL for a client: the live server's, or an invalid one while replaying.
-
-        :raises EndpointConfigError: while recording, if no server is configured
-        """
-        if not self.recording:
-            return _REPLAY_URL
-        if not self.live.base_url:
-            raise EndpointConfigError(
-                "recording needs a model: name its server with --reel-live-url URL, or in TOOLREEL_LIVE_URL"
-            )
-        return self.live.base_url
-
-    @property
-    def api_key(self) -> str:
-        """API key for a client: the live server's, or a placeholder while replaying; never recorded."""
-        return (self.live.api_key if self.recording else "") or "none"
-
-    def vary(self, *rules: Vary) -> None:
-        """Say what may differ between recorded and new requests; before the first use of the reel.
-
-        :raises VaryError: if the reel has been used
-        """
-        if self._session or self._journals:
-            raise VaryError("reel.vary: the reel has been used already; give the rules before its first use")
-        self._vary = distinct(self._vary, rules)
-
-    @property
-    def given(self) -> Sequence[Vary]:
-        """The rules that the test gave."""
-        return self._vary
-
-    @property
-    def now(self) -> datetime:
-        """The time of the recording, in UTC and whole seconds; the same in each replay.
-
-        :raises CassetteError: in a replay of a test that didn't ask for it
-        """
-        return self._opened().now
-
-    def new_id(self, name: str = "") -> str:
-        """A new id, a UUID; a replay makes the same ids again.
-
-        :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
-            once, each with a name of its own, get the same ids in any order
-        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
-        """
-        return self._opened().new_id(name)
-
-    @property
-    def random(self) -> random.Random:
-        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
-
-        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
-        """
-        return self._opened().random
-
-    @property
-    def fits(self) -> Mapping[Vary, int]:
-        """For each rule, the number of requests of this test that it fits."""
-        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
-
-    @property
-    def transport(self) -> httpx.BaseTransport:
-        """A new transport for an ``httpx.Client``; any number of them share the recording."""
-        return self._opened().transport()
-
-    @property
-    def async_transport(self) -> httpx.AsyncBaseTransport:
-        """A new transport for an ``httpx.AsyncClient``; any number of them share the recording."""
-        return self._opened().async_transport()
-
-    @property
-    def httpx2_transport(self) -> Httpx2Transport:
-        """The same as :attr:`transport`, for an ``httpx2.Client``, such as the openai SDK takes."""
-        return self._opened().httpx2_transport()
-
-    @property
-    def async_httpx2_transport(self) -> AsyncHttpx2Transport:
-        """The same as :attr:`async_transport`, for an ``httpx2.AsyncClient``."""
-        return self._opened().async_httpx2_transport()
-
-    @property
-    def endpoint(self) -> HttpEndpoint:
-        """An endpoint for a driver of your own; closed at the end of the test."""
-        if self._endpoint is None:
-            key = self.live.api_key_env if self.recording else None
-            self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
-        return self._endpoint
-
-    def async_endpoint(self) -> AsyncHttpEndpoint:
-        """An async endpoint: ``async with reel.async_endpoint() as endpoint``."""
-        key = self.live.api_key_env if self.recording else None
-        return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
+        super().__init__(files, live, recording=recording, vary=vary, shared=shared)
+        self._talks = list[_Talk]()
 
     def agent(self, agent: Agent[Value_co]) -> ReelAgent[Value_co]:
         """The agent, with runs that go through the reel: ``reel.agent(AGENT).run("How many pins?")``.
@@ -190,14 +100,6 @@ class Reel:
         from toolreel.testing._reels.agents import ReelAgent  # most reels have none
 
         return ReelAgent(agent, self)
-
-    def journal(self, plan: Plan) -> ReelJournal:
-        """The journal of the next run, for a driver of your own; checked at the end of the test."""
-        path = self.files.journal(len(self._journals) + 1)
-        self._check_exists()
-        recorded = read_journal(path) if not self.recording and path.exists() else None
-        self._journals.append(ReelJournal(plan, path, recorded, self._allowed(recorded)))
-        return self._journals[-1]
 
     def run(
         self,
@@ -215,13 +117,12 @@ class Reel:
         :param tools_in_replay: whether a replay executes tools; use false for tools with side effects
         :raises toolreel.ReplayMismatch: if the run differs from the recording
         """
-        return run_in(
-            self,
-            plan,
-            tools,
-            approver=approver or Later(),
-            observe=observe,
-            tools_in_replay=tools_in_replay,
+        _check_tools(plan, tools, recording=self.recording)
+        host = PythonTools(tools) if isinstance(tools, Iterable) else tools
+        journal = self.journal(plan)
+        performer = _performer(self, journal, host, approver or Later(), tools_in_replay=tools_in_replay)
+        return self._reached(
+            _Talk(run(plan, performer, journal=journal, observe=observe), journal, performer)
         )
 
     async def arun(
@@ -234,14 +135,14 @@ class Reel:
         tools_in_replay: bool = True,
     ) -> Run:
         """The async version of :meth:`run`, for asyncio and trio."""
-        return await arun_in(
-            self,
-            plan,
-            tools,
-            approver=approver or AsyncLater(),
-            observe=observe,
-            tools_in_replay=tools_in_replay,
+        _check_tools(plan, tools, recording=self.recording)
+        journal = self.journal(plan)
+        performer = _async_performer(
+            self, journal, _awaited(tools), approver or AsyncLater(), tools_in_replay=tools_in_replay
         )
+        async with _live(self, performer) as live:
+            done = await arun(plan, live, journal=journal, observe=observe)
+        return self._reached(_Talk(done, journal, performer))
 
     def speak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
         """Say something to a run of this reel: it begins the next exchange, in the same journal.
@@ -249,98 +150,44 @@ class Reel:
         :param run: as :meth:`run` or :meth:`speak` returned it; tools and approver are those of :meth:`run`
         :raises toolreel.ReplayMismatch: if the exchange differs from the recording; names it
         """
-        return speak_in(self, run, content, observe)
+        talk = self._talk(run)
+        performer = talk.performer
+        if isinstance(performer, _AsyncLive | AsyncRehearsal):
+            raise ConfigError("reel.speak: the run is async; write await reel.aspeak(run, content)")
+        if isinstance(performer, Rehearsal):
+            performer.hear()
+        with naming_exchange(talk.journal):
+            done = speak(run, content, performer, journal=talk.journal, observe=observe)
+            return self._reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
 
     async def aspeak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
         """The async version of :meth:`speak`."""
-        return await aspeak_in(self, run, content, observe)
+        talk = self._talk(run)
+        performer = talk.performer
+        if isinstance(performer, Ports | Rehearsal):
+            raise ConfigError("reel.aspeak: the run is not async; write reel.speak(run, content)")
+        if isinstance(performer, AsyncRehearsal):
+            performer.hear()
+        with naming_exchange(talk.journal):
+            async with _live(self, performer) as live:
+                done = await aspeak(run, content, live, journal=talk.journal, observe=observe)
+            return self._reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
 
-    def finish(self) -> None:
-        """End the test: fail if the replay differs from the recording, or did not use all of it.
+    def _talk(self, run: Run) -> _Talk:
+        found = [talk for talk in self._talks if talk.run.state is run.state]
+        if not found:
+            raise ConfigError("the run is none of this reel; give one that reel.run or reel.speak returned")
+        return found[-1]
 
-        :raises toolreel.ReplayMismatch: while replaying; names the first difference
-        :raises VaryError: if a rule of the recording or of this test fits no request
-        """
-        for journal in self._journals:
-            journal.check()
-        if self._session or (not self.recording and self.files.cassette.exists()):
-            self._opened().finish()
-        elif self._vary:
-            raise VaryError(
-                f"the test made no request, so the rule ({self._vary[0].text}) fits none: remove it"
-            )
-        over = self.files.journals[len(self._journals) :]
-        if self._journals and over and not self.recording:
-            raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
-
-    def keep_secret(self, secrets: Mapping[str, str]) -> None:
-        """Refuse to save a recording that has one of these values, by name."""
-        self._secrets.update(secrets)
-
-    def save(self) -> tuple[Path, ...]:
-        """Write the recording completely or not at all; return the paths.
-
-        :raises SecretFound: if it would contain a secret; nothing is written
-        """
-        for journal in self._journals:
-            journal.refuse_secrets(self._known_secrets)
-        written = self._save_cassette()
-        for stale in self.files.journals[len(self._journals) :]:
-            stale.unlink()
-        for journal in self._journals:
-            journal.save(self._known_secrets)
-        return (*written, *(journal.path for journal in self._journals))
-
-    @property
-    def wants_key(self) -> bool:
-        """Whether the live server refused a request that had no key."""
-        if not self.recording or self.live.api_key_env or self._session is None:
-            return False
-        answers = (exchange.answer for exchange in self._session.recording.exchanges)
-        return any(isinstance(answer, StoredResponse) and answer.status in {401, 403} for answer in answers)
-
-    def close(self) -> None:
-        """Close the connections of the endpoint."""
-        if self._endpoint is not None:
-            self._endpoint.close()
-
-    @property
-    def _known_secrets(self) -> dict[str, str]:
-        return self.live.secrets | self._secrets
-
-    def _save_cassette(self) -> tuple[Path, ...]:
-        if self._session is None or not self._session.recording.grown:
-            self.files.cassette.unlink(missing_ok=True)
-            return ()
-        self._session.save(self._known_secrets)
-        return (self.files.cassette,)
-
-    def _check_exists(self) -> None:
-        if not self.recording and not self.files.exist:
-            raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
-
-    def _opened(self) -> Session:
-        if self._session is None:
-            self._check_exists()
-            self._session = Session.of(
-                self.files.cassette,
-                "record" if self.recording else "replay",
-                vary=self._vary,
-                shared=self._shared,
-            )
-        return self._session
-
-    def _allowed(self, recorded: Recorded | None) -> AllowedDifferences | None:
-        """What may differ from a recorded run; ``None`` without rules."""
-        if recorded is None:
-            return None
-        tape = self.replayed_tape()
-        rules = tape.rules.all if tape else distinct(self._vary, self._shared)
-        return AllowedDifferences(recorded, rules) if rules else None
-
-    def replayed_tape(self) -> Recording | None:
-        """The cassette of a replay; ``None`` if there is none, since no request was answered."""
-        return self._opened().recording if self.files.cassette.exists() else None
+    def _reached(self, talk: _Talk) -> Run:
+        """The run, after checks of a replay: the recording goes on only with what the user says."""
+        if isinstance(talk.performer, Rehearsal | AsyncRehearsal):
+            goes_on = talk.performer.awaits_user
+            if not goes_on:
+                talk.performer.finish()
+            talk.journal.check(whole=not goes_on)
+        self._talks.append(talk)
+        return talk.run
 
 
 def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Observer | None = None) -> Run:
@@ -354,3 +201,79 @@ def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Obs
     reel.finish()
     reel.close()
     return done
+
+
+def _performer(
+    reel: ReelRecording,
+    journal: ReelJournal,
+    host: ToolHost | None,
+    approver: Approver,
+    *,
+    tools_in_replay: bool,
+) -> Ports | Rehearsal:
+    if journal.recorded is None:
+        clock = SystemClock() if reel.recording else InstantClock()
+        return Ports(reel.endpoint, host or PythonTools(), approver, clock)
+    tape = reel.replayed_tape()
+    return Rehearsal(
+        journal.recorded,
+        endpoint=TapedEndpoint(tape) if tape else None,
+        breaks=breaks_in(tape),
+        tools=host if tools_in_replay else None,
+        allowed=journal.allowed,
+    )
+
+
+def _async_performer(
+    reel: ReelRecording,
+    journal: ReelJournal,
+    host: AsyncToolHost | None,
+    approver: AsyncApprover,
+    *,
+    tools_in_replay: bool,
+) -> _AsyncLive | AsyncRehearsal:
+    if journal.recorded is None:
+        clock = AsyncSystemClock() if reel.recording else ImmediateClock(InstantClock())
+        return _AsyncLive(host or AsyncPythonTools(), approver, clock)
+    tape = reel.replayed_tape()
+    return AsyncRehearsal(
+        journal.recorded,
+        endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
+        breaks=breaks_in(tape),
+        tools=host if tools_in_replay else None,
+        allowed=journal.allowed,
+    )
+
+
+@asynccontextmanager
+async def _live(
+    reel: ReelRecording, performer: _AsyncLive | AsyncRehearsal
+) -> AsyncGenerator[AsyncPorts | AsyncRehearsal]:
+    """The performer; while recording, with an endpoint that is open inside."""
+    if isinstance(performer, AsyncRehearsal):
+        yield performer
+        return
+    async with reel.async_endpoint() as endpoint:
+        yield AsyncPorts(endpoint, performer.tools, performer.approver, performer.clock)
+
+
+class _ThreadedTools:
+    """Async wrapper of a blocking tool host."""
+
+    def __init__(self, tools: PythonTools) -> None:
+        self._tools = tools
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        return await anyio.to_thread.run_sync(self._tools.run, effect)
+
+
+def _awaited(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
+    if isinstance(tools, PythonTools):
+        return _ThreadedTools(tools)
+    return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
+
+
+def _check_tools(plan: Plan, tools: object, *, recording: bool) -> None:
+    if recording and tools is None and plan.tools.definitions:
+        names = ", ".join(plan.tools.names)
+        raise ConfigError(f"recording runs the tools of the plan for real ({names}): give them to the run")

@@ -19,9 +19,9 @@ from tests.servers.chat_server import Answer, chunk, replying, serving, streamin
 from toolreel._cli.live_run import LiveSession
 from toolreel._cli.live_target import LiveTarget
 from toolreel._internal.errors import JournalError
-from toolreel._journal.format import Recorded, read_journal
+from toolreel._journal.format import Recorded, companion, read_journal
 from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
-from toolreel._replay.replay import companion, replay
+from toolreel._replay.replay import replay
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._session import use_cassette
 from toolreel.demo._workspace import workspace

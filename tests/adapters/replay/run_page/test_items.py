@@ -14,9 +14,9 @@ from tests.samples import PING
 from tests.wire_forms import OTHER_FORMS, in_form, said_in
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
+from toolreel._journal.format import MemoryJournal, Recorded, opened, parse_journal
 from toolreel._replay.explain.sent_history import sent_history
-from toolreel._replay.retrace import Trace, opened, retrace
+from toolreel._replay.retrace import Trace, retrace
 from toolreel._replay.run_page.run_tree import RunTree, traced_tree
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel_core._jsontext.canonical import canonical

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.replay.sessions import FOLDER, cassette
-from toolreel._replay.replay import companion
+from toolreel._journal.format import companion
 from toolreel._replay.run_page.recording_list import Facts, Found, RecordingList, facts_of
 
 JOURNAL = companion(cassette("recovered"))

@@ -13,7 +13,8 @@ from tests.pages.recordings import long
 from tests.replay.sessions import ADOPTED, CASSETTES, cassette
 from toolreel import Agent
 from toolreel._internal.errors import AdapterError
-from toolreel._replay.retrace import opened, retrace
+from toolreel._journal.format import opened
+from toolreel._replay.retrace import retrace
 from toolreel._replay.run_page.page import PageRun, run_page
 from toolreel._replay.run_page.remarks import warnings_of
 from toolreel._replay.run_page.run_tree import traced_tree

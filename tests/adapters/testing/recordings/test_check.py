@@ -10,7 +10,7 @@ from tests.adapters.secrets.planted import KINDS
 from tests.replay.sessions import FOLDER
 from tests.samples import ROOT, complaint
 from toolreel._internal.errors import CassetteError
-from toolreel._replay.replay import companion
+from toolreel._journal.format import companion
 from toolreel.testing._recordings.check import Checked, Finding, check
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)

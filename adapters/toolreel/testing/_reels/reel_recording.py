@@ -1,0 +1,254 @@
+"""The recording of one test: its files, and the transports and endpoints that record to it or replay it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra, VaryError
+from toolreel._journal.format import Recorded, read_journal
+from toolreel._replay.allowed_differences import AllowedDifferences
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._session import Session
+from toolreel.cassette._stored_exchange import StoredResponse
+from toolreel.cassette._vary import Vary, distinct
+from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing._recording_paths import ReelFiles
+from toolreel.testing._reels.live_side import LiveSide
+from toolreel.testing._reels.reel_journal import ReelJournal
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._plan.plan import Plan
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
+
+if TYPE_CHECKING:
+    from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
+
+_REPLAY_URL: Final = "http://replay.invalid/v1"
+"""Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
+
+
+class ReelRecording:
+    """The recording of one test without its runs: a cassette, and journals.
+
+    :param recording: whether to record; otherwise the recording is replayed
+    :param vary: what may differ between recorded and new requests, besides the rules in the recording; each
+        rule has to fit a request of the test
+    :param shared: rules for other tests too, which need not fit a request of this one
+    """
+
+    def __init__(
+        self,
+        files: ReelFiles,
+        live: LiveSide | None = None,
+        *,
+        recording: bool = False,
+        vary: Sequence[Vary] = (),
+        shared: Sequence[Vary] = (),
+    ) -> None:
+        self.files: Final = files
+        self.recording: Final = recording
+        self.live: Final = live or LiveSide()
+        self._vary = distinct(vary)
+        self._shared = distinct(shared)
+        self._session: Session | None = None
+        self._journals: list[ReelJournal] = []
+        self._endpoint: HttpEndpoint | None = None
+        self._secrets: dict[str, str] = {}
+
+    @property
+    def base_url(self) -> str:
+        """Base URL for a client: the live server's, or an invalid one while replaying.
+
+        :raises EndpointConfigError: while recording, if no server is configured
+        """
+        if not self.recording:
+            return _REPLAY_URL
+        if not self.live.base_url:
+            raise EndpointConfigError(
+                "recording needs a model: name its server with --reel-live-url URL, or in TOOLREEL_LIVE_URL"
+            )
+        return self.live.base_url
+
+    @property
+    def api_key(self) -> str:
+        """API key for a client: the live server's, or a placeholder while replaying; never recorded."""
+        return (self.live.api_key if self.recording else "") or "none"
+
+    def vary(self, *rules: Vary) -> None:
+        """Say what may differ between recorded and new requests; before the first use of the reel.
+
+        :raises VaryError: if the reel has been used
+        """
+        if self._session or self._journals:
+            raise VaryError("reel.vary: the reel has been used already; give the rules before its first use")
+        self._vary = distinct(self._vary, rules)
+
+    @property
+    def given(self) -> Sequence[Vary]:
+        """The rules that the test gave."""
+        return self._vary
+
+    @property
+    def now(self) -> datetime:
+        """The time of the recording, in UTC and whole seconds; the same in each replay.
+
+        :raises CassetteError: in a replay of a test that didn't ask for it
+        """
+        return self._opened().now
+
+    def new_id(self, name: str = "") -> str:
+        """A new id, a UUID; a replay makes the same ids again.
+
+        :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
+            once, each with a name of its own, get the same ids in any order
+        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
+        """
+        return self._opened().new_id(name)
+
+    @property
+    def random(self) -> random.Random:
+        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
+
+        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
+        """
+        return self._opened().random
+
+    @property
+    def fits(self) -> Mapping[Vary, int]:
+        """For each rule, the number of requests of this test that it fits."""
+        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
+
+    @property
+    def transport(self) -> httpx.BaseTransport:
+        """A new transport for an ``httpx.Client``; any number of them share the recording."""
+        return self._opened().transport()
+
+    @property
+    def async_transport(self) -> httpx.AsyncBaseTransport:
+        """A new transport for an ``httpx.AsyncClient``; any number of them share the recording."""
+        return self._opened().async_transport()
+
+    @property
+    def httpx2_transport(self) -> Httpx2Transport:
+        """The same as :attr:`transport`, for an ``httpx2.Client``, such as the openai SDK takes."""
+        return self._opened().httpx2_transport()
+
+    @property
+    def async_httpx2_transport(self) -> AsyncHttpx2Transport:
+        """The same as :attr:`async_transport`, for an ``httpx2.AsyncClient``."""
+        return self._opened().async_httpx2_transport()
+
+    @property
+    def endpoint(self) -> HttpEndpoint:
+        """An endpoint for a driver of your own; closed at the end of the test."""
+        if self._endpoint is None:
+            key = self.live.api_key_env if self.recording else None
+            self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
+        return self._endpoint
+
+    def async_endpoint(self) -> AsyncHttpEndpoint:
+        """An async endpoint: ``async with reel.async_endpoint() as endpoint``."""
+        key = self.live.api_key_env if self.recording else None
+        return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
+
+    def journal(self, plan: Plan) -> ReelJournal:
+        """The journal of the next run, for a driver of your own; checked at the end of the test."""
+        path = self.files.journal(len(self._journals) + 1)
+        self._check_exists()
+        recorded = read_journal(path) if not self.recording and path.exists() else None
+        self._journals.append(ReelJournal(plan, path, recorded, self._allowed(recorded)))
+        return self._journals[-1]
+
+    def finish(self) -> None:
+        """End the test: fail if the replay differs from the recording, or did not use all of it.
+
+        :raises toolreel.ReplayMismatch: while replaying; names the first difference
+        :raises VaryError: if a rule of the recording or of this test fits no request
+        """
+        for journal in self._journals:
+            journal.check()
+        if self._session or (not self.recording and self.files.cassette.exists()):
+            self._opened().finish()
+        elif self._vary:
+            raise VaryError(
+                f"the test made no request, so the rule ({self._vary[0].text}) fits none: remove it"
+            )
+        over = self.files.journals[len(self._journals) :]
+        if self._journals and over and not self.recording:
+            raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
+
+    def keep_secret(self, secrets: Mapping[str, str]) -> None:
+        """Refuse to save a recording that has one of these values, by name."""
+        self._secrets.update(secrets)
+
+    def save(self) -> tuple[Path, ...]:
+        """Write the recording completely or not at all; return the paths.
+
+        :raises SecretFound: if it would contain a secret; nothing is written
+        """
+        for journal in self._journals:
+            journal.refuse_secrets(self._known_secrets)
+        written = self._save_cassette()
+        for stale in self.files.journals[len(self._journals) :]:
+            stale.unlink()
+        for journal in self._journals:
+            journal.save(self._known_secrets)
+        return (*written, *(journal.path for journal in self._journals))
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether the live server refused a request that had no key."""
+        if not self.recording or self.live.api_key_env or self._session is None:
+            return False
+        answers = (exchange.answer for exchange in self._session.recording.exchanges)
+        return any(isinstance(answer, StoredResponse) and answer.status in {401, 403} for answer in answers)
+
+    def close(self) -> None:
+        """Close the connections of the endpoint."""
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    @property
+    def _known_secrets(self) -> dict[str, str]:
+        return self.live.secrets | self._secrets
+
+    def _save_cassette(self) -> tuple[Path, ...]:
+        if self._session is None or not self._session.recording.grown:
+            self.files.cassette.unlink(missing_ok=True)
+            return ()
+        self._session.save(self._known_secrets)
+        return (self.files.cassette,)
+
+    def _check_exists(self) -> None:
+        if not self.recording and not self.files.exist:
+            raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
+
+    def _opened(self) -> Session:
+        if self._session is None:
+            self._check_exists()
+            self._session = Session.of(
+                self.files.cassette,
+                "record" if self.recording else "replay",
+                vary=self._vary,
+                shared=self._shared,
+            )
+        return self._session
+
+    def _allowed(self, recorded: Recorded | None) -> AllowedDifferences | None:
+        """What may differ from a recorded run; ``None`` without rules."""
+        if recorded is None:
+            return None
+        tape = self.replayed_tape()
+        rules = tape.rules.all if tape else distinct(self._vary, self._shared)
+        return AllowedDifferences(recorded, rules) if rules else None
+
+    def replayed_tape(self) -> Recording | None:
+        """The cassette of a replay; ``None`` if there is none, since no request was answered."""
+        return self._opened().recording if self.files.cassette.exists() else None

@@ -1,0 +1,94 @@
+"""Modules import each other in one direction: no module reaches itself through others.
+
+Imports for type checkers and inside functions count too, so that no circle hides in them; and nothing
+imports a module of ours by its name as text, where no tool would see it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
+
+OURS = {module.name: module for package in (DOMAIN, ADAPTERS) for module in modules(package)}
+BY_NAME = {
+    "toolreel._cli.lazy": "commands, which groups name in a table, so that --help imports none",
+    "toolreel._internal.lazy": "the public names of a package, when one is first used",
+    "toolreel.http._bounded_decoder": "decoders of compressed bodies, packages of others",
+    "toolreel.tools._isolated_worker": "the module of a user's tool",
+    "toolreel.tools._isolation": "the module of a user's tool",
+    "toolreel.tools._python.tools": "the module of a user's tool",
+    "toolreel.tools._python.types.pydantic_and_msgspec": "packages of others: pydantic and msgspec",
+}
+"""The modules that import others by name, and which ones."""
+
+
+def imports(module: Module) -> Iterator[str]:
+    """The modules of ours that a module imports, wherever the statement is."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names if alias.name in OURS)
+            case ast.ImportFrom(module=str(home), names=names):
+                for alias in names:
+                    submodule = f"{home}.{alias.name}"
+                    yield from {submodule if submodule in OURS else home} & OURS.keys()
+            case _:
+                pass
+
+
+def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
+    """The sets of modules that reach each other, each sorted: Tarjan's strongly connected components."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        number[name] = lowest[name] = len(number)
+        path.append(name)
+        for target in sorted(arrows[name]):
+            if target not in number:
+                visit(target)
+            if target in path:
+                lowest[name] = min(lowest[name], lowest[target])
+        if lowest[name] == number[name]:
+            component = path[path.index(name) :]
+            del path[path.index(name) :]
+            if len(component) > 1 or name in arrows[name]:
+                found.append(sorted(component))
+
+    for name in sorted(arrows):
+        if name not in number:
+            visit(name)
+    return sorted(found)
+
+
+def test_no_module_reaches_itself() -> None:
+    found = circles({name: {*imports(module)} for name, module in OURS.items()})
+    assert found == [], "\n".join(f"circle of {len(circle)}: {', '.join(circle)}" for circle in found)
+
+
+def test_a_circle_is_found() -> None:
+    arrows = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": set[str](), "f": {"f", "a"}}
+    assert circles(arrows) == [["a", "b", "c"], ["f"]]
+
+
+def imports_by_name(module: Module) -> bool:
+    """Whether a module can import what its statements do not say."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Import(names=names) if {"importlib", "importlib.util"} & {alias.name for alias in names}:
+                return True
+            case ast.ImportFrom(module="importlib", names=names):
+                return bool({"import_module", "util"} & {alias.name for alias in names})
+            case ast.Name(id="__import__"):
+                return True
+            case _:
+                pass
+    return False
+
+
+def test_few_modules_import_others_by_name() -> None:
+    assert sorted(name for name, module in OURS.items() if imports_by_name(module)) == sorted(BY_NAME)
