@@ -23,13 +23,13 @@ def patterns(module: Module) -> Iterator[tuple[str, re.Pattern[str]]]:
     """The compiled patterns of a module, also those in its tuples and mappings, by their names."""
     for name, value in vars(import_module(module.name)).items():
         for pattern in _compiled(value):
-            if isinstance(pattern.pattern, str) and _is_bound(module, name):
+            if _is_bound(module, name):
                 yield name, pattern
 
 
 def _compiled(value: object) -> Iterator[re.Pattern[str]]:
     match value:
-        case re.Pattern():
+        case re.Pattern(pattern=str()):
             yield value
         case tuple() | list():
             for item in value:

@@ -12,12 +12,15 @@ import pytest
 
 from tests.properties.growth import RUNS, superlinear
 from toolreel_core import text_calls
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core._text_calls.dialects import DIALECTS
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 TOOLS = ("ping", "search_docs", "stock_lookup", "get_weather", "read_file")
-STRING = {"type": "string"}
-SCHEMAS = {name: {"type": "object", "properties": {"query": STRING, "part": STRING}} for name in TOOLS}
+STRING: Json = {"type": "string"}
+SCHEMAS: dict[str, Json] = {
+    name: {"type": "object", "properties": {"query": STRING, "part": STRING}} for name in TOOLS
+}
 _BORDER = re.compile(r"[>\](){}:=,\"\n|`]|\w(?=\W)")
 """Where one part of a call ends and the next begins."""
 
