@@ -17,7 +17,7 @@ _Built = TypeVar("_Built")
 _TITLE: Final = re.compile(r"\s*\[[^\]]")
 """The head of a table."""
 # A key, bare, quoted or dotted, before the equals sign.
-_KEY: Final = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w.\s-])+?)\s*=""")
+_KEY: Final = re.compile(r"""\s*+((?:"[^"]*"|'[^']*'|[\w.-]++|\s++(?!=))+)\s*+=""")
 _AT: Final = re.compile(r"\(at line (\d+), column \d+\)")
 """The place in an error of ``tomllib``."""
 

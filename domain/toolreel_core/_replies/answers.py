@@ -25,7 +25,7 @@ from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._text_calls.unread_calls import has_think_tags
 
 _FENCED: Final = re.compile(
-    r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n(?P<body>.*?)\n[ \t]*+(?P=fence)", re.DOTALL
+    r"(?P<fence>(?<!`)`{3,}+|(?<!~)~{3,}+)[\w+-]*+[ \t]*+\n(?P<body>.*?)\n[ \t]*+(?P=fence)", re.DOTALL
 )
 """A whole code block; its closer repeats the opening mark."""
 _BRACE: Final = re.compile(r"\{")

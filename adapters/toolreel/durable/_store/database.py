@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from weakref import WeakSet
 
 from toolreel._internal.errors import DurableError, MissingExtra
 
 try:
     import sqlalchemy as sa
-    from dbos import DBOS
+    from dbos import DBOS, DBOSPortableJSONSerializer
     from dbos import _error as dbos_error
+    from dbos._schemas.system_database import SystemSchema
     from sqlalchemy import event, exc
 except ImportError as error:
     raise MissingExtra.of("durable", str(error.name)) from None
@@ -52,6 +54,35 @@ def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> 
 _EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"
 
 
+_OURS: Final = WeakSet[sa.Dialect]()
+"""The dialects of our engines; another DBOS in this process may store its rows as it likes."""
+_SERIALIZATION: Final = DBOSPortableJSONSerializer().name()
+
+
+class _Serialization(sa.TypeDecorator[str]):
+    """The column in which DBOS stores how the values of a row are serialized.
+
+    DBOS obeys it, and unpickles, which executes, what a row says is pickled. So a row in any other
+    serialization than ours is refused while it is fetched, before DBOS sees it.
+    """
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        if value not in {None, _SERIALIZATION} and dialect in _OURS:
+            raise DurableError(
+                f"database: a row is serialized as {value!r}, which toolreel never writes; it was not read, "
+                "since reading it may execute code. Another program wrote to this database: don't use it"
+            )
+        return value
+
+
+for _table in SystemSchema.metadata_obj.tables.values():
+    if "serialization" in _table.columns:
+        _table.columns["serialization"].type = _Serialization()
+
+
 def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
     """An engine for a database, whose tables are created where they are missing.
 
@@ -60,6 +91,7 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
     """
     try:
         engine = _engine(url, connections)
+        _OURS.add(engine.dialect)
         _create_tables(engine, url)
     except ImportError as error:
         raise MissingExtra.of("durable", str(error.name)) from None

@@ -166,7 +166,7 @@ def _broken(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
 _HEAD: Final = re.compile(
-    rf"[{BLANK}]*(?:call\b)?[ ]*:?[ ]*(?P<name>[\w.:-]{{1,200}})[{BLANK}]*(?P<opener>[{{(])"
+    rf"[{BLANK}]*+(?:call\b[ ]*+)?(?::[ ]*+)?(?P<name>[\w.:-]{{1,200}}+)[{BLANK}]*+(?P<opener>[{{(])"
 )
 _FUNCTION_GEMMA: Final = Block(
     ("functiongemma",), re.compile("<start_function_call>"), closers("<end_function_call>")

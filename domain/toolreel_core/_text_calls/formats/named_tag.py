@@ -19,7 +19,7 @@ NAMED_TAG: Final = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s
 
 _TAG: Final = re.compile(r"<(\w+)")
 """The name in an opening tag."""
-_ATTRIBUTE: Final = re.compile(rf"(?P<key>\w+)\s*=\s*(?P<value>{_QUOTED})")
+_ATTRIBUTE: Final = re.compile(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUOTED})")
 """An attribute, which is an argument here."""
 _BLOCKS: Final = {
     tag: Block(

@@ -83,10 +83,10 @@ CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
 """DeepSeek's opener, also as proxies garble it; in plain ASCII it is Kimi's."""
 
 _SEP: Final = rf"<{BAR}tool[▁_ ]sep{BAR}>"
-_NAME: Final = rf"[{BLANK}]*(?P<name>[^\s<>{{}}`\"']{{1,200}})[{BLANK}]*"
+_NAME: Final = rf"[{BLANK}]*+(?P<name>[^\s<>{{}}`\"']{{1,200}}+)[{BLANK}]*+"
 
 _KIMI_HEAD: Final = re.compile(
-    rf"[{BLANK}]*(?P<id>[^<>\n]{{1,200}}?)[{BLANK}]*<\|tool_call_argument_begin\|>"
+    rf"[{BLANK}]*+(?P<id>[^<>\n]{{1,200}}?)(?<![{BLANK}])[{BLANK}]*+<\|tool_call_argument_begin\|>"
 )
 """The id of a call of Kimi K2, up to its arguments."""
 _KIMI_ID: Final = re.compile(r"(?:functions\.)?(?P<name>.+?)(?P<index>:\d+)?", re.DOTALL)
@@ -100,8 +100,8 @@ _KIMI: Final = Block(
 )
 _END: Final = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
 _DEEPSEEK_HEAD: Final = re.compile(
-    rf"[{BLANK}]*(?P<first>[^<>\n]{{1,200}}?)[{BLANK}]*{_SEP}"
-    rf"(?:{_NAME}(?=[{{`]|{_END}))?[{BLANK}]*(?=[{{`\"]|{_END}|\Z)"
+    rf"[{BLANK}]*+(?P<first>[^<>\n]{{1,200}}?)(?<![{BLANK}])[{BLANK}]*+{_SEP}"
+    rf"(?:{_NAME}(?=[{{`]|{_END}))?[{BLANK}]*+(?=[{{`\"]|{_END}|\Z)"
 )
 """The head of a call of DeepSeek: V3 has a type before the name, V3.1 the name alone."""
 _DEEPSEEK: Final = Block(
@@ -118,7 +118,7 @@ _MISTRAL_BLOCK: Final = Block(
     ("mistral_tool_calls",), re.compile(r"\[TOOL_CALLS\]"), closers(r"\[/TOOL_CALLS\]", r"(?=\[TOOL_CALLS\])")
 )
 _SOLAR: Final = re.compile(
-    rf"[{BLANK}]*(?P<id>[^<>\s]{{0,200}})[{BLANK}]*<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
+    rf"[{BLANK}]*+(?P<id>[^<>\s]{{0,200}}+)[{BLANK}]*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
 )
 """The head of a call of Solar."""
 _SOLAR_BLOCK: Final = Block(
@@ -134,7 +134,7 @@ _PLAMO_BLOCK: Final = Block(
     re.compile(r"<\|plamo:begin_tool_name:plamo\|>"),
     closers(r"<\|plamo:end_tool_arguments:plamo\|>"),
 )
-_FLOWER: Final = re.compile(r"[ ]*[:：]?[ ]*(?P<name>[^\s✿:：]{1,200})\s*✿ARGS✿[ ]*[:：]?")
+_FLOWER: Final = re.compile(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
 """The head of a call of Qwen-Agent; its colons may be full-width."""
 _FLOWER_BLOCK: Final = Block(
     ("qwen_agent_flower",), re.compile("✿FUNCTION✿"), closers("(?=✿(?:RESULT|RETURN|FUNCTION)✿)")

@@ -36,7 +36,9 @@ _KEY_END: Final = re.compile(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUF
 _TYPE: Final = re.compile(rf"{_GAP}<{_P}arg_type{SUFFIX}>([^<]{{0,40}})</{_P}arg_type{SUFFIX}>")
 """The type of a value, which a family adds."""
 _VALUE: Final = re.compile(rf"{_GAP}<{_P}arg_value{SUFFIX}>")
-"""The opener of a value."""
+"""The opener of a value, at a place."""
+_INNER_VALUE: Final = re.compile(rf"<{_P}arg_value{SUFFIX}>")
+"""The same anywhere: without the gap before it, which a search would cross again from each of its blanks."""
 _VALUE_END: Final = re.compile(rf"</{_P}arg_value{SUFFIX}>(?:{_GAP}</{_P}arg_value{SUFFIX}>)*")
 """The closer of a value, which some replies repeat."""
 _NEXT_KEY: Final = re.compile(rf"<{_P}arg_key{SUFFIX}>(?P<key>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
@@ -164,8 +166,8 @@ def _is_odd(text: str, *, closed: bool) -> bool:
     """Whether a value may have swallowed markup; one with both of its tags may mention tags."""
     if not closed:
         return holds_markup(text)
-    swallowed = _VALUE.search(text)
-    return swallowed is not None and not mentions(text[: swallowed.start()])
+    swallowed = _INNER_VALUE.search(text)
+    return swallowed is not None and not mentions(text[: swallowed.start()].replace("\\n", "\n"))
 
 
 def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) -> tuple[int, int] | None:
@@ -212,7 +214,7 @@ _BLOCK: Final = Block(
 )
 _OWNERS: Final = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
 # Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
-_NAMED: Final = re.compile(rf"[{BLANK}]*(?P<name>[\w.:-]{{0,199}}\w)[{BLANK}]*(?={{)")
+_NAMED: Final = re.compile(rf"[{BLANK}]*+(?P<name>[\w.:-]{{1,200}}+)(?<=\w)[{BLANK}]*+(?={{)")
 # Qwen's code interpreter writes its code behind the JSON.
 _CODE: Final = re.compile(rf"[{BLANK}]*<code>")
 _CODE_TAGS: Final = re.compile(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.IGNORECASE)

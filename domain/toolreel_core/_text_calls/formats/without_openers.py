@@ -31,7 +31,7 @@ _KIMI_MARK: Final = re.compile(r"<\|tool_call_argument_begin\|>")
 """The token that is left of it."""
 _GEMMA_END: Final = re.compile(r"\}<tool_call\|>\Z")
 """The end of a call of Gemma 4 whose opener the server has removed."""
-_GEMMA_NAME: Final = re.compile(r"\s*(?:call:)?[ ]*(?P<name>[\w.:-]{1,200})\{")
+_GEMMA_NAME: Final = re.compile(r"\s*(?:call:[ ]*)?(?P<name>[\w.:-]{1,200})\{")
 """The name of such a call."""
 
 

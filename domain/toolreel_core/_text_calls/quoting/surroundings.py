@@ -27,7 +27,7 @@ _OPENING: Final = re.compile(r"""(?:\A|[\s([{:,=>])"\Z""")
 _CELL: Final = re.compile(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
 """A row of a table; ``|>`` and its like are tokens of models."""
 _DIVIDER: Final = re.compile(
-    r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$", re.MULTILINE
+    r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t\r]*+$", re.MULTILINE
 )
 """The line between head and body of a table."""
 _INDENT: Final = re.compile(r"[ \t]*")
@@ -108,7 +108,12 @@ class Place:
         before = text[begin : self.head]
         if "|" not in before or not _CELL.match(before):
             return False
-        return before.lstrip(" \t>").startswith("|") or _DIVIDER.search(text, 0, begin) is not None
+        if before.lstrip(" \t>").startswith("|"):
+            return True
+        divider = self.source.search(
+            _DIVIDER, 0
+        )  # the same for each call of the text, so that it is found once
+        return divider is not None and divider.end() <= begin
 
     def in_indented_code(self) -> bool:
         """Whether the call is in indented code, or in a literal block of reStructuredText."""

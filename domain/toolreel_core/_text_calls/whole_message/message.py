@@ -23,7 +23,7 @@ _HEAD: Final = re.compile(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 _LAST: Final = re.compile(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
 """A special token at its end."""
 _LONGEST_TOKEN: Final = 80
-_FENCE: Final = re.compile(r"^[ \t]*```[ \t]*(?P<info>[\w-]{0,40})[ \t]*\n", re.MULTILINE)
+_FENCE: Final = re.compile(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n", re.MULTILINE)
 """The opening line of a code block."""
 
 

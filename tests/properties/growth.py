@@ -1,0 +1,75 @@
+"""How the CPU that something takes grows with its input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import thread_time
+
+__all__ = ["RUNS", "superlinear"]
+
+RUNS = (
+    *" \n\tab1\"'`~[]{}()<>:,=|\\-*#_/.\u200b\u0120",
+    " \n",
+    "\n    ",
+    "a ",
+    "a=",
+    "x.",
+    "```\n",
+    "> ",
+    "* ",
+    '{"a":',
+    "[{",
+    '"a",',
+    "/*",
+    "\\u",
+    "&lt;",
+    "<!--",
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<parameter=a>",
+    "</parameter>",
+    "<|tool_call_begin|>",
+    "<|channel|>",
+    "Action: f\n",
+)
+"""What replies have been seen to repeat without end, and what dialects are made of."""
+
+_SMALLEST = 1_000
+_LARGEST = 16_000
+_FAST = 0.03
+"""CPU seconds, far above what one linear pass over the largest input takes on a busy machine."""
+_RATIO = 6
+"""Between an input and one four times as long; 16 if the cost is quadratic."""
+
+
+def superlinear(read: Callable[[int], object], largest: int = _LARGEST) -> str:
+    """How an input of a length grows out of proportion; empty if it does not.
+
+    The sizes grow by four, so that even a cubic cost is found before it takes minutes.
+    """
+    before = 0.0
+    for size in _sizes(largest):
+        took = _cost(read, size)
+        if took > _FAST and before and took > _RATIO * before:
+            # Once more: another thread may have taken the caches meanwhile.
+            took, before = _cost(read, size), _cost(read, size // 4)
+            if took > _FAST and took > _RATIO * before:
+                return f"{size // 4} characters take {1000 * before:.1f} ms, {size} take {1000 * took:.1f} ms"
+        before = took
+    return ""
+
+
+def _sizes(largest: int) -> Iterator[int]:
+    size = _SMALLEST
+    while size <= largest:
+        yield size
+        size *= 4
+
+
+def _cost(read: Callable[[int], object], size: int) -> float:
+    """CPU of this thread: nothing else that runs on the machine counts."""
+    begun = thread_time()
+    read(size)
+    return thread_time() - begun

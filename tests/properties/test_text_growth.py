@@ -1,0 +1,77 @@
+"""The cost of reading a reply is in proportion to its length, wherever a run of blanks or tags is in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.properties.growth import RUNS, superlinear
+from toolreel_core import text_calls
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._text_calls.dialects import DIALECTS
+
+CORPORA = Path(__file__).resolve().parents[1] / "corpora"
+TOOLS = ("ping", "search_docs", "stock_lookup", "get_weather", "read_file")
+STRING: Json = {"type": "string"}
+SCHEMAS: dict[str, Json] = {
+    name: {"type": "object", "properties": {"query": STRING, "part": STRING}} for name in TOOLS
+}
+_BORDER = re.compile(r"[>\](){}:=,\"\n|`]|\w(?=\W)")
+"""Where one part of a call ends and the next begins."""
+
+
+def examples() -> list[tuple[str, str]]:
+    """The texts of all corpora of calls in text, with their finish reasons."""
+    found = []
+    for path in sorted([*CORPORA.glob("dialects/*.jsonl"), CORPORA / "text-calls.jsonl"]):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+            text = case.get("text", case.get("content"))
+            if isinstance(text, str) and 3 < len(text) < 2_000:
+                found.append((text, case.get("finish", "stop")))
+    return found
+
+
+def pumped(text: str, finish: str, seed: str, places: int) -> list[str]:
+    """What grows out of proportion when runs are put between the parts of a text, or it is repeated."""
+    random = Random(seed)
+    cuts = [0, len(text), *(border.end() for border in _BORDER.finditer(text))]
+    found = []
+    for cut in random.sample(cuts, min(places, len(cuts))):
+        for run in (" ", "\n", random.choice(RUNS)):
+
+            def read(size: int, cut: int = cut, run: str = run) -> object:
+                return _read(text[:cut] + run * (size // len(run)) + text[cut:], finish)
+
+            if growth := superlinear(read, 4_000):
+                found.append(f"{run!r} behind {text[:cut]!r}: {growth}")
+    if growth := superlinear(lambda size: _read(f"{text}\n" * (size // len(text)), finish), 16_000):
+        found.append(f"{text!r} repeated: {growth}")
+    return found
+
+
+def _read(text: str, finish: str) -> object:
+    return text_calls(text, tools=TOOLS, dialects=DIALECTS, finish=finish, schemas=SCHEMAS)
+
+
+@pytest.mark.parametrize(("text", "finish"), list(islice(examples(), 0, None, 5)))
+def test_a_run_in_a_reply_costs_in_proportion(text: str, finish: str) -> None:
+    assert pumped(text, finish, seed=text, places=3) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("text", "finish"), examples())
+def test_runs_anywhere_in_replies_cost_in_proportion(text: str, finish: str, seed: int) -> None:
+    assert pumped(text, finish, f"{seed} {text}", places=8) == []
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+@pytest.mark.parametrize("run", RUNS)
+def test_a_reply_of_one_run_costs_in_proportion(run: str, finish: str) -> None:
+    assert superlinear(lambda size: _read(run * (size // len(run)), finish)) == ""
