@@ -18,15 +18,24 @@ from typing import Final
 import numpy as np
 
 from benchmarks.interval_coverage import holds
-from toolreel.evals._statistics.side_differences import (
+from toolreel.evals import (
     clusterings,
     compare_scenarios,
     compare_trials,
     scenarios_p,
 )
-from toolreel_core.evals import NoRegression, NoWorseThan, Pairs, StrategyComparison, check_gate
-from toolreel_core.evals._statistics.differences import About, PairedCell
-from toolreel_core.evals._statistics.gates import Gate, Measurements, Standing
+from toolreel_core.evals import (
+    About,
+    Gate,
+    Measurements,
+    NoRegression,
+    NoWorseThan,
+    PairedCell,
+    Pairs,
+    Standing,
+    StrategyComparison,
+    check_gate,
+)
 
 SEED: Final = 2026
 LEVEL: Final = 0.05

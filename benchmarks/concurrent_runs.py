@@ -42,7 +42,7 @@ import httpx
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, AsyncStock, Scripted
 from toolreel import AsyncEndpoint, AsyncPorts, arun
-from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._driver import ImmediateEndpoint
 from toolreel.http import AsyncHttpEndpoint
 
 TURNS: Final = 10

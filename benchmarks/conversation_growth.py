@@ -15,7 +15,7 @@ from benchmarks.core_growth import ROUNDS, TURNS, after, calls, cpu, reply, turn
 from toolreel import ReplyReceived, State, UserSpoke
 from toolreel.testing import saying
 from toolreel_core import step
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext import canonical
 
 EXCHANGES = (10, 200)
 ANSWER = canonical(saying("There are 41 pins in the depot in the north."))

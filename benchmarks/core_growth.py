@@ -21,8 +21,8 @@ from types import FrameType
 from toolreel import Json, LoopConfig, Plan, ReplyReceived, State, ToolDefinition, ToolReturned
 from toolreel.testing import calling
 from toolreel_core import AwaitingReply, start, step
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._schema.common_keywords import compiled
+from toolreel_core._jsontext import canonical
+from toolreel_core._schema import compiled
 
 LENGTHS = (10, 100, 1_000)
 ROUNDS = 400

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._text_calls.parse import TextCall, text_calls
+from toolreel_core._jsontext import Json
+from toolreel_core._text_calls import DIALECTS, MARKED, TextCall, text_calls
 
 SETTINGS: Final = {"marked": MARKED, "everything": DIALECTS}
 _NAME: Final = re.compile(

@@ -29,8 +29,7 @@ import sqlalchemy as sa
 from tests.adapters.durable.shop import Shop, plan_of
 from tests.servers.postgres import found, serving_postgres
 from toolreel import run
-from toolreel.durable import DurableRuns, Worker
-from toolreel.durable._store.database import database_url, open_database
+from toolreel.durable import DurableRuns, Worker, database_url, open_database
 
 _POLL: Final = 0.02
 _TOGETHER: Final = 8

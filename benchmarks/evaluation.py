@@ -21,16 +21,20 @@ from threading import Event
 from time import perf_counter, process_time
 
 from toolreel import InstantClock, Ports, run
-from toolreel.evals import Results, evaluate, planned, write_summaries
-from toolreel.evals._runner.connection import connect, new_header
-from toolreel.evals._runner.endpoints import ScriptedEndpoint
-from toolreel.evals._runner.evaluation import ExistingRuns, jobs_of
-from toolreel.evals._runner.exchanges import WorldHost
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import kind_of, scripts_of
+from toolreel.evals import (
+    ExistingRuns,
+    Results,
+    ScriptedEndpoint,
+    WorldHost,
+    connect,
+    evaluate,
+    jobs_of,
+    new_header,
+    plan_of_header,
+    planned,
+    write_summaries,
+)
+from toolreel_core.evals import EvalPlan, Record, Sample, kind_of, scripts_of
 
 TRIALS = (15, 145)
 """Of 48 cells: 720 and 6,960 runs."""

@@ -12,8 +12,8 @@ from time import process_time
 
 from toolreel import LoopConfig, ToolDefinition, ToolSurface
 from toolreel_core import normalize_reply
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._replies import unstreamed
 
 MOST = 256 * 1024
 LIMIT = 1_000.0

@@ -23,14 +23,14 @@ from typing import Literal, TypeAlias, assert_never, get_args
 import numpy as np
 from scipy import optimize, special, stats
 
-from toolreel.evals._statistics.interval_bounds import (
+from toolreel.evals import (
     cluster_mean_below,
     cluster_mean_bounds,
     two_way_mean_below,
     two_way_mean_bounds,
     wilson_bounds,
 )
-from toolreel_core.evals._statistics.counts import Count
+from toolreel_core.evals import Count
 
 ALPHA = 0.05
 PLANS = 2_000

@@ -28,7 +28,7 @@ from toolreel_core import (
     start,
     step,
 )
-from toolreel_core._text_calls.dialects import DIALECTS
+from toolreel_core._text_calls import DIALECTS
 
 __all__ = ["CASES", "SETTINGS", "Played", "Verdict", "judge", "main", "play"]
 

@@ -15,7 +15,7 @@ from time import process_time
 
 from toolreel import LoopConfig, ToolDefinition, ToolSurface
 from toolreel_core import normalize_reply
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 ROUNDS = 25
 TIMES = 100

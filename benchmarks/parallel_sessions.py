@@ -29,8 +29,7 @@ import vcr
 from vcr.cassette import Cassette
 from vcr.record_mode import RecordMode
 
-from toolreel.cassette import Mode, use_cassette
-from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette import Mode, Recording, use_cassette
 
 QUESTIONS: Final = 3
 _TLS: Final = ssl.create_default_context()

@@ -28,8 +28,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Path_
 
-from toolreel.proxy import ProxySettings, Route
-from toolreel.proxy._serve import listening, serve, server_config
+from toolreel.proxy import ProxySettings, Route, listening, serve, server_config
 
 __all__ = ["main"]
 

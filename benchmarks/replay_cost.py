@@ -19,8 +19,7 @@ from vcr.persisters.filesystem import FilesystemPersister
 from vcr.request import Request
 from vcr.serializers import yamlserializer
 
-from toolreel.cassette import RecordTransport, ReplayTransport, replaying
-from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette import Recording, RecordTransport, ReplayTransport, replaying
 
 LENGTHS = (10, 100, 1_000)
 STOCK_LENGTHS = (10, 100)

@@ -45,14 +45,12 @@ from toolreel import (
     parse_journal,
     run,
 )
-from toolreel._driver.ports import Wanted
-from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette import RecordTransport, ReplayTransport, recording
-from toolreel.cassette._file import KEPT
-from toolreel.cassette._open_cassette import Recording
+from toolreel._driver import Wanted
+from toolreel._replay import TapedEndpoint
+from toolreel.cassette import KEPT, Recording, RecordTransport, ReplayTransport, recording
 from toolreel.http import HttpEndpoint
 from toolreel_core import fold
-from toolreel_core._settings.wire_form import PATHS
+from toolreel_core._settings import PATHS
 
 TURNS: Final = 10
 ROUNDS: Final = 200

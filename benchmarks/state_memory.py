@@ -31,7 +31,7 @@ from typing import Final
 from benchmarks.core_growth import PLAN, reply
 from toolreel import ReplyReceived, State, ToolReturned
 from toolreel_core import start, step
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext import canonical
 
 TURNS: Final = 1_000
 RESULT_BYTES: Final = (40, 400, 4_000)

@@ -11,8 +11,7 @@ import random
 from collections.abc import Callable
 from time import process_time
 
-from toolreel_core._text_calls.dialects import DIALECTS
-from toolreel_core._text_calls.parse import text_calls
+from toolreel_core._text_calls import DIALECTS, text_calls
 
 PROSE = 200_000
 MOST = 256 * 1024

@@ -11,10 +11,8 @@ from time import process_time
 from typing import TypeVar
 
 from toolreel import ConfigError, LoopConfig, Plan, ToolDefinition
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.sources import ToolSource, compose
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._jsontext import Json
+from toolreel_core._tools import ToolSource, ToolSurface, compose, masked
 
 SERVERS, TOOLS = 20, 50
 ROOMY = LoopConfig(max_tool_definitions_count=SERVERS * TOOLS, max_tool_definitions_bytes=10_000_000)

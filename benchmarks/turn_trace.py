@@ -45,8 +45,7 @@ from toolreel import (
     read_journal,
     run,
 )
-from toolreel._driver.ports import Wanted
-from toolreel._driver.watching.watch import unwatch, watch_logs, watch_with
+from toolreel._driver import Wanted, unwatch, watch_logs, watch_with
 from toolreel.cassette import use_cassette
 from toolreel.demo import workspace
 from toolreel.http import HttpEndpoint

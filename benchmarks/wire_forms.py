@@ -21,7 +21,7 @@ import httpx
 from toolreel import LoopConfig, Plan, Ports, Provider, PythonTools, run
 from toolreel.http import HttpEndpoint
 from toolreel_core import ReplyReceived, RunTool, SendRequest, ToolReturned, start, step
-from toolreel_core._settings.wire_form import PATHS, WireForm
+from toolreel_core._settings import PATHS, WireForm
 
 TURNS: Final = 40
 ROUNDS: Final = 25

@@ -15,10 +15,9 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from rich.console import Console
 
 from toolreel import replay
-from toolreel._cli.whole_run import show_outcome, show_plan, show_turns
-from toolreel._replay.run_page.view import page_of
-from toolreel.demo._recorded_session import demo_cassette, demo_drivers
-from toolreel.demo._workspace import workspace
+from toolreel._cli import show_outcome, show_plan, show_turns
+from toolreel._replay import page_of
+from toolreel.demo import demo_cassette, demo_drivers, workspace
 
 HERE = Path(__file__).parent
 OUTSIDE = re.compile(r"@font-face \{.*?\}\s*|<!-- Generated.*?-->", re.DOTALL)

@@ -24,8 +24,7 @@ from toolreel import (
     run,
 )
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel.tools.skills import skill_tools, skills_message
-from toolreel.tools.skills._folders import read_skills
+from toolreel.tools.skills import read_skills, skill_tools, skills_message
 
 INSTRUCTIONS = """\
 ---

@@ -25,7 +25,7 @@ from toolreel import (
     WaitElapsed,
 )
 from toolreel_core import dump, load_effect, load_state, start, step
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 STOCK = {"pin": 4, "shim": 0}
 

@@ -7,8 +7,7 @@ performer would be ``Ports(HttpEndpoint(...), tools)``, or on the command line `
 from __future__ import annotations
 
 from toolreel import Changes, Completed, Ports, PythonTools, counterfactual, diff, fork
-from toolreel.demo._recorded_session import demo_cassette
-from toolreel.demo._workspace import workspace
+from toolreel.demo import demo_cassette, workspace
 from toolreel.testing import ScriptedEndpoint, calling, saying
 
 SESSION = demo_cassette()

@@ -9,7 +9,7 @@ import json
 
 from toolreel import LoopConfig, Plan, Ports, Provider, PythonTools, Tree, register_transform, run
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core._protocol.notes import HistoryShortened, QuirkApplied
+from toolreel_core._protocol import HistoryShortened, QuirkApplied
 
 
 @register_transform("message", "lab_user_names", about="Our gateway wants to know who speaks.")

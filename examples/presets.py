@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toolreel import PythonTools
 from toolreel.presets import shipped, with_files
-from toolreel_core._plan.presets.preset import differences
+from toolreel_core._plan import differences
 
 OWN = """
 [preset.patient]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from toolreel import Completed, ReplayMismatch, replay, story
-from toolreel.demo._workspace import Workspace
+from toolreel.demo import Workspace
 
 CASSETTES = Path(__file__).resolve().parents[1] / "cassettes"
 SESSION = CASSETTES / "workspace" / "local--qwen2.5-coder-1.5b.yaml"

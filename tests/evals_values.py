@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._scenarios.scenario import Case, Scenario
+from toolreel_core._plan import Preset, Presets
+from toolreel_core.evals import Case, EvalPlan, Options, Scenario
 
 __all__ = ["CATALOGUE", "CHAT", "MENDING", "PARALLEL", "READ", "plan_of", "scenario"]
 

@@ -27,38 +27,45 @@ from typing import TypeAlias, assert_never
 
 import pytest
 
-from toolreel_core._conversation.content.part import Media
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
+    Media,
     Message,
+    Passage,
     SentCall,
     ToolMessage,
+    Transcript,
     UserMessage,
+    as_task,
+    request_text,
 )
-from toolreel_core._conversation.summary import Passage, as_task, request_text
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import Request, RequestOptions
-from toolreel_core._protocol.codec import encode
-from toolreel_core._protocol.effects import AskApproval, Effect, Finish, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import start, step
+from toolreel_core._plan import Plan, Request, RequestOptions
+from toolreel_core._protocol import (
     ApprovalGiven,
+    AskApproval,
     CancelRequested,
+    Effect,
     Event,
+    FailureKind,
+    Finish,
+    Note,
+    Outcome,
     ReplyReceived,
     RequestFailed,
     RunStarted,
+    RunTool,
+    SendRequest,
+    Settled,
+    Spent,
+    State,
     ToolReturned,
+    Wait,
     WaitElapsed,
+    encode,
 )
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.outcome import FailureKind, Outcome
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._protocol.state import Settled, State
-from toolreel_core._tools.faults import Fault
-from toolreel_core._tools.result_envelope import Envelope, failed
+from toolreel_core._tools import Envelope, Fault, failed
 
 __all__ = [
     "Answer",

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._plan import Preset
 
 __all__ = ["preset", "presets"]
 

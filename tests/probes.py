@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tests.servers.quirky_provider import Profile, Said, answer_of, as_sent
-from toolreel_core._probe.probing import Ask, Probing
-from toolreel_core._probe.question import Question
-from toolreel_core._probe.questions.catalogue import QUESTIONS
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._settings.wire_form import PATHS
+from toolreel_core._probe import QUESTIONS, Ask, Probing, Question
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._settings import PATHS
 
 __all__ = ["Event", "event_of", "probed"]
 

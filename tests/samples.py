@@ -11,11 +11,10 @@ from typing import Final
 
 import pytest
 
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.provider_support import IdStyle
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._conversation import UserMessage
+from toolreel_core._plan import Plan
+from toolreel_core._settings import IdStyle
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 __all__ = ["ECHO", "ID_FORMS", "PING", "PLAN", "complaint", "printed_under"]
 

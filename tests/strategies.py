@@ -12,73 +12,70 @@ from typing import Any, Final, TypeVar, assert_never, cast, get_args
 from hypothesis import strategies as st
 
 from tests.samples import ECHO, PING
-from toolreel_core._conversation.content.part import (
+from toolreel_core._conversation import (
+    AssistantMessage,
     Audio,
     Blob,
     Detail,
     File,
+    Form,
     Image,
     Media,
-    Part,
-    Text,
-    text_of,
-)
-from toolreel_core._conversation.content.support import refusal
-from toolreel_core._conversation.history_policies import history_policies
-from toolreel_core._conversation.message import (
-    AssistantMessage,
     Message,
+    Part,
     SentCall,
     SystemMessage,
+    Text,
     ToolMessage,
+    Transcript,
     UserMessage,
+    history_policies,
     parts_of,
+    refusal,
+    text_of,
+    user_message,
 )
-from toolreel_core._conversation.message_input import user_message
-from toolreel_core._conversation.provider_quirks import Form
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import RequestOptions
-from toolreel_core._protocol.effects import Effect
-from toolreel_core._protocol.events import (
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._loop import start, step
+from toolreel_core._plan import OutputSpec, Plan, RequestOptions
+from toolreel_core._protocol import (
     ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    UserSpoke,
-    WaitElapsed,
-)
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.outcome import FailureKind, Outcome
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
+    CancelRequested,
+    Effect,
+    Event,
+    FailureKind,
     Idle,
+    Note,
+    Outcome,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
     Settled,
+    Spent,
     State,
     Step,
+    ToolReturned,
+    UserSpoke,
+    WaitElapsed,
     Waiting,
 )
-from toolreel_core._settings.loop_config import LoopConfig, RepeatedEffects, ToolFailurePolicy, ToolUseMode
-from toolreel_core._settings.provider_support import (
+from toolreel_core._settings import (
     IdStyle,
+    LoopConfig,
     Provider,
     ReasoningReplay,
     ReasoningRequiredOn,
+    RepeatedEffects,
     SignatureChannel,
     Support,
+    ToolFailurePolicy,
     ToolTurnContent,
+    ToolUseMode,
 )
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 __all__ = [
     "answers",

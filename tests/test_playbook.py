@@ -16,12 +16,16 @@ from tests.playbook import (
     runs,
     tells,
 )
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import CancelRequested
-from toolreel_core._protocol.notes import CallStarted, LateAnswer
-from toolreel_core._protocol.outcome import Cancelled, Completed
-from toolreel_core._protocol.state import AwaitingTools
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    AwaitingTools,
+    CallStarted,
+    Cancelled,
+    CancelRequested,
+    Completed,
+    LateAnswer,
+)
+from toolreel_core._tools import ToolDefinition
 
 PLAN = Plan.of(model="m", messages="hi", tools=[ToolDefinition.of("ping")])
 PING = ("call_a", "ping", "{}")

@@ -15,13 +15,12 @@ from typing import Any, Final, assert_never
 import pytest
 
 from tests import playbook
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import reducer
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import Event, ReplyReceived
-from toolreel_core._protocol.state import Settled, State, Step
-from toolreel_core._replies.streaming.stream import Stream
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event, ReplyReceived, Settled, State, Step
+from toolreel_core._replies import Stream
+from toolreel_core._settings import WireForm
 
 OTHER_FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    from toolreel._internal.lazy import names_of
-    from toolreel._internal.run_page_port import provide_run_pages
+    from toolreel._internal import provide_run_pages
+    from toolreel._internal.lazy import public_names
 
-    __getattr__, __dir__ = names_of(__name__)
+    __getattr__, __dir__ = public_names(__name__)
 
     def _run_pages() -> object:
-        from toolreel._replay.run_page import view  # few runs are shown as a page
+        from toolreel._replay import view  # few runs are shown as a page
 
         return view
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 
 
 def main() -> None:
     """Run the command line, or report the missing extra."""
     try:
-        from toolreel._cli.main import toolreel
+        from toolreel._cli import toolreel
 
         toolreel()
     except ImportError as error:

@@ -1,46 +1,62 @@
 """The public names of ``toolreel``."""
 
-from toolreel._agent.agent import Agent
-from toolreel._agent.agent_run import AgentEvent, AgentRun
-from toolreel._agent.settings import Fallback
-from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
-from toolreel._driver.clock.clocks import AsyncSystemClock, InstantClock, SystemClock
-from toolreel._driver.inbox import Inbox
-from toolreel._driver.one_effect import aperform, perform
-from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.ports import (
+from toolreel._agent import Agent, AgentEvent, AgentRun, Fallback
+from toolreel._driver import (
+    Always,
     Approver,
     AsyncApprover,
     AsyncClock,
     AsyncEndpoint,
+    AsyncEndpoints,
+    AsyncLater,
     AsyncPerformer,
+    AsyncPorts,
+    AsyncSystemClock,
     AsyncToolHost,
     Clock,
     Endpoint,
+    EndpointCost,
+    Endpoints,
+    Inbox,
+    InstantClock,
     Journal,
-    Performer,
-    ToolHost,
-)
-from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage
-from toolreel._driver.several_endpoints.endpoint_costs import EndpointCost
-from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
-from toolreel._driver.streaming.events import (
+    Later,
+    Never,
     NoteMade,
+    OutcomeError,
     PartialOutput,
+    Performer,
+    Ports,
     ReasoningDelta,
+    Resting,
+    Run,
     RunEnded,
+    RunUsage,
     StreamEvent,
+    SystemClock,
     TextDelta,
     TextWithdrawn,
+    Timing,
+    Took,
     ToolCallDelta,
+    ToolHost,
     ToolResult,
     ToolStarted,
+    ago_on,
+    aperform,
+    arun,
+    aspeak,
+    astream,
+    astream_on,
+    attach,
+    go_on,
+    perform,
+    run,
+    speak,
+    stream,
+    stream_on,
 )
-from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-from toolreel._driver.timing import Timing, Took
-from toolreel._driver.user.approvers import Always, AsyncLater, Later, Never
-from toolreel._driver.user.attachments import attach
-from toolreel._internal.errors import (
+from toolreel._internal import (
     AdapterError,
     CassetteError,
     CatalogueError,
@@ -61,22 +77,47 @@ from toolreel._internal.errors import (
     ToolModuleError,
     VaryError,
 )
-from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
-from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.explain.turns import story
-from toolreel._replay.fork import Counterfactual, Forked, counterfactual, fork
-from toolreel._replay.fork_changes import Changes
-from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
-from toolreel._replay.replay import Replayed, replay
-from toolreel._replay.resume import aresume, resume
-from toolreel.http._response_events import failure_event, response_event
-from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call, spend
-from toolreel.tools._hosts import AsyncRouter, Router
-from toolreel.tools._isolation import Isolation
-from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool, tool
-from toolreel.tools._typed_output import Output, output_of
+from toolreel._journal import (
+    FileJournal,
+    MemoryJournal,
+    Recorded,
+    ReopenedJournal,
+    parse_journal,
+    read_journal,
+)
+from toolreel._replay import (
+    AsyncRehearsal,
+    Changes,
+    Counterfactual,
+    Forked,
+    Rehearsal,
+    Replayed,
+    aresume,
+    counterfactual,
+    diff,
+    fork,
+    replay,
+    resume,
+    story,
+)
+from toolreel.http import failure_event, response_event
+from toolreel.tools import (
+    AsyncPythonTools,
+    AsyncRouter,
+    CurrentCall,
+    Isolation,
+    Output,
+    PythonTools,
+    Router,
+    RunContext,
+    Tool,
+    ToolError,
+    current_call,
+    definition_of,
+    output_of,
+    spend,
+    tool,
+)
 from toolreel_core import (
     ANSWERS,
     ApprovalGiven,
@@ -130,7 +171,7 @@ from toolreel_core import (
     messages_to,
     register_transform,
 )
-from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
+from toolreel_core._conversation import Audio, Blob, File, Image, Text
 
 __all__ = [
     "ANSWERS",

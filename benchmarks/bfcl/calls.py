@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 __all__ = ["CallTextError", "WrittenCall", "read_call"]
 

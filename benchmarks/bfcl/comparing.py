@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from benchmarks.bfcl.worlds import Deed
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 __all__ = ["Message", "deeds_apart", "states_apart", "transcript_apart"]
 

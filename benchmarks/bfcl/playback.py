@@ -13,8 +13,8 @@ from benchmarks.bfcl.strategies import Strategy, plan
 from benchmarks.bfcl.tools import surface
 from benchmarks.bfcl.worlds import Deed, World, parameters
 from toolreel import Completed, Endpoint, Ports, UserMessage, run
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._protocol.notes import CallRejected
+from toolreel_core._conversation import Transcript
+from toolreel_core._protocol import CallRejected
 
 __all__ = ["difference", "script"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 __all__ = ["SHAPES", "Asked", "Reply", "Shape", "spoken"]
 

@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from benchmarks.bfcl.cases import documents
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 __all__ = ["schema", "surface"]
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from benchmarks.bfcl.cases import Case
 from toolreel import Json, RunTool, ToolError, ToolReturned
-from toolreel.tools._results import failure, keywords, succeeded
+from toolreel.tools import failure, keywords, succeeded
 
 __all__ = ["Deed", "World", "parameters", "public"]
 

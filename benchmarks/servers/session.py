@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.servers.scripted import answer_body
 from toolreel import LoopConfig, Plan, ReplyReceived, RunTool, SendRequest, ToolDefinition, ToolReturned
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext import Json, canonical
 
 __all__ = ["PLAN", "RESULT", "TOOLS", "AsyncStock", "Scripted", "Stock"]
 

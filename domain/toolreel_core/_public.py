@@ -1,16 +1,24 @@
 """The public names of ``toolreel_core``."""
 
-from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Media, Part, Text
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
+    Audio,
+    Blob,
+    File,
+    Image,
+    Media,
     Message,
+    Part,
+    Said,
     SentCall,
     SystemMessage,
+    Text,
     ToolMessage,
     UserMessage,
+    messages_from,
+    messages_to,
+    user_message,
 )
-from toolreel_core._conversation.message_input import Said, user_message
-from toolreel_core._conversation.openai_messages import messages_from, messages_to
 from toolreel_core._errors import (
     CodecError,
     ConfigError,
@@ -19,94 +27,83 @@ from toolreel_core._errors import (
     ToolreelError,
     TransformError,
 )
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
-from toolreel_core._plan.fallback import FallbackPlan
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.collection import Model, Presets, Recommendation, SamplingProfile
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._protocol.codec import (
-    dump,
-    from_json,
-    load_effect,
-    load_event,
-    load_note,
-    load_plan,
-    load_state,
-    to_json,
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core._loop import fold, pending, start, step, uncertain
+from toolreel_core._plan import (
+    FallbackPlan,
+    Model,
+    OutputSpec,
+    Plan,
+    Preset,
+    Presets,
+    Recommendation,
+    SamplingProfile,
 )
-from toolreel_core._protocol.effects import (
+from toolreel_core._protocol import (
     ANSWERS,
-    AskApproval,
-    Effect,
-    Finish,
-    RunTool,
-    SendRequest,
-    Wait,
-    fingerprint,
-)
-from toolreel_core._protocol.events import (
     ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    UserSpoke,
-    WaitElapsed,
-)
-from toolreel_core._protocol.hmac_seal import seal, unseal
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.outcome import (
+    AskApproval,
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
     BudgetSpent,
     Cancelled,
+    CancelRequested,
     CapabilityRefused,
     Completed,
     ContentFiltered,
     ContextOverflow,
     ConversationSpent,
     CostUnknown,
+    Effect,
     EmptyFinal,
+    Event,
+    Finish,
+    Idle,
     InvalidOutput,
     InvalidReply,
     MaxTurns,
+    Note,
     NoToolCalls,
     Outcome,
+    Phase,
     Refused,
     RepeatedCall,
-    ToolFailed,
-    TransformFailed,
-    TransportFailed,
-    Truncated,
-)
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._protocol.state import (
-    AwaitingApproval,
-    AwaitingReply,
-    AwaitingTools,
-    Idle,
-    Phase,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    RunTool,
+    SendRequest,
     Settled,
+    Spent,
     State,
     Step,
     Tally,
+    ToolFailed,
+    ToolReturned,
+    TransformFailed,
+    TransportFailed,
+    Truncated,
+    UserSpoke,
+    Wait,
+    WaitElapsed,
     Waiting,
+    dump,
+    fingerprint,
+    from_json,
+    load_effect,
+    load_event,
+    load_note,
+    load_plan,
+    load_state,
+    seal,
+    to_json,
+    unseal,
 )
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.streaming.stream import Delta, Stream
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._text_calls.parse import TextCalls, text_calls
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.result_envelope import Envelope
-from toolreel_core._tools.sources import ToolSource, compose
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
+from toolreel_core._replies import Delta, Reply, Stream, ToolCall, normalize_reply
+from toolreel_core._settings import LoopConfig, Price, Provider
+from toolreel_core._text_calls import TextCalls, text_calls
+from toolreel_core._tools import Envelope, ToolDefinition, ToolFlags, ToolSource, ToolSurface, compose, masked
 from toolreel_core._transforms import Transform, register_transform, transform
 
 __all__ = [

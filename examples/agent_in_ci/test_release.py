@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from toolreel import LoopConfig, Plan, PythonTools, SystemMessage, UserMessage
-from toolreel.demo._workspace import Workspace
+from toolreel.demo import Workspace
 from toolreel.testing import Reel, assert_reel, call
 
 MODEL = "qwen2.5-coder-1.5b"

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, get_args
 
-from toolreel.testing._scripted import calling, saying
+from toolreel.testing import calling, saying
 from toolreel_core import ANSWERS, Event, Plan, State, ToolDefinition, start, step
-from toolreel_core._conversation.message import AssistantMessage, UserMessage
+from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._errors import ProtocolError
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._protocol.events import (
+from toolreel_core._jsontext import canonical
+from toolreel_core._protocol import (
     ApprovalGiven,
     CancelRequested,
+    Phase,
     ReplyReceived,
     RequestFailed,
     RunStarted,
@@ -23,8 +24,7 @@ from toolreel_core._protocol.events import (
     UserSpoke,
     WaitElapsed,
 )
-from toolreel_core._protocol.state import Phase
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings import LoopConfig
 
 __all__ = ["answers", "diagram"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.replay.sessions import cassette
-from toolreel._journal.format import companion
+from toolreel._journal import companion
 
 EXTRAS = {
     "anyio",

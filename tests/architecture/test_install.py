@@ -64,7 +64,7 @@ def test_presets_need_no_extra() -> None:
 @pytest.mark.parametrize(
     ("package", "name", "extra", "lacks"),
     [
-        ("toolreel.evals", "Results", "evals", "PyYAML"),
+        ("toolreel.evals", "evaluate", "evals", "PyYAML"),
         ("toolreel.presets", "register_tokenizer", "tokens", "tokenizers"),
         ("toolreel.http", "HttpEndpoint", "http", "httpx"),
     ],

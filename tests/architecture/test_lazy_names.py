@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
 from importlib.metadata import version
 
 import pytest
 
 import toolreel
-from tests.architecture.source import ADAPTERS, modules
+from tests.architecture.source import ADAPTERS, Module, modules
 
-LAZY = [module.name.removesuffix("._public") for module in modules(ADAPTERS) if module.path.stem == "_public"]
-
-
-@pytest.mark.parametrize("name", LAZY)
-def test_a_package_has_the_names_that_its_list_defines(name: str) -> None:
-    package, public = import_module(name), import_module(f"{name}._public")
-    assert package.__all__ is public.__all__
-    assert dir(package) == sorted(package.__all__)
-    for each in package.__all__:
-        assert getattr(package, each) is getattr(public, each)
+LAZY = [
+    module
+    for module in modules(ADAPTERS)
+    if module.is_package and "toolreel._internal.lazy" in module.path.read_text("utf-8")
+]
 
 
-@pytest.mark.parametrize("name", LAZY)
-def test_any_other_name_is_missing_as_in_any_module(name: str) -> None:
-    with pytest.raises(AttributeError, match=rf"module '{name}' has no attribute 'runs'"):
-        getattr(import_module(name), "runs")  # noqa: B009 - a checker would refuse the attribute
+@pytest.mark.parametrize("package", LAZY, ids=str)
+def test_a_package_loads_the_names_that_type_checkers_see(package: Module) -> None:
+    loaded = import_module(package.name)
+    if package.name == "toolreel":
+        seen = set(loaded.__all__)
+    else:
+        (types,) = (node.body for node in package.tree.body if isinstance(node, ast.If))
+        seen = {alias.name for node in types if isinstance(node, ast.ImportFrom) for alias in node.names}
+        assert seen == names_in_table(package)
+    assert dir(loaded) == sorted(getattr(loaded, "__all__", seen))
+    for name in sorted(seen):
+        assert getattr(loaded, name) is not None
+
+
+def names_in_table(package: Module) -> set[str]:
+    (table,) = (node for node in ast.walk(package.tree) if isinstance(node, ast.Dict))
+    return {name for names in table.values for name in ast.literal_eval(names).split()}
+
+
+@pytest.mark.parametrize("package", LAZY, ids=str)
+def test_any_other_name_is_missing_as_in_any_module(package: Module) -> None:
+    with pytest.raises(AttributeError, match=rf"module '{package.name}' has no attribute 'no_such_name'"):
+        getattr(import_module(package.name), "no_such_name")  # noqa: B009 - a checker would refuse the attribute
 
 
 def test_the_package_knows_its_version() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import toolreel_core
 from tests.architecture.audit import no_io
-from toolreel._journal.format import Recorded, read_journal
+from toolreel._journal import Recorded, read_journal
 
 JOURNALS = sorted((Path(__file__).parents[2] / "cassettes").rglob("*.journal.jsonl"))
 

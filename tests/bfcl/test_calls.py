@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.bfcl.calls import CallTextError, read_call
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.bfcl.comparing import Message, deeds_apart, states_apart, transcript_apart
 from benchmarks.bfcl.worlds import Deed, public
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 CD = Deed("cd", '{"folder": "a"}', {"at": "/a"})
 LS = Deed("ls", "{}", ["x"])

@@ -14,14 +14,11 @@ from benchmarks.bfcl.model import DONE, WAYS, Line, Script, Way, answer, serving
 from benchmarks.bfcl.shapes import SHAPES, Asked, Reply
 from benchmarks.bfcl.strategies import STRATEGIES, Strategy, plan
 from toolreel import Ports, Run, run
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel_core._conversation.message import AssistantMessage, Message, UserMessage
-from toolreel_core._jsontext.canonical import Json, canonical, parse
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel.http import HttpEndpoint
+from toolreel_core._conversation import AssistantMessage, Message, UserMessage
+from toolreel_core._jsontext import Json, canonical, parse
+from toolreel_core._protocol import Completed, RunTool, ToolReturned
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 CALLS: Final = (
     Asked("call_0_0", "note", {"text": 'say "hé", \\ and <b>', "lines": [1, 2.5, None]}),

@@ -23,7 +23,7 @@ from threading import Lock
 from typing import Any, Final, cast
 
 from tests.patience import HANG
-from toolreel.testing._scripted import calling, saying
+from toolreel.testing import calling, saying
 
 __all__ = [
     "COMMAND",

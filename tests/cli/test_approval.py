@@ -8,13 +8,13 @@ import pytest
 
 from tests.cli.commands import environment, on_terminal, toolreel
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel.testing._scripted import calling, saying
+from toolreel.testing import calling, saying
 
 TOOLS = '''
 from dataclasses import replace
 from pathlib import Path
-from toolreel.tools._python.tools import Tool
-from toolreel.tools._python.signature import definition_of
+from toolreel.tools import Tool
+from toolreel.tools import definition_of
 
 def launch(pad: int) -> str:
     """Launch."""

@@ -25,10 +25,9 @@ from tests.cli.commands import (
 )
 from tests.patience import HANG, NEVER, eventually
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
-from toolreel._journal.format import read_journal
-from toolreel._replay.replay import DRIVERS
-from toolreel._replay.retrace import retrace
-from toolreel.testing._scripted import saying
+from toolreel._journal import read_journal
+from toolreel._replay import DRIVERS, retrace
+from toolreel.testing import saying
 
 CTRL_C = b"\x03"
 TALK = b"Which status?\n\nThanks!\n"

@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.cli.commands import assert_mistake, on_terminal, said_by_each, toolreel
 from tests.replay.sessions import cassette
-from toolreel._journal.format import companion
+from toolreel._journal import companion
 
 RECOVERED: Final = cassette("recovered")
 EMPTY: Final = cassette("empty-final")

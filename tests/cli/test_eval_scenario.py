@@ -7,10 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.evals.own_scenario_files import RESERVE, written
-from toolreel._cli.evals.scenario import check_command, new_command
-from toolreel.evals._authoring.proof import proof_of
-from toolreel.evals._authoring.template import template
-from toolreel.evals._scenario_files.files import read_scenarios
+from toolreel._cli import check_command, new_command
+from toolreel.evals import proof_of, read_scenarios, template
 from toolreel_core._errors import ConfigError
 
 _RESERVE = '{ call = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } }'

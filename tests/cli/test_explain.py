@@ -10,15 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.replay.sessions import cassette
-from toolreel._cli.explain import explain_command
-from toolreel._replay.explain.sent_history import sent_history
-from toolreel._replay.explain.why import rule_of
-from toolreel_core._conversation.message import AssistantMessage, Message, SystemMessage, UserMessage
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._plan.request import Request, RequestOptions
+from toolreel._cli import explain_command
+from toolreel._replay import rule_of, sent_history
+from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, Transcript, UserMessage
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import Request, RequestOptions
 from toolreel_core._protocol import outcome as outcomes
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings import LoopConfig
 
 
 def asked(path: Path, *arguments: str) -> Result:

@@ -12,8 +12,8 @@ import pytest
 from tests.cli.commands import WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
-from toolreel._journal.format import companion, read_journal
-from toolreel.testing._scripted import calling, saying
+from toolreel._journal import companion, read_journal
+from toolreel.testing import calling, saying
 
 SESSION: Final = str(cassette("workspace"))
 JOURNAL: Final = str(companion(cassette("workspace")))

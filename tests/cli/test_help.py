@@ -11,12 +11,10 @@ import pytest
 
 from tests.cli.commands import assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
-from toolreel._cli.evals.group import eval_command
-from toolreel._cli.lazy import LazyCommand
-from toolreel._cli.main import cassettes_command, durable_command
-from toolreel._cli.main import toolreel as toolreel_group
-from toolreel._journal.format import companion
-from toolreel._replay.replay import DRIVERS
+from toolreel._cli import LazyCommand, cassettes_command, durable_command, eval_command
+from toolreel._cli import toolreel as toolreel_group
+from toolreel._journal import companion
+from toolreel._replay import DRIVERS
 
 WITHOUT = """
 import sys

@@ -14,7 +14,7 @@ from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment
 from tests.patience import HANG, NEVER, eventually
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel._replay.replay import DRIVERS
+from toolreel._replay import DRIVERS
 
 EACH = [pytest.param(each, marks=pytest.mark.slow if each == "asyncio" else ()) for each in DRIVERS]
 

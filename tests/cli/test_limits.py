@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.test_durable import said, serve, told
 from tests.servers.chat_server import replying, serving
-from toolreel._cli.durable_worker import LimitChoice
+from toolreel._cli import LimitChoice
 from toolreel.testing import saying
 from toolreel_core import ConfigError
 

@@ -10,8 +10,8 @@ from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
 from tests.cli.test_interrupt import interrupted
 from tests.servers.chat_server import replying, serving
 from tests.servers.mcp_servers_here import RUDE
-from toolreel.testing._scripted import calling, saying
-from toolreel_core._jsontext.canonical import Json
+from toolreel.testing import calling, saying
+from toolreel_core._jsontext import Json
 
 BERLIN = calling(("mcp_time_get_current_time", {"timezone": "Europe/Berlin"}))
 LATE = saying("It is late.")

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
 from tests.patience import NEVER
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 RUN: Final = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, assert_mistake, said_by_each
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel.testing._scripted import saying
+from toolreel.testing import saying
 
 DOWN = "http://127.0.0.1:9"
 LOOK = replying(LOOKING_UP)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli.commands import Said, assert_mistake, toolreel
 from tests.playbook import body_of
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.warning_codes import WORDS
+from toolreel_core._jsontext import Json
+from toolreel_core._replies import WORDS
 
 CORPUS: Final = Path(__file__).resolve().parents[1] / "corpora" / "wire.jsonl"
 CASES: Final[list[dict[str, Any]]] = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, on_terminal, said_by_each, toolreel
 from tests.servers.chat_server import ChatServer, replying, serving
-from toolreel.presets._catalogues import CATALOGUE_VARIABLE, shipped
+from toolreel.presets import CATALOGUE_VARIABLE, shipped
 
 OWN: Final = """
 [preset.mine]

@@ -19,8 +19,8 @@ import pytest
 from tests.cli.commands import assert_mistake, toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._journal.format import read_journal
-from toolreel.cassette._open_cassette import Recording
+from toolreel._journal import read_journal
+from toolreel.cassette import Recording
 
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
 FOUR = replying({"choices": [{"message": {"content": "Four."}, "finish_reason": "stop"}]})

@@ -18,14 +18,13 @@ from tests.cli.commands import (
 )
 from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live_run import LiveSession
-from toolreel._cli.live_target import LiveTarget
-from toolreel._driver.user.approvers import Always
-from toolreel._replay.replay import replay
-from toolreel.demo._workspace import workspace
-from toolreel.testing._scripted import saying
-from toolreel.tools._python.tools import Tool, Toolbox, ToolLike
-from toolreel_core._plan.plan import Plan
+from toolreel._cli import LiveSession, LiveTarget
+from toolreel._driver import Always
+from toolreel._replay import replay
+from toolreel.demo import workspace
+from toolreel.testing import saying
+from toolreel.tools import Tool, Toolbox, ToolLike
+from toolreel_core._plan import Plan
 
 
 def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.servers.chat_server import ChatServer, chunk, replying, serving, streaming
-from toolreel._cli.options import NO_PRESETS
-from toolreel.testing._scripted import saying
-from toolreel_core._jsontext.canonical import Json
+from toolreel._cli import NO_PRESETS
+from toolreel.testing import saying
+from toolreel_core._jsontext import Json
 
 KEY = "correct-horse-battery-staple"
 SK_KEY = "sk-" + "Zx9" * 10

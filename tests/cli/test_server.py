@@ -11,8 +11,8 @@ import pytest
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
 from tests.evals.provider import provider
 from tests.servers.chat_server import replying, serving
-from toolreel._cli.options import NO_PRESETS
-from toolreel.testing._scripted import saying
+from toolreel._cli import NO_PRESETS
+from toolreel.testing import saying
 
 KEY: Final = "correct-horse-battery-staple"
 TENANT: Final = "the-tenant-of-ours-0815"

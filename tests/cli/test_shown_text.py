@@ -11,8 +11,8 @@ import pytest
 
 from tests.cli.commands import on_terminal, toolreel
 from tests.servers.chat_server import chunk, replying, serving, streaming
-from toolreel._secrets.known_values import spellings
-from toolreel.testing._scripted import calling, saying
+from toolreel._secrets import spellings
+from toolreel.testing import calling, saying
 
 KEY = "plainkey/7"
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
@@ -26,8 +26,8 @@ each_spelling = pytest.mark.parametrize(
 )
 TOOLS = '''
 from dataclasses import replace
-from toolreel.tools._python.tools import Tool
-from toolreel.tools._python.signature import definition_of
+from toolreel.tools import Tool
+from toolreel.tools import definition_of
 
 def pay(to: str) -> str:
     """Pay."""

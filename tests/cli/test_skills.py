@@ -12,13 +12,11 @@ from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.cli.test_mcp import configured, rude
 from tests.servers.chat_server import replying, serving
-from toolreel._cli.live_run import LiveSession
-from toolreel._cli.live_target import LiveTarget
-from toolreel.testing._scripted import calling
-from toolreel.tools._python.tools import Toolbox
-from toolreel.tools.skills._folders import read_skills
-from toolreel.tools.skills._skill_tools import skill_tools
-from toolreel_core._plan.plan import Plan
+from toolreel._cli import LiveSession, LiveTarget
+from toolreel.testing import calling
+from toolreel.tools import Toolbox
+from toolreel.tools.skills import read_skills, skill_tools
+from toolreel_core._plan import Plan
 
 LOADING = calling(("skills_load", {"name": "pdf-forms"}))
 RUNNING = calling(("skills_run_script", {"name": "pdf-forms", "script": "scripts/say.sh", "args": ["hello"]}))

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal, toolreel
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import chunk, replying, serving, streaming
-from toolreel.testing._scripted import saying
+from toolreel.testing import saying
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.servers.chat_server import replying, serving
-from toolreel.testing._scripted import calling
+from toolreel.testing import calling
 
 MODULE: Final = '''
 from toolreel import Tool

@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.replay.sessions import cassette
-from toolreel._cli.export import export_command
-from toolreel._cli.view import view_command
+from toolreel._cli import export_command, view_command
 
 
 def asked(*arguments: str | Path) -> Result:

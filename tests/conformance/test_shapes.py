@@ -14,7 +14,7 @@ from benchmarks.conformance.peers.driving import Case, watched
 from benchmarks.conformance.peers.toolreel.drive import CONFIGS, RunFailed, ask
 from benchmarks.conformance.provider import Provider, serving
 from benchmarks.conformance.shape import Call, Shape, load
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 SHAPES: Final = {shape.id: shape for shape in load()}
 

@@ -66,7 +66,7 @@ def _names(path: str) -> list[str]:
 
 
 def _listing(path: str) -> str:
-    """The module in which a package lists its names: `_public` where they are loaded lazily."""
+    """The module in which a package lists its names: `_public` at the root of each."""
     return f"{path}._public" if _file(f"{path}._public").exists() else path
 
 

@@ -9,12 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, get_args
 
-from toolreel_core._protocol.codec import tag
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.outcome import Outcome
-from toolreel_core._replies.calls.arguments import ERROR_WORDS
-from toolreel_core._replies.provider_errors import PROBLEM_WORDS
-from toolreel_core._replies.warning_codes import WORDS
+from toolreel_core._protocol import Note, Outcome, tag
+from toolreel_core._replies import ERROR_WORDS, PROBLEM_WORDS, WORDS
 from toolreel_core._tools import faults
 
 __all__ = ["HOST_CODES", "PAGE", "ROOT", "page"]

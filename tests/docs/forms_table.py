@@ -6,12 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._proxy.client_forms.losses import NAMES, WHAT_TO_DO, Loss
-from toolreel_core._proxy.client_request import ClientRequest, client_request
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.upstream_request import outbound
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import canonical
+from toolreel_core._proxy import NAMES, WHAT_TO_DO, ClientRequest, Loss, Profile, client_request, outbound
+from toolreel_core._settings import WireForm
 
 __all__ = ["PAGE", "page"]
 

@@ -7,10 +7,9 @@ from dataclasses import fields
 from typing import Final
 
 from tests.docs.snippets import ROOT
-from toolreel._driver.watching.log_watch import LEVELS, logged_as
-from toolreel._driver.watching.note_fields import CONTENT
-from toolreel._internal.logs import CONCERNS, RENAMED
-from toolreel_core._protocol.codec import tag
+from toolreel._driver import CONTENT, LEVELS, logged_as
+from toolreel._internal import CONCERNS, RENAMED
+from toolreel_core._protocol import tag
 
 __all__ = ["PAGE", "rows", "table", "written"]
 

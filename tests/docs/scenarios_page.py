@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.domain.evals.scenarios.adversaries import ADVERSARIES, SEEDS, TARGETS, Adversary, best_result
-from toolreel_core.evals._scenarios.catalogue import GROUPS, SCENARIOS
-from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals import GROUPS, SCENARIOS, Scenario
 
 __all__ = ["CHECKS", "PAGE", "adversary_row", "page", "results_of", "scenario_rows"]
 

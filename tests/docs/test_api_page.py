@@ -11,11 +11,13 @@ def test_the_page_is_what_the_sources_say() -> None:
 
 
 def test_the_page_has_every_public_package() -> None:
-    """Those that list their names in `_public`."""
+    """Those whose path has no underscore, and that list names."""
     listed = {
         ".".join(file.parent.relative_to(folder).parts)
         for folder in (ROOT / "adapters", ROOT / "domain")
-        for file in folder.rglob("_public.py")
+        for file in folder.rglob("__init__.py")
+        if "/_" not in file.parent.relative_to(folder).as_posix()
+        and re.search(r'^__all__ = \[\n    "', file.read_text("utf-8"), re.MULTILINE)
     }
     assert listed <= PATHS.keys()
 

@@ -7,10 +7,8 @@ from itertools import chain
 from typing import get_args
 
 from tests.docs.codes_page import HOST_CODES, PAGE, ROOT, page
-from toolreel_core._replies.calls.arguments import ArgumentErrorCode
-from toolreel_core._replies.provider_errors import ProblemCode
-from toolreel_core._replies.warning_codes import WarningCode
-from toolreel_core._tools.faults import FaultCode
+from toolreel_core._replies import ArgumentErrorCode, ProblemCode, WarningCode
+from toolreel_core._tools import FaultCode
 
 CODES = set(chain.from_iterable(map(get_args, (WarningCode, ProblemCode, ArgumentErrorCode, FaultCode))))
 HOSTS = ROOT / "adapters" / "toolreel" / "tools"

@@ -13,7 +13,7 @@ from tests.docs.log_table import rows
 from tests.servers.chat_server import replying, serving
 from tests.servers.proxy_server import proxying
 from toolreel import Plan, Ports, PythonTools, run, tool
-from toolreel._driver.clock.clocks import InstantClock
+from toolreel._driver import InstantClock
 from toolreel.cassette import use_cassette
 from toolreel.http import HttpEndpoint
 from toolreel.proxy import ProxySettings, Route

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.docs.scenarios_page import CHECKS, PAGE, scenario_rows
-from toolreel_core.evals._scenarios.catalogue import GROUPS, SCENARIOS
+from toolreel_core.evals import GROUPS, SCENARIOS
 
 
 def test_the_page_has_the_scenarios_of_the_catalogue() -> None:

@@ -37,8 +37,7 @@ def test_every_command_that_is_not_run_exists_with_its_options() -> None:
     """Those of toolreel and of make; the rest belongs to pip, git and other programs."""
     from click import Command, Context, Group
 
-    from toolreel._cli.lazy import LazyCommand
-    from toolreel._cli.main import toolreel
+    from toolreel._cli import LazyCommand, toolreel
 
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     for block in NOT_RUN:

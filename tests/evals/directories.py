@@ -9,15 +9,9 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from toolreel.evals._runner.connection import connect, new_header
-from toolreel.evals._runner.evaluation import ExistingRuns, evaluate
-from toolreel.evals._store.results import Journal
-from toolreel.presets._catalogues import shipped
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import select_scenarios
+from toolreel.evals import ExistingRuns, Journal, connect, evaluate, new_header
+from toolreel.presets import shipped
+from toolreel_core.evals import EvalPlan, Options, Record, Sample, select_scenarios
 
 __all__ = ["evaluated", "plan_with", "read", "recorded"]
 

@@ -11,15 +11,9 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
-from toolreel.evals._runner.connection import connect, new_header
-from toolreel.evals._runner.evaluation import ExistingRuns, evaluate, job_of
-from toolreel.presets._catalogues import shipped
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import reply_of, select_scenarios
-from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts
+from toolreel.evals import ExistingRuns, connect, evaluate, job_of, new_header
+from toolreel.presets import shipped
+from toolreel_core.evals import EvalPlan, Options, Record, Sample, ScenarioScripts, reply_of, select_scenarios
 
 __all__ = ["HOSTILE", "evaluated", "scripted"]
 

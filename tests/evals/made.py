@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest
-from toolreel_core.evals._verdicts import Result, Verdict
+from toolreel_core._jsontext import canonical
+from toolreel_core.evals import Attempt, Cell, Record, Result, SentRequest, Verdict
 
 __all__ = ["CELL", "cell", "record"]
 

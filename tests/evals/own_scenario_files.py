@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.servers.chat_server import Answer, replying
-from toolreel.evals._scenario_files.files import read_scenarios
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.scripted_model import Kind, scripted_reply
+from toolreel.evals import read_scenarios
+from toolreel_core.evals import EvalPlan, Kind, scripted_reply
 
 __all__ = ["PYTHON", "RESERVE", "played", "written"]
 

@@ -16,11 +16,18 @@ from threading import Event, Lock, Thread
 from typing import Any, Final, TypeAlias
 
 from tests.patience import NEVER
-from toolreel_core._conversation.message import Message
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS, reply_of, scripts_of
-from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_stream
+from toolreel_core._conversation import Message
+from toolreel_core._jsontext import canonical
+from toolreel_core.evals import (
+    SCENARIOS,
+    Cell,
+    Kind,
+    Sample,
+    ScenarioScripts,
+    reply_of,
+    scripted_stream,
+    scripts_of,
+)
 
 __all__ = ["Provider", "provider"]
 

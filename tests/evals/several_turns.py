@@ -6,16 +6,29 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tests.evals.provided import planned
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.builtin.cases import reads, takes, text
-from toolreel_core.evals._scenarios.checks import called_before, exercise, ordered, outcome, says_something
-from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Case, Scenario, fixed
-from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
-from toolreel_core.evals._worlds.desk import Answer, Desk
+from toolreel_core._conversation import UserMessage
+from toolreel_core._plan import Preset
+from toolreel_core._tools import ToolSurface
+from toolreel_core.evals import (
+    Answer,
+    Case,
+    Desk,
+    EvalPlan,
+    Evidence,
+    Scenario,
+    ScenarioScripts,
+    call,
+    called_before,
+    exercise,
+    fixed,
+    ordered,
+    outcome,
+    reads,
+    says_something,
+    script,
+    takes,
+    text,
+)
 
 __all__ = ["RESERVING", "plan_of_several_turns"]
 

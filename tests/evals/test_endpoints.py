@@ -16,17 +16,22 @@ from tests.evals.directories import recorded
 from tests.evals.made import record
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
-from toolreel._cli.evals.compare import compare_command
-from toolreel._cli.evals.summarize import summarize_command
-from toolreel._internal.errors import EvalPlanError, ResultsError
-from toolreel.evals._replay.replay import replays, rerun
-from toolreel.evals._runner.evaluation import server_of
-from toolreel.evals._runner.plan_loader import plan_of_header, planned
-from toolreel.evals._store.results import Results, schema_of
-from toolreel.evals._summary.summary_files import summary_of
-from toolreel.evals._summary.summary_statistics import LEVEL, findings_of
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS as SCENARIOS_OF_ALL
+from toolreel._cli import compare_command, summarize_command
+from toolreel._internal import EvalPlanError, ResultsError
+from toolreel.evals import (
+    LEVEL,
+    Results,
+    findings_of,
+    plan_of_header,
+    planned,
+    replays,
+    rerun,
+    schema_of,
+    server_of,
+    summary_of,
+)
+from toolreel_core.evals import SCENARIOS as SCENARIOS_OF_ALL
+from toolreel_core.evals import EvalPlan
 
 SCENARIOS: Final = ["happy_path", "no_tool_fits"]
 

@@ -14,14 +14,11 @@ import pytest
 
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL, Seen, evaluated, plan_of, records
-from toolreel._internal.errors import EvalPlanError, ResultsError
-from toolreel.evals._replay.replay import replays
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._store.results import Journal, Results
+from toolreel._internal import EvalPlanError, ResultsError
+from toolreel.evals import Journal, Results, plan_of_header, replays
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Budget
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import Budget, EvalPlan
 
 
 @pytest.fixture

@@ -9,17 +9,12 @@ from typing import Final
 import pytest
 
 from tests.evals.trying import plan_of
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel.evals._runner.endpoints import ScriptedEndpoint
-from toolreel.evals._runner.evaluation import jobs_of
-from toolreel.evals._runner.trial import RunContext, run_job
-from toolreel.testing._scripted import calling
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS, scripts_of
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._worlds.facts_and_draft import FACTS_COMMIT
+from toolreel._driver import InstantClock
+from toolreel.evals import RunContext, ScriptedEndpoint, jobs_of, run_job
+from toolreel.testing import calling
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._protocol import ReplyReceived, SendRequest
+from toolreel_core.evals import FACTS_COMMIT, SCENARIOS, Scenario, scripts_of
 
 ARGUMENTS: Final[Mapping[str, Json]] = {
     "workspace_id": "w",

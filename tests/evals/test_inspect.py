@@ -14,10 +14,8 @@ from benchmarks.shared.environment import Environment, NotInstalled
 from tests.evals.made import cell, record
 from tests.evals.provider import provider
 from tests.evals.trying import evaluated, plan_of
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._replay.inspect_log import write_inspect_logs
-from toolreel.evals._runner.connection import new_header
-from toolreel.evals._store.results import Journal, Results
+from toolreel._internal import ResultsError
+from toolreel.evals import Journal, Results, new_header, write_inspect_logs
 
 READER: Final = """
 import json, sys

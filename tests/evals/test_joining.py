@@ -12,15 +12,22 @@ from click.testing import CliRunner
 
 from tests.evals.provider import provider
 from tests.evals.trying import evaluated, plan_of, records
-from toolreel._cli.evals.summarize import summarize_command
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._replay.replay import replays
-from toolreel.evals._runner.joining import join_results
-from toolreel.evals._runner.plan_loader import plan_of_header, sharded
-from toolreel.evals._store.results import Results, all_records, read_header, schema_of
-from toolreel.evals._summary.summary_files import summary_of, write_summaries
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel._cli import summarize_command
+from toolreel._internal import ResultsError
+from toolreel.evals import (
+    Results,
+    all_records,
+    join_results,
+    plan_of_header,
+    read_header,
+    replays,
+    schema_of,
+    sharded,
+    summary_of,
+    write_summaries,
+)
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import EvalPlan
 
 SUMMARIES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 

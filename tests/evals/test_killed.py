@@ -17,10 +17,9 @@ import pytest
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
 from tests.patience import eventually
-from toolreel.evals._store.recordings import recording_of
-from toolreel.evals._store.results import all_records
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel.evals import all_records, recording_of
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import EvalPlan
 
 MODELS: Final = ("a/model", "b/model", "c/model", "d/model")
 SCENARIOS: Final = ("happy_path", "type_error_recovery", "no_tool_fits", "one_of_fifty", "date_and_size")

@@ -11,15 +11,10 @@ import pytest
 from tests.evals.own_scenario_files import PYTHON, RESERVE, played, written
 from tests.evals.provided import evaluated
 from tests.servers.chat_server import nobody_listens, serving
-from toolreel._internal.errors import EvalPlanError, ResultsError
-from toolreel.evals._replay.regression_test import Promoted, find_run, promote
-from toolreel.evals._replay.replay import replays
-from toolreel.evals._runner.evaluation import evaluate
-from toolreel.evals._runner.plan_loader import plan_of_header, planned
-from toolreel.evals._store.results import Results
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.scripted_model import Kind
+from toolreel._internal import EvalPlanError, ResultsError
+from toolreel.evals import Promoted, Results, evaluate, find_run, plan_of_header, planned, promote, replays
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core.evals import EvalPlan, Kind
 
 
 def plan_for(path: Path, url: str = "http://localhost", **changes: Json) -> EvalPlan:

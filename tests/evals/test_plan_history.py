@@ -13,11 +13,9 @@ from click.testing import CliRunner
 from tests.evals.directories import plan_with, read, recorded
 from tests.evals.made import cell, record
 from tests.evals.trying import evaluated, plan_of
-from toolreel._cli.evals.summarize import summarize_command
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._report.page import report_content, report_page
-from toolreel.evals._store.results import Results, schema_of
-from toolreel.evals._summary.plan_changes import LATER
+from toolreel._cli import summarize_command
+from toolreel._internal import ResultsError
+from toolreel.evals import LATER, Results, report_content, report_page, schema_of
 
 EASY: Final[dict[str, Any]] = {"metric": "rate", "at_least": 0.1}
 HARD: Final[dict[str, Any]] = {"metric": "rate", "at_least": 0.9}

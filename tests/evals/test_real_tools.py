@@ -14,18 +14,23 @@ import pytest
 from tests.evals.own_scenario_files import played, written
 from tests.evals.provided import evaluated
 from tests.servers.chat_server import nobody_listens, serving
-from toolreel._internal.errors import AdapterError
-from toolreel.evals._authoring.proof import proof_of
-from toolreel.evals._replay.regression_test import Promoted, promote
-from toolreel.evals._replay.replay import replays, rerun
-from toolreel.evals._replay.whatif import tallies_under
-from toolreel.evals._runner.plan_loader import plan_of_header, planned
-from toolreel.evals._scenario_files.files import read_scenarios
-from toolreel.evals._store.results import Results, schema_of
+from toolreel._internal import AdapterError
+from toolreel.evals import (
+    Promoted,
+    Results,
+    plan_of_header,
+    planned,
+    promote,
+    proof_of,
+    read_scenarios,
+    replays,
+    rerun,
+    schema_of,
+    tallies_under,
+)
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Tree
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._runner import Retries
+from toolreel_core._jsontext import Tree
+from toolreel_core.evals import EvalPlan, Retries
 
 TOOLS = '''\
 def stock(part: str) -> int:

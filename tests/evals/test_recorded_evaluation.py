@@ -9,15 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._secrets.scan import leaks
-from toolreel.evals._authoring.proof import proof_of
-from toolreel.evals._replay.replay import replays
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._scenario_files.files import read_scenarios
-from toolreel.evals._store.results import Results
-from toolreel.evals._summary.plan_changes import with_lateness
-from toolreel.evals._summary.plan_gates import check_gates, gates_of
-from toolreel.evals._summary.summary_files import summary_of, write_summaries
+from toolreel._secrets import leaks
+from toolreel.evals import (
+    Results,
+    check_gates,
+    gates_of,
+    plan_of_header,
+    proof_of,
+    read_scenarios,
+    replays,
+    summary_of,
+    with_lateness,
+    write_summaries,
+)
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
 DOCS = Path(__file__).parents[2] / "docs"

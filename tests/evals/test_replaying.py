@@ -11,11 +11,9 @@ import pytest
 
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
-from toolreel.evals._replay.replay import replays
-from toolreel.evals._store.results import Results
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
+from toolreel.evals import Results, replays
+from toolreel_core._conversation import UserMessage
+from toolreel_core.evals import Case, Check, EvalPlan, Scenario
 
 CHATS: Final = frozenset({"chat_only", "chat_only_capped"})
 

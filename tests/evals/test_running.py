@@ -10,11 +10,9 @@ import pytest
 from tests.evals.trying import KEY, Seen, evaluated, plan_of, records
 from tests.patience import NEVER
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel.evals._replay.replay import replays
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._store.results import Results
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._records.record import SentRequest
+from toolreel.evals import Results, plan_of_header, replays
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import SentRequest
 
 
 def done(text: str = "Done.", /, **further: Json) -> Answer:

@@ -11,18 +11,11 @@ import pytest
 from tests.evals.provided import evaluated
 from tests.evals.several_turns import RESERVING, plan_of_several_turns
 from tests.servers.chat_server import replying, serving
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel.evals._replay.replay import replays, rerun
-from toolreel.evals._replay.whatif import tallies_under
-from toolreel.evals._report.transcripts import transcript_of
-from toolreel.evals._runner.evaluation import jobs_of
-from toolreel.evals._runner.trial import RunContext, run_job
-from toolreel.evals._store.results import Results
-from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.scripted_model import Kind, scripted_reply
+from toolreel._driver import InstantClock
+from toolreel.evals import Results, RunContext, jobs_of, replays, rerun, run_job, tallies_under, transcript_of
+from toolreel_core._jsontext import Tree, canonical
+from toolreel_core._protocol import ReplyReceived, SendRequest
+from toolreel_core.evals import EvalPlan, Kind, scripted_reply
 
 
 def replies(kind: Kind) -> list[Tree]:

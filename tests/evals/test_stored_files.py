@@ -14,11 +14,11 @@ import pytest
 from tests.evals.provider import provider
 from tests.evals.trying import evaluated, plan_of
 from tests.samples import complaint
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._store.results import Header, Results, read_header, schema_of, write_json
+from toolreel._internal import ResultsError
+from toolreel.evals import Header, Results, read_header, schema_of, write_json
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import Tree
-from toolreel_core.evals._records.record import VERSION, record_of
+from toolreel_core._jsontext import Tree
+from toolreel_core.evals import VERSION, record_of
 
 HEADER: Final = jsonschema.Draft202012Validator(schema_of("header"))
 RECORD: Final = jsonschema.Draft202012Validator(schema_of("record"))

@@ -10,10 +10,9 @@ import pytest
 
 from tests.evals.provided import evaluated, planned
 from tests.evals.provider import provider
-from toolreel._internal.errors import MissingExtra
-from toolreel.evals._replay.replay import replays
+from toolreel._internal import MissingExtra
+from toolreel.evals import Results, replays
 from toolreel.evals._scenario_files import real_tools
-from toolreel.evals._store.results import Results
 
 NAMES = ("signed_reasoning", "streamed_calls", "mcp_parcels")
 

@@ -12,17 +12,19 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel.evals._runner.connection import connect, new_header
-from toolreel.evals._runner.endpoints import ModelLimits
-from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
-from toolreel.evals._runner.plan_loader import planned
-from toolreel.evals._store.results import Results
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.tree_access import merged
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record, record_tree
+from toolreel._driver import InstantClock
+from toolreel.evals import (
+    EvaluationOutcome,
+    ExistingRuns,
+    ModelLimits,
+    Results,
+    connect,
+    evaluate,
+    new_header,
+    planned,
+)
+from toolreel_core._jsontext import Json, merged
+from toolreel_core.evals import EvalPlan, Record, Sample, record_tree
 
 __all__ = ["KEY", "LOCAL", "SCRIPTED", "Seen", "evaluated", "plan_of", "records", "timeless"]
 

@@ -14,7 +14,7 @@ from tests.servers.chat_server import Answer, replying, serving
 from toolreel.testing import calling, saying
 from toolreel.tools.mcp import McpTools, mcp_servers
 from toolreel_core import Json, RunTool
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext import canonical
 
 FOLDER: Final = ROOT / "examples" / "openapi_tools"
 KEY: Final = "k-0123-of-the-shop"

@@ -8,9 +8,8 @@ from typing import Final, Protocol
 from tests.fuzz.claims import claim_arguments, claim_warnings, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.calls.arguments import ArgumentsRead, read_arguments
+from toolreel_core._jsontext import ArgumentRepairs, Json, JsonText, canonical
+from toolreel_core._replies import ArgumentsRead, read_arguments
 
 __all__ = ["ReadArguments", "check"]
 

@@ -8,15 +8,11 @@ from time import process_time
 from typing import Final
 
 from tests.fuzz.draw import Draw
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._replies.calls.arguments import read_arguments
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.streaming.stream import Stream, unstreamed
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._text_calls.dialects import DIALECTS
-from toolreel_core._text_calls.parse import text_calls
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import canonical
+from toolreel_core._replies import Stream, normalize_reply, read_arguments, unstreamed
+from toolreel_core._settings import LoopConfig
+from toolreel_core._text_calls import DIALECTS, text_calls
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 __all__ = ["READERS", "Reader", "check"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from toolreel_core._jsontext.canonical import JsonText, canonical, read
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.warning_codes import WORDS
+from toolreel_core._jsontext import JsonText, canonical, read
+from toolreel_core._replies import WORDS, ArgumentError
 
 __all__ = ["claim_arguments", "claim_text", "claim_warnings", "twice"]
 

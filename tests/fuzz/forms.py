@@ -9,14 +9,10 @@ from typing import Final
 from tests.fuzz.claims import claim_text
 from tests.fuzz.draw import Draw
 from tests.wire_forms import OTHER_FORMS
-from toolreel_core._jsontext.canonical import canonical, sound
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._replies.wire_forms.as_chat import ReadAsChat, as_chat
-from toolreel_core._replies.wire_forms.event_stream import EventStream, stream_in
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.wire_form import WireForm
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._jsontext import canonical, sound
+from toolreel_core._replies import Delta, EventStream, ReadAsChat, as_chat, normalize_reply, stream_in
+from toolreel_core._settings import LoopConfig, WireForm
+from toolreel_core._tools import ToolSurface
 
 __all__ = ["Read", "check"]
 

@@ -8,17 +8,11 @@ from typing import Final, get_args
 from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import body
-from toolreel_core._jsontext.canonical import canonical, read
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.classification import Finish
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.provider_errors import PROBLEM_WORDS
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import ArgumentRepairs, canonical, read
+from toolreel_core._replies import PROBLEM_WORDS, Finish, Reply, normalize_reply, unstreamed
+from toolreel_core._settings import LoopConfig
+from toolreel_core._text_calls import DIALECTS, MARKED
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 __all__ = ["ReadReply", "check"]
 

@@ -9,11 +9,10 @@ from typing import Final
 from tests.fuzz.claims import claim_text
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object, json_value
-from toolreel_core._jsontext.canonical import Json, canonical, sound
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.streaming.stream import Delta, Stream
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._jsontext import Json, canonical, sound
+from toolreel_core._replies import Delta, Stream, normalize_reply
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolSurface
 
 __all__ = ["Hear", "Heard", "check", "hear"]
 

@@ -17,14 +17,18 @@ from tests.fuzz.draw import Draw, fragment, plain
 from tests.fuzz.fragments import FRAGMENTS
 from tests.fuzz.targets import TARGETS, Target, inputs
 from tests.fuzz.written import DIALECTS_WRITTEN, SPOKEN_OF, written
-from toolreel_core._jsontext.canonical import NOTHING, Json, canonical
-from toolreel_core._replies.calls.arguments import ArgumentError, ArgumentsRead, read_arguments
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.wire_forms.as_chat import ReadAsChat, as_chat
-from toolreel_core._settings.wire_form import WireForm
-from toolreel_core._text_calls.dialects import DIALECTS
-from toolreel_core._text_calls.parse import TextCalls, text_calls
+from toolreel_core._jsontext import NOTHING, Json, canonical
+from toolreel_core._replies import (
+    ArgumentError,
+    ArgumentsRead,
+    ReadAsChat,
+    Reply,
+    as_chat,
+    normalize_reply,
+    read_arguments,
+)
+from toolreel_core._settings import WireForm
+from toolreel_core._text_calls import DIALECTS, TextCalls, text_calls
 
 QUICK_ATTACKS = partial(attacks.check, size=2_048, seconds=60)
 QUICK = {**TARGETS, "attacks": replace(TARGETS["attacks"], check=QUICK_ATTACKS)}

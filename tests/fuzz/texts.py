@@ -9,10 +9,8 @@ from tests.fuzz.claims import claim_arguments, claim_text, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object
 from tests.fuzz.written import DIALECTS_WRITTEN, QUOTATIONS, SPOKEN_OF, written
-from toolreel_core._jsontext.canonical import Json, canonical, read, sound
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._text_calls.parse import TextCalls, text_calls
-from toolreel_core._text_calls.reasoning import thoughts
+from toolreel_core._jsontext import Json, canonical, read, sound
+from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls, thoughts
 
 __all__ = ["ReadText", "check"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tests.fuzz.draw import Draw
-from toolreel_core._jsontext.canonical import Json, sound
+from toolreel_core._jsontext import Json, sound
 
 __all__ = ["body", "json_object", "json_value"]
 

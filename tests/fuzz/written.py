@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._jsontext import JsonText
 
 __all__ = ["DIALECTS_WRITTEN", "QUOTATIONS", "SPOKEN_OF", "written"]
 

@@ -7,19 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from tests.evals.evaluated import HOSTILE
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run, speak
-from toolreel._driver.user.approvers import Always
-from toolreel._journal.file import FileJournal
-from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying, streaming
-from toolreel.tools._call_context import ToolError
-from toolreel.tools._python.tools import PythonTools, Tool, ToolLike
-from toolreel_core._conversation.content.part import Blob, Image
-from toolreel_core._conversation.message_input import Said
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
+from toolreel._driver import Always, InstantClock, Ports, run, speak
+from toolreel._journal import FileJournal
+from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying, streaming
+from toolreel.tools import PythonTools, Tool, ToolError, ToolLike
+from toolreel_core._conversation import Blob, Image, Said
+from toolreel_core._plan import Plan
+from toolreel_core._settings import LoopConfig, Provider
 
 __all__ = ["SECOND", "TEXT", "hostile", "long", "made", "rich"]
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.pages.watched import opened
 from tests.replay.sessions import FOLDER, cassette
-from toolreel._replay.run_page.view import page_of
+from toolreel._replay import page_of
 
 EVALUATION = FOLDER / "evals" / "weak"
 

@@ -22,12 +22,11 @@ from tests.pages.recordings import hostile, rich
 from tests.pages.watched import serious_findings, visited, widest
 from tests.patience import HANG
 from tests.replay.sessions import cassette
-from toolreel._journal.file import FileJournal
+from toolreel._journal import FileJournal
 from toolreel.testing import saying
-from toolreel_core._loop.reducer import start
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived
+from toolreel_core._loop import start
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import ReplyReceived, SendRequest
 
 NAMES = ("nudged", "recovered", "empty-final")
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.evals.evaluated import evaluated, scripted
 from tests.pages.watched import opened, serious_findings, widest
-from toolreel._cli.evals.report import report_command
+from toolreel._cli import report_command
 from toolreel.evals import Results, report_content, report_page
 
 DETAIL: Final = ".detail"

@@ -13,11 +13,11 @@ from tests.pages.recordings import SECOND, TEXT, hostile, long, rich
 from tests.pages.watched import opened, serious_findings, widest
 from tests.replay.sessions import cassette
 from toolreel import Agent
-from toolreel._journal.format import opened as read
-from toolreel._replay.run_page.view import page_of
+from toolreel._journal import opened as read
+from toolreel._replay import page_of
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core._loop.reducer import start
-from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._loop import start
+from toolreel_core._protocol import SendRequest
 
 TURNS = 45
 

@@ -12,11 +12,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from toolreel_core import LoopConfig, Plan, ToolDefinition, ToolSurface
-from toolreel_core._jsontext.canonical import JsonText, canonical, parse
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._loop.admission import admit
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._tools.faults import Fault
+from toolreel_core._jsontext import ArgumentRepairs, JsonText, canonical, parse
+from toolreel_core._loop import admit
+from toolreel_core._replies import ToolCall
+from toolreel_core._tools import Fault
 
 OTHER = ToolDefinition.of("other", "Another.", {"type": "object"})
 ENVELOPES = ["arguments", "parameters", "args", "input"]

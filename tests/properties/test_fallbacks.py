@@ -10,18 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.playbook import body_of
-from toolreel_core._conversation.message import ToolMessage
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.fallback import REASONS, FallbackPlan, ForeignReasoning
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import Effect, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import Event, ReplyReceived, RequestFailed, ToolReturned, WaitElapsed
-from toolreel_core._protocol.state import Settled
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._conversation import ToolMessage
+from toolreel_core._jsontext import canonical
+from toolreel_core._loop import pending, start, step
+from toolreel_core._plan import REASONS, FallbackPlan, ForeignReasoning, Plan
+from toolreel_core._protocol import (
+    Effect,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    SendRequest,
+    Settled,
+    ToolReturned,
+    Wait,
+    WaitElapsed,
+    dump,
+    load_state,
+)
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import ToolDefinition
 
 PING = ToolDefinition("ping", "Pings.", canonical({"type": "object"}))
 STATUSES = (400, 403, 404, 408, 429, 500, 503)

@@ -9,15 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.strategies import answers, configs, plans
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.fork import fork
-from toolreel._replay.fork_changes import Changes
-from toolreel._replay.retrace import retrace
-from toolreel._replay.run_underway import Underway
-from toolreel_core._loop.reducer import fold
-from toolreel_core._protocol.state import Settled
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel._journal import MemoryJournal, Recorded, parse_journal
+from toolreel._replay import Changes, Underway, diff, fork, retrace
+from toolreel_core._loop import fold
+from toolreel_core._protocol import Settled
+from toolreel_core._settings import LoopConfig
 
 
 @st.composite

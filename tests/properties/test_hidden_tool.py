@@ -20,28 +20,17 @@ import pytest
 from tests.adapters.tools.skills.skills_here import write_skill
 from tests.servers.chat_server import ChatServer, replying, serving
 from tests.servers.mcp_servers_here import good
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import ToolHost
-from toolreel._driver.sync import run
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.testing._scripted import ScriptedTools, calling, saying
-from toolreel.tools._hosts import Router
-from toolreel.tools._python.tools import PythonTools, Tool
-from toolreel.tools.mcp._host import McpTools
-from toolreel.tools.skills._folders import read_skills
-from toolreel.tools.skills._skill_tools import skill_tools
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.notes import CallRejected
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.names import outward_name
-from toolreel_core._tools.sources import ToolSource, compose
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel._driver import Ports, ToolHost, run
+from toolreel.http import HttpEndpoint
+from toolreel.testing import ScriptedTools, calling, saying
+from toolreel.tools import PythonTools, Router, Tool
+from toolreel.tools.mcp import McpTools
+from toolreel.tools.skills import read_skills, skill_tools
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import CallRejected, Completed, RunTool, ToolReturned
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition, ToolSource, ToolSurface, compose, masked, outward_name
 
 HIDDEN: Final = "facts_commit"
 SEEN: Final = "state_get"

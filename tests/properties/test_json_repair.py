@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Json, canonical, either
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.calls.argument_repairs import Reading, read_text
-from toolreel_core._text_calls.parse import text_calls
-from toolreel_core._text_calls.untyped_text import decoded
+from toolreel_core._jsontext import ArgumentRepairs, Json, canonical, either
+from toolreel_core._replies import Reading, read_text
+from toolreel_core._text_calls import decoded, text_calls
 
 PIECES = [
     "//x\n",

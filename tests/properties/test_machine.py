@@ -15,50 +15,47 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.playbook import body_of
 from tests.strategies import failures, providers, times
-from toolreel_core._conversation.history_policies import history_policies
-from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
+from toolreel_core._conversation import AssistantMessage, Message, ToolMessage, UserMessage, history_policies
 from toolreel_core._errors import ProtocolError
-from toolreel_core._jsontext.canonical import Json, canonical, sound
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import Request
-from toolreel_core._protocol.codec import dump, load_effect, load_event, load_note, load_state
-from toolreel_core._protocol.effects import (
+from toolreel_core._jsontext import Json, canonical, sound
+from toolreel_core._loop import pending, start, step
+from toolreel_core._plan import Plan, Request
+from toolreel_core._protocol import (
     ANSWERS,
-    AskApproval,
-    Effect,
-    Finish,
-    RunTool,
-    SendRequest,
-    Wait,
-    fingerprint,
-)
-from toolreel_core._protocol.events import (
     ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    UserSpoke,
-    WaitElapsed,
-)
-from toolreel_core._protocol.notes import CallAbandoned, HistoryShortened
-from toolreel_core._protocol.state import (
+    AskApproval,
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
+    CallAbandoned,
+    CancelRequested,
+    Effect,
+    Event,
+    Finish,
+    HistoryShortened,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    RunTool,
+    SendRequest,
     Settled,
     State,
     Step,
+    ToolReturned,
+    UserSpoke,
+    Wait,
+    WaitElapsed,
     Waiting,
+    dump,
+    fingerprint,
+    load_effect,
+    load_event,
+    load_note,
+    load_state,
 )
-from toolreel_core._schema.validation import violations
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.token_estimates import bytes_per_4
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._schema import violations
+from toolreel_core._settings import LoopConfig, Provider, bytes_per_4
+from toolreel_core._tools import ToolDefinition
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 

@@ -12,19 +12,29 @@ from hypothesis import strategies as st
 
 from tests.playbook import body_of
 from tests.strategies import json_values
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import fold, start, step
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_plan, load_state
-from toolreel_core._protocol.effects import Finish, RunTool, SendRequest, fingerprint
-from toolreel_core._protocol.events import Event, ReplyReceived, ToolReturned
-from toolreel_core._protocol.notes import OutputRejected
-from toolreel_core._protocol.outcome import Completed, InvalidOutput, Outcome
-from toolreel_core._protocol.state import Settled
-from toolreel_core._schema.validation import violations
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import fold, start, step
+from toolreel_core._plan import OutputSpec, Plan
+from toolreel_core._protocol import (
+    Completed,
+    Event,
+    Finish,
+    InvalidOutput,
+    Outcome,
+    OutputRejected,
+    ReplyReceived,
+    RunTool,
+    SendRequest,
+    Settled,
+    ToolReturned,
+    dump,
+    fingerprint,
+    load_plan,
+    load_state,
+)
+from toolreel_core._schema import violations
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition
 
 Schema: TypeAlias = Mapping[str, Json]
 PING: Final = ToolDefinition.of("ping")

@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.text_calls.asking import SCHEMAS
-from toolreel_core._replies.calls.in_text import WrittenCalls
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._text_calls.parse import text_calls
+from toolreel_core._replies import WrittenCalls
+from toolreel_core._text_calls import DIALECTS, MARKED, text_calls
 
 CORPORA: Final = Path(__file__).resolve().parents[1] / "corpora"
 TICKS: Final = "`" * 7

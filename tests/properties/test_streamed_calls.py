@@ -13,8 +13,8 @@ from typing import Any, Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.streaming.call_fragments import joined_calls
+from toolreel_core._jsontext import Json
+from toolreel_core._replies import joined_calls
 
 ARGUMENTS = st.dictionaries(
     st.text('ab"\\{', max_size=2), st.one_of(st.integers(0, 3), st.text('{}[]"\\ aä', max_size=6)), max_size=2

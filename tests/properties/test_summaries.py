@@ -11,26 +11,32 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolreel_core._conversation.message import AssistantMessage, Message, UserMessage
-from toolreel_core._conversation.summary import is_summary
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import fold, pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_event, load_state
-from toolreel_core._protocol.effects import Finish, RunTool, SendRequest, Wait, fingerprint
-from toolreel_core._protocol.events import (
+from toolreel_core._conversation import AssistantMessage, Message, UserMessage, is_summary
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import fold, pending, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    AwaitingReply,
     Event,
+    Finish,
     ReplyReceived,
     RequestFailed,
+    RunTool,
+    SendRequest,
+    Settled,
+    State,
+    Step,
     ToolReturned,
     UserSpoke,
+    Wait,
     WaitElapsed,
+    dump,
+    fingerprint,
+    load_event,
+    load_state,
 )
-from toolreel_core._protocol.state import AwaitingReply, Settled, State, Step
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.token_estimates import bytes_per_4
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import LoopConfig, Provider, bytes_per_4
+from toolreel_core._tools import ToolDefinition
 
 OTHERS = ("shorten_old_tool_results", "drop_old_tool_turns", "keep_newest_turns")
 LENGTHS = st.integers(0, 200) | st.integers(0, 2_000)

@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tests.domain.text_calls.asking import SCHEMAS
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.dialects import DIALECTS
-from toolreel_core._text_calls.parse import text_calls
+from toolreel_core._jsontext import Json
+from toolreel_core._text_calls import DIALECTS, text_calls
 
 CORPORA: Final = Path(__file__).resolve().parents[1] / "corpora"
 TAG: Final = re.compile(

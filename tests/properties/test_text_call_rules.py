@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._text_calls.parse import TextCalls, text_calls
+from toolreel_core._jsontext import Json
+from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpora" / "text-call-rules.jsonl"
 CASES = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]

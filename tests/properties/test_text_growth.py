@@ -12,8 +12,8 @@ import pytest
 
 from tests.properties.growth import RUNS, superlinear
 from toolreel_core import text_calls
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.dialects import DIALECTS
+from toolreel_core._jsontext import Json
+from toolreel_core._text_calls import DIALECTS
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 TOOLS = ("ping", "search_docs", "stock_lookup", "get_weather", "read_file")

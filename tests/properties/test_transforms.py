@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects, json_values
-from toolreel_core._jsontext.canonical import Tree, canonical
+from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._transforms import KINDS, Transform, TransformKind, apply_all, names, transform
 
 SHIPPED: Final[dict[TransformKind, tuple[str, ...]]] = {

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._replies.streaming.stream import Stream
+from toolreel_core._replies import Stream
 
 TEXTS = st.text("ab <\n", max_size=8)
 ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 3), max_size=2)

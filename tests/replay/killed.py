@@ -22,19 +22,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolreel._cli.live_run import LiveSession
-from toolreel._cli.live_target import LiveTarget
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel._journal.file import FileJournal
-from toolreel._journal.format import read_journal, unfinished
-from toolreel._replay.resume import resume
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.tools._call_context import current_call
-from toolreel.tools._python.tools import PythonTools, Toolbox, ToolLike
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import UserSpoke
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel._cli import LiveSession, LiveTarget
+from toolreel._driver import Ports, run
+from toolreel._journal import FileJournal, read_journal, unfinished
+from toolreel._replay import resume
+from toolreel.http import HttpEndpoint
+from toolreel.tools import PythonTools, Toolbox, ToolLike, current_call
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import UserSpoke
+from toolreel_core._settings import LoopConfig
 
 __all__ = ["NAME", "PADDING", "SAID"]
 

@@ -13,17 +13,14 @@ from typing import Final, assert_never
 import httpx
 import trio
 
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
-from toolreel._journal.format import MemoryJournal, companion, read_journal
-from toolreel._replay.replay import DRIVERS, Driver
-from toolreel.cassette._transports import AsyncReplayTransport, ReplayTransport, replaying
-from toolreel.demo._workspace import workspace
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, ToolLike
-from toolreel_core._plan.plan import Plan
+from toolreel._driver import AsyncPorts, Ports, Run, arun, run
+from toolreel._journal import MemoryJournal, companion, read_journal
+from toolreel._replay import DRIVERS, Driver
+from toolreel.cassette import AsyncReplayTransport, ReplayTransport, replaying
+from toolreel.demo import workspace
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.tools import AsyncPythonTools, PythonTools, ToolLike
+from toolreel_core._plan import Plan
 
 __all__ = [
     "ADOPTED",

@@ -30,15 +30,13 @@ from tests.replay.sessions import (
     held_on,
 )
 from tests.samples import printed_under
-from toolreel._driver.run_result import Run
-from toolreel._journal.format import companion
-from toolreel._replay.explain.turns import CallSummary, story
-from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel._secrets.scan import leaks
-from toolreel.demo._workspace import START, Workspace, workspace
-from toolreel.testing._assertions import assert_reel
-from toolreel_core._protocol.notes import ModelNudged, RecoveryTried
-from toolreel_core._protocol.outcome import Completed, EmptyFinal, ToolFailed
+from toolreel._driver import Run
+from toolreel._journal import companion
+from toolreel._replay import DRIVERS, CallSummary, Driver, replay, story
+from toolreel._secrets import leaks
+from toolreel.demo import START, Workspace, workspace
+from toolreel.testing import assert_reel
+from toolreel_core._protocol import Completed, EmptyFinal, ModelNudged, RecoveryTried, ToolFailed
 
 AT_ONCE = 50
 

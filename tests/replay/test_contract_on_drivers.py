@@ -17,11 +17,10 @@ from tests.domain.loop.context import test_conversations_with_summaries as summa
 from tests.domain.loop.output import test_final_output as output
 from tests.domain.loop.test_contract_in_other_forms import IN_WORDS_OF_CHAT, NOT_ABOUT_FORMS
 from tests.wire_forms import OTHER_FORMS, Conversation, ReducerIn
-from toolreel._journal.format import MemoryJournal
-from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel._replay.run_underway import Underway
-from toolreel_core._protocol.events import CancelRequested, RunStarted, UserSpoke
-from toolreel_core._settings.wire_form import WireForm
+from toolreel._journal import MemoryJournal
+from toolreel._replay import DRIVERS, Driver, Underway, replay
+from toolreel_core._protocol import CancelRequested, RunStarted, UserSpoke
+from toolreel_core._settings import WireForm
 
 FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", *OTHER_FORMS)
 MODULES: Final = (test_contract, checks, output, summaries)

@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from tests.replay.sessions import cassette
-from toolreel._cli.main import toolreel
-from toolreel._journal.format import companion
-from toolreel._replay.replay import DRIVERS
+from toolreel._cli import toolreel
+from toolreel._journal import companion
+from toolreel._replay import DRIVERS
 
 DRIFT, USAGE = 3, 2
 
@@ -156,7 +156,7 @@ def test_a_tool_that_describes_itself_otherwise_than_it_did_is_a_drift(
     copy: Path, tool_module: Callable[[str], None]
 ) -> None:
     tool_module(
-        "from toolreel.demo._workspace import Workspace\n"
+        "from toolreel.demo import Workspace\n"
         "class Reworded(Workspace):\n"
         "    def state_get(self, path: str) -> dict[str, object]:\n"
         "        return super().state_get(path)\n"
@@ -174,7 +174,7 @@ def test_a_tool_that_describes_itself_otherwise_than_it_did_is_a_drift(
 def test_a_tool_that_is_gone_is_a_drift_on_every_driver(
     copy: Path, tool_module: Callable[[str], None]
 ) -> None:
-    tool_module("from toolreel.demo._workspace import Workspace\nTOOLS = [Workspace().state_patch]\n")
+    tool_module("from toolreel.demo import Workspace\nTOOLS = [Workspace().state_patch]\n")
     for driver in DRIVERS:
         said = replaying(copy, "--tools", "changed_tools:TOOLS", "--driver", driver)
         assert_drift(said, "the run had a tool 'state_get'; there are: state_patch")

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.replay.sessions import CASSETTES, cassette
-from toolreel._driver.performer import Ports
-from toolreel._journal.format import companion, read_journal
-from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.fork import beginning, counterfactual, fork
-from toolreel._replay.fork_changes import Changes
-from toolreel.demo._workspace import workspace
-from toolreel.testing._scripted import ScriptedEndpoint, saying
-from toolreel.tools._python.tools import PythonTools
-from toolreel_core._jsontext.canonical import Tree
-from toolreel_core._protocol.outcome import Completed, EmptyFinal
+from toolreel._driver import Ports
+from toolreel._journal import companion, read_journal
+from toolreel._replay import Changes, beginning, counterfactual, diff, fork
+from toolreel.demo import workspace
+from toolreel.testing import ScriptedEndpoint, saying
+from toolreel.tools import PythonTools
+from toolreel_core._jsontext import Tree
+from toolreel_core._protocol import Completed, EmptyFinal
 
 each_cassette = pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
 

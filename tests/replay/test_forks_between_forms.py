@@ -16,8 +16,8 @@ from toolreel import Changes, FileJournal, Plan, Ports, Provider, PythonTools, f
 from toolreel.http import HttpEndpoint
 from toolreel.testing import calling, saying
 from toolreel_core import Completed
-from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core._settings.wire_form import PATHS, WireForm
+from toolreel_core._jsontext import Tree, canonical
+from toolreel_core._settings import PATHS, WireForm
 
 FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", *OTHER_FORMS)
 KEPT: Final = 2

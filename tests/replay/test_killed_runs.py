@@ -20,12 +20,11 @@ from threading import Thread
 import pytest
 
 from tests.replay import killed
-from toolreel._journal.format import Recorded, parse_journal, read_journal, unfinished
-from toolreel._replay.retrace import retrace
-from toolreel.testing._scripted import calling, saying
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.notes import RunSettled
+from toolreel._journal import Recorded, parse_journal, read_journal, unfinished
+from toolreel._replay import retrace
+from toolreel.testing import calling, saying
+from toolreel_core._jsontext import canonical
+from toolreel_core._protocol import RunSettled, RunTool
 
 TURNS = 5
 ROOT = Path(__file__).parents[2]

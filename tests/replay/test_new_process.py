@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._journal.format import Recorded, read_journal
+from toolreel._journal import Recorded, read_journal
 from toolreel_core import Finish, dump, fold, load_effect, load_state, pending, start
-from toolreel_core._jsontext.digest import digest
+from toolreel_core._jsontext import digest
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 ONE_STEP = """

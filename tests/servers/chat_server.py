@@ -23,13 +23,11 @@ import pytest
 import zstandard
 
 from tests.patience import NEVER
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import start
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import Event, RequestFailed
-from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import start
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event, FailureKind, RequestFailed, SendRequest
+from toolreel_core._settings import LoopConfig
 
 __all__ = [
     "FAR_SIDES",

@@ -11,11 +11,9 @@ from subprocess import PIPE, Popen
 from typing import Any, Final
 
 from tests.patience import HANG, eventually
-from toolreel.tools.mcp._config_file import ServerSettings, StdioServer
-from toolreel.tools.mcp._server_events import McpNews
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
+from toolreel.tools.mcp import McpNews, ServerSettings, StdioServer
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._protocol import RunTool, ToolReturned
 
 __all__ = [
     "GOOD",

@@ -9,7 +9,7 @@ import gzip
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 __all__ = ["BODY", "ODD_ANSWERS", "Meaning", "whole"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from tests.wire_forms import said_in
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 __all__ = ["asks_for_reasoning", "chat_request", "refusal_in", "reply_in"]
 

@@ -11,9 +11,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tests.patience import eventually
-from toolreel.proxy import ProxySettings, proxy_app
-from toolreel.proxy._serve import listening
-from toolreel_core._jsontext.canonical import Json
+from toolreel.proxy import ProxySettings, listening, proxy_app
+from toolreel_core._jsontext import Json
 
 __all__ = ["ProxyServer", "proxying", "served"]
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from tests.servers.other_forms import asks_for_reasoning, chat_request, refusal_in, reply_in
 from tests.wire_forms import events_of
-from toolreel_core._settings.wire_form import WireForm, form_of
+from toolreel_core._settings import WireForm, form_of
 
 __all__ = ["Asked", "Profile", "QuirkyServer", "Said", "answer_of", "as_sent", "provider"]
 

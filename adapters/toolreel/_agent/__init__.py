@@ -1,1 +1,21 @@
 """``Agent``: a model with tools and instructions, which builds the plan and the ports of each run."""
+
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel._agent.agent import Agent
+    from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
+    from toolreel._agent.settings import AgentSettings, Fallback
+else:
+    from toolreel._internal.lazy import face
+
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "agent": "Agent",
+            "agent_run": "AgentEvent AgentRun Value_co",
+            "settings": "AgentSettings Fallback",
+        },
+    )

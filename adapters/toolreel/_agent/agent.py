@@ -16,28 +16,30 @@ from toolreel._agent.offered_tools import AgentTools, OfferedTools
 from toolreel._agent.server import KEY_VARIABLE, server_of
 from toolreel._agent.settings import AgentSettings, Fallback, PresetLike, check_kinds, preset_of
 from toolreel._agent.threaded_endpoint import awaited_endpoint
-from toolreel._driver.inbox import Incoming
-from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.ports import AsyncEndpoint, Endpoint, Journal, Observer, secrets_of
-from toolreel._driver.run_result import Resting, Run
-from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints
-from toolreel._journal.format import companion
-from toolreel._secrets.secret import Secret
-from toolreel._secrets.urls import shown_url
-from toolreel.tools._call_context import ToolError, current_call, spending
-from toolreel.tools._python.tools import Tool
-from toolreel.tools._typed_output import Adapter, Output, output_of
-from toolreel_core._conversation.message import Message, SystemMessage
-from toolreel_core._conversation.message_input import Messages, messages_of
+from toolreel._driver import (
+    AsyncEndpoint,
+    AsyncEndpoints,
+    AsyncPorts,
+    Endpoint,
+    Endpoints,
+    Incoming,
+    Journal,
+    Observer,
+    Ports,
+    Resting,
+    Run,
+    secrets_of,
+)
+from toolreel._journal import companion
+from toolreel._secrets import Secret, shown_url
+from toolreel.tools import Adapter, Output, Tool, ToolError, current_call, output_of, spending
+from toolreel_core._conversation import Message, Messages, SystemMessage, messages_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._plan.fallback import FallbackPlan
-from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._tools.tool_definition import ToolFlags
+from toolreel_core._jsontext import Json, parse
+from toolreel_core._plan import FallbackPlan, Plan, Preset, refusal_of_unknown_cost
+from toolreel_core._protocol import Completed
+from toolreel_core._settings import LoopConfig, Price
+from toolreel_core._tools import ToolFlags
 
 _OF_SERVER: Final = ("base_url", "api_key", "api_key_env", "headers", "endpoint")
 
@@ -286,7 +288,7 @@ class Agent(Generic[Value_co]):
             with _joined_endpoint(cast("Endpoint", self.endpoint), self, transport) as joined:
                 yield Ports(joined, host, approver)
             return
-        from toolreel.http._httpx_endpoint import HttpEndpoint
+        from toolreel.http import HttpEndpoint
 
         with (
             HttpEndpoint(**self._connection(), transport=transport) as endpoint,
@@ -302,7 +304,7 @@ class Agent(Generic[Value_co]):
             async with _joined_async_endpoint(awaited_endpoint(self.endpoint), self, transport) as joined:
                 yield AsyncPorts(joined, host, approver)
             return
-        from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
+        from toolreel.http import AsyncHttpEndpoint
 
         async with (
             AsyncHttpEndpoint(**self._connection(), transport=transport) as endpoint,
@@ -313,7 +315,7 @@ class Agent(Generic[Value_co]):
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials that its runs send, by name; nothing shows or records them."""
-        from toolreel.http._request import Address
+        from toolreel.http import Address
 
         if self.at_fallbacks:
             return secrets_of(replace(self, fallbacks=()), *self.at_fallbacks.values())

@@ -11,24 +11,36 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, ca
 
 from toolreel._agent.decided import AsyncDecided, Decided
 from toolreel._agent.stream_end import StreamEnd
-from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
-from toolreel._driver.inbox import Incoming, message_of
-from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.ports import Journal, Observer
-from toolreel._driver.run_result import Run
-from toolreel._driver.streaming.events import RunEnded, ShownEvent
-from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.scrubbing import scrubbed
-from toolreel._secrets.secret import Secret
-from toolreel.tools._typed_output import Output
-from toolreel_core._conversation.message_input import Said
+from toolreel._driver import (
+    AsyncPorts,
+    Incoming,
+    Journal,
+    Observer,
+    Ports,
+    Run,
+    RunEnded,
+    ShownEvent,
+    ago_on,
+    arun,
+    aspeak,
+    astream,
+    astream_on,
+    go_on,
+    message_of,
+    run,
+    speak,
+    stream,
+    stream_on,
+)
+from toolreel._secrets import Secret, known_secrets, scrubbed
+from toolreel.tools import Output
+from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ApprovalGiven, UserSpoke
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import ApprovalGiven, UserSpoke
 
 if TYPE_CHECKING:
-    from toolreel._replay.recorded_files import RecordedFiles, ResumedFiles
+    from toolreel._replay import RecordedFiles, ResumedFiles
 
     Files: TypeAlias = RecordedFiles | ResumedFiles
 
@@ -289,7 +301,7 @@ class AgentRuns:
         if self.record is None:
             yield None
             return
-        from toolreel._replay.recorded_files import RecordedFiles
+        from toolreel._replay import RecordedFiles
 
         secrets = {**known_secrets(os.environ), **self.agent.secrets}
         files = RecordedFiles(self.record, plan, secrets, "overwrite" if self.overwrite else "new")
@@ -311,7 +323,7 @@ class AgentRuns:
         if self.record is None:
             yield None
             return
-        from toolreel._replay.recorded_files import ResumedFiles
+        from toolreel._replay import ResumedFiles
 
         files = ResumedFiles(self.record, {**known_secrets(os.environ), **self.agent.secrets}, durable=False)
         try:

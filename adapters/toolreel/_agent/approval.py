@@ -8,13 +8,11 @@ from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias, cast
 
-from toolreel._driver.ports import Approver, AsyncApprover
-from toolreel._driver.user.approvers import AsyncLater, Later
-from toolreel.tools._hosts import awaited, in_thread
+from toolreel._driver import Approver, AsyncApprover, AsyncLater, Later
+from toolreel.tools import awaited, in_thread
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import parse
-from toolreel_core._protocol.effects import AskApproval
-from toolreel_core._protocol.events import ApprovalGiven
+from toolreel_core._jsontext import parse
+from toolreel_core._protocol import ApprovalGiven, AskApproval
 
 Decision: TypeAlias = bool | str | None
 """``True`` approves, ``False`` or a reason denies, ``None`` leaves the run at rest."""

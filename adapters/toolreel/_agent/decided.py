@@ -6,11 +6,9 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 from dataclasses import dataclass
 
-from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.ports import Wanted, secrets_of
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ApprovalGiven, Event, ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel._driver import AsyncPorts, Ports, Wanted, secrets_of
+from toolreel_core._protocol import ApprovalGiven, Event, ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._replies import Delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
-from toolreel._driver.ports import AsyncToolHost, ToolHost
-from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool, Toolbox
+from toolreel._driver import AsyncToolHost, ToolHost
+from toolreel.tools import AsyncPythonTools, AsyncRouter, PythonTools, Router, ThreadedTools, Tool, Toolbox
 from toolreel_core._errors import ConfigError
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 
 @runtime_checkable
@@ -150,8 +148,7 @@ def _checked(host: OfferingHost) -> OfferingHost:
 
 
 def _skills(given: SkillFolders) -> tuple[list[Tool], str]:
-    from toolreel.tools.skills._folders import Skills
-    from toolreel.tools.skills._skill_tools import skill_tools, skills_message
+    from toolreel.tools.skills import Skills, skill_tools, skills_message
 
     skills = cast("Skills", given)
     return skill_tools(skills), skills_message(skills)

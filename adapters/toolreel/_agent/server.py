@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from toolreel._internal.errors import EndpointConfigError
-from toolreel._secrets.secret import Secret
+from toolreel._internal import EndpointConfigError
+from toolreel._secrets import Secret
 
 URL_VARIABLES: Final = ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL")
 KEY_VARIABLE: Final = "TOOLREEL_API_KEY"

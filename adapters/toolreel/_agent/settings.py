@@ -8,17 +8,14 @@ from typing import Any, Final, TypeAlias, TypedDict
 
 from toolreel._agent.approval import Approve
 from toolreel._agent.offered_tools import AgentTools
-from toolreel._driver.ports import AsyncEndpoint, Endpoint
-from toolreel._secrets.secret import Secret
-from toolreel._secrets.urls import shown_url
-from toolreel.presets._catalogues import with_files
+from toolreel._driver import AsyncEndpoint, Endpoint
+from toolreel._secrets import Secret, shown_url
+from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.fallback import REASONS, FallbackReason, ForeignReasoning
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import REASONS, FallbackReason, ForeignReasoning, Preset
+from toolreel_core._settings import LoopConfig, Price
 
 PresetLike: TypeAlias = str | Iterable[str] | Preset | None
 """A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""

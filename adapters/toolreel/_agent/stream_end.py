@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 
-from toolreel._driver.run_result import Run
-from toolreel._driver.streaming.events import RunEnded, ShownEvent, StreamEvent
+from toolreel._driver import Run, RunEnded, ShownEvent, StreamEvent
 
 
 class StreamEnd:

@@ -9,11 +9,10 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import cast
 
-from toolreel._driver.ports import AsyncEndpoint, Endpoint, StreamingEndpoint, secrets_of
-from toolreel.tools._hosts import awaited, in_thread
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel._driver import AsyncEndpoint, Endpoint, StreamingEndpoint, secrets_of
+from toolreel.tools import awaited, in_thread
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._replies import Delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,3 +1,49 @@
 """The command line."""
 
-__all__: list[str] = []
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel._cli.durable_worker import LimitChoice
+    from toolreel._cli.evals.compare import compare_command
+    from toolreel._cli.evals.group import eval_command
+    from toolreel._cli.evals.replay import promote_command, replay_command
+    from toolreel._cli.evals.report import report_command
+    from toolreel._cli.evals.run import run_command
+    from toolreel._cli.evals.scenario import check_command, from_command, new_command
+    from toolreel._cli.evals.summarize import summarize_command
+    from toolreel._cli.explain import explain_command
+    from toolreel._cli.export import export_command
+    from toolreel._cli.lazy import LazyCommand
+    from toolreel._cli.live_run import LiveSession
+    from toolreel._cli.live_target import LiveTarget
+    from toolreel._cli.main import cassettes_command, durable_command, toolreel
+    from toolreel._cli.options import NO_PRESETS, OPTIONS, SetOptions, parse_settings
+    from toolreel._cli.view import view_command
+    from toolreel._cli.whole_run import EndedRun, as_json, show_outcome, show_plan, show_turns
+else:
+    from toolreel._internal.lazy import face
+
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "durable_worker": "LimitChoice",
+            "evals.compare": "compare_command",
+            "evals.group": "eval_command",
+            "evals.replay": "promote_command replay_command",
+            "evals.report": "report_command",
+            "evals.run": "run_command",
+            "evals.scenario": "check_command from_command new_command",
+            "evals.summarize": "summarize_command",
+            "explain": "explain_command",
+            "export": "export_command",
+            "lazy": "LazyCommand",
+            "live_run": "LiveSession",
+            "live_target": "LiveTarget",
+            "main": "cassettes_command durable_command toolreel",
+            "options": "NO_PRESETS OPTIONS SetOptions parse_settings",
+            "view": "view_command",
+            "whole_run": "EndedRun as_json show_outcome show_plan show_turns",
+        },
+    )

@@ -19,21 +19,19 @@ from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path, rules_of, secrets_option
 from toolreel._cli.whole_run import as_json, show_outcome, show_plan, show_turns
-from toolreel._internal.errors import JournalError, SecretFound
-from toolreel._journal.format import read_journal
-from toolreel._journal.seal import sealed
-from toolreel._replay.from_cassette.recorded_requests import COMPARISONS, Comparison
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.scan import leaks
-from toolreel.testing._recording_paths import ReelFiles
-from toolreel.tools._python.tools import load_tools
+from toolreel._internal import JournalError, SecretFound
+from toolreel._journal import read_journal, sealed
+from toolreel._replay import COMPARISONS, Comparison
+from toolreel._secrets import known_secrets, leaks
+from toolreel.testing import ReelFiles
+from toolreel.tools import load_tools
 from toolreel_core._errors import CodecError, ReplayMismatch
-from toolreel_core._jsontext.canonical import Json, read
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import decode_plan
+from toolreel_core._jsontext import Json, read
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import decode_plan
 
 if TYPE_CHECKING:
-    from toolreel._replay.from_cassette.journals import RecoveredRun
+    from toolreel._replay import RecoveredRun
 
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([dw])")
 """An age in days or weeks."""
@@ -96,8 +94,8 @@ def check_command(
 
     Exits with 1 if anything was found.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._secrets.known_values import known_secrets
-    from toolreel.testing._recordings.check import Checked, check
+    from toolreel._secrets import known_secrets
+    from toolreel.testing import Checked, check
 
     rules = rules_of(secret_rules)
     checked: Checked = check(
@@ -179,9 +177,9 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     toolreel cassettes journal cassettes/openai-sdk/local--qwen2.5-coder-1.5b.yaml --out answers
     toolreel replay answers.journal.jsonl
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._replay.from_cassette.journals import recover_runs
-    from toolreel.cassette._open_cassette import Recording
-    from toolreel.tools._python.tools import PythonTools
+    from toolreel._replay import recover_runs
+    from toolreel.cassette import Recording
+    from toolreel.tools import PythonTools
 
     chosen = parse_settings(settings)
     target = cassette_path(name)

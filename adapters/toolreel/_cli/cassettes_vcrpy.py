@@ -13,11 +13,11 @@ import click
 from toolreel._cli.console import complain, counted, labelled, out
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.run_options import rules_of, secrets_option
-from toolreel._internal.errors import AdapterError, CassetteError
-from toolreel_core._jsontext.canonical import Json
+from toolreel._internal import AdapterError, CassetteError
+from toolreel_core._jsontext import Json
 
 if TYPE_CHECKING:
-    from toolreel.cassette._stock_vcrpy import Exported, Imported
+    from toolreel.cassette import Exported, Imported
 
 
 @click.command("export", epilog=EPILOG, short_help="Convert to stock vcrpy's format.")
@@ -44,7 +44,7 @@ def export_command(
     Stock vcrpy cannot play an exchange that broke off: such a cassette is refused, unless --skip-broken
     leaves those exchanges out. It plays a stream in one piece.
     """
-    from toolreel.cassette._stock_vcrpy import export_cassette
+    from toolreel.cassette import export_cassette
 
     into = target or source.with_suffix(".vcr.yaml")
     done = export_cassette(
@@ -89,7 +89,7 @@ def import_command(
 
     Exits with 1 if a file of a folder could not be imported; the others are.
     """
-    from toolreel.cassette._stock_vcrpy import import_cassette
+    from toolreel.cassette import import_cassette
 
     rules = rules_of(secret_rules)
     done: list[Imported] = []
@@ -114,7 +114,7 @@ def import_command(
 
 def _pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
     """The files to read, and those to write."""
-    from toolreel.cassette._stock_vcrpy import looks_like_stock
+    from toolreel.cassette import looks_like_stock
 
     if not source.is_dir():
         yield source, target / f"{source.stem}.yaml" if target.is_dir() else target

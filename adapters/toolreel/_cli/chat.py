@@ -22,10 +22,10 @@ from toolreel._cli.run_options import (
 from toolreel._cli.server_options import ServerChoice, server_options, with_fallbacks
 from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
 from toolreel._cli.whole_run import exit_code, resume_hint, show_saved
-from toolreel._driver.run_result import Run, cost_in_words
-from toolreel_core._conversation.message import SystemMessage, UserMessage
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.outcome import Cancelled, Completed, ConversationSpent, CostUnknown
+from toolreel._driver import Run, cost_in_words
+from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
 
 if TYPE_CHECKING:
     from toolreel._cli.live_run import LiveChat

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.text import Text
 
 from toolreel._internal import visible_text
-from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
-from toolreel_core._jsontext.canonical import Json
+from toolreel._secrets import RunningScrub, scrubbed, searched_for
+from toolreel_core._jsontext import Json
 
 
 def go_unread(stream: IO[str]) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from toolreel.durable import DurableRun, RunSummary
-    from toolreel_core._jsontext.canonical import Json
+    from toolreel_core._jsontext import Json
 
 STATUSES: Final = ("queued", "running", "waiting", "sleeping", "ended", "failed", "refused")
 _ENDS_LATER: Final = "it ends as soon as a worker takes it up (toolreel durable worker)"

@@ -19,9 +19,8 @@ from toolreel._cli.run_options import database_option, opened_runs
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from toolreel.durable import DurableRuns
-    from toolreel.durable._looks import RunLook, RunLooks
-    from toolreel_core._jsontext.canonical import Json
+    from toolreel.durable import DurableRuns, RunLook, RunLooks
+    from toolreel_core._jsontext import Json
 
 _COLOURS: Final = {"running": "cyan", "waiting": "yellow", "failed": "red", "refused": "red", "ended": "dim"}
 _COLUMNS: Final = (("run", 3), ("status", 2), ("waits for", 3), ("turn", 1), ("age", 1), ("cost", 2))
@@ -68,7 +67,7 @@ def watch_command(
     toolreel durable watch --until-idle --json | jq .status
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     with opened_runs(database) as runs:
-        from toolreel.durable._looks import RunLooks
+        from toolreel.durable import RunLooks
 
         looks = RunLooks(runs)
         if run_id is not None:
@@ -85,7 +84,7 @@ def watch_command(
 
 
 def _of_one(looks: RunLooks, run_id: str, every: float) -> Iterator[Sequence[RunLook]]:
-    from toolreel.durable._looks import OVER
+    from toolreel.durable import OVER
 
     while True:
         look = looks.one(run_id)
@@ -154,7 +153,7 @@ def _table(looks: Sequence[RunLook]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from toolreel.durable._looks import age
+    from toolreel.durable import age
 
     table = Table(box=None, pad_edge=False, header_style="bold blue")
     columns = _COLUMNS if out.width >= _WIDE else _COLUMNS[:_FEWEST]

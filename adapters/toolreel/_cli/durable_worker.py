@@ -29,23 +29,18 @@ from toolreel._cli.run_options import (
 )
 from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._cli.tool_options import SourceChoice, Sources, source_options
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Approver, Endpoint, ToolHost, secrets_of
-from toolreel._driver.several_endpoints.endpoints import Endpoints
-from toolreel._driver.user.approvers import Always, Later, Never
-from toolreel.tools._hosts import Router
-from toolreel.tools._python.tools import PythonTools
+from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports, ToolHost, secrets_of
+from toolreel.tools import PythonTools, Router
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._internal import unknown_name
+from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._cli.live_run import LiveSession
     from toolreel._cli.live_target import LiveTarget
     from toolreel.durable import DurableRun
-    from toolreel_core._plan.plan import Plan
+    from toolreel_core._plan import Plan
 
 _WHOLE: Final = ("requests", "tokens", "reply-tokens")
 _DECIMAL: Final = ("window", "max-cost", "max-wait")
@@ -128,8 +123,7 @@ def _limited(
 
     :raises ConfigError: if a limit names no fallback, or two are for one account of a server
     """
-    from toolreel.durable import Limits, limited
-    from toolreel.durable._store.database import database_url
+    from toolreel.durable import Limits, database_url, limited
 
     there = {"": target, **target.fallbacks}
     of: dict[str, Endpoint] = {"": endpoint}

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 
 import click
 
-from toolreel._internal.visible_text import printable_json
+from toolreel._internal import printable_json
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
 if TYPE_CHECKING:
-    from toolreel_core._jsontext.canonical import Json
+    from toolreel_core._jsontext import Json
 
 _Options = ParamSpec("_Options")
 

@@ -10,16 +10,26 @@ import click
 
 from toolreel._cli.console import counted, labelled, out, printable
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._journal.format import opened
-from toolreel._replay.explain.outcome import describe_outcome
-from toolreel._replay.explain.run_diff import Aspect, Difference, TurnPair, diff
-from toolreel._replay.explain.sent_history import SentHistory, sent_history
-from toolreel._replay.explain.why import Why, note_words, why
-from toolreel._replay.retrace import Trace, Traced, cut, retrace
-from toolreel.cassette._request_diff import Change, clipped
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived
+from toolreel._journal import opened
+from toolreel._replay import (
+    Aspect,
+    Difference,
+    SentHistory,
+    Trace,
+    Traced,
+    TurnPair,
+    Why,
+    cut,
+    describe_outcome,
+    diff,
+    note_words,
+    retrace,
+    sent_history,
+    why,
+)
+from toolreel.cassette import Change, clipped
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import ReplyReceived, SendRequest
 
 _MAX_CHANGES: Final = 12
 """Changed places shown per event."""

@@ -12,10 +12,9 @@ from toolreel._cli.console import labelled, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.options import Command
 from toolreel._cli.run_options import rules_of, secrets_option
-from toolreel._internal.errors import AdapterError, CassetteError
-from toolreel._journal.format import Recorded, opened, recording_files
-from toolreel._replay.exports.formats import SUFFIXES, Format, exported
-from toolreel._replay.retrace import retrace
+from toolreel._internal import AdapterError, CassetteError
+from toolreel._journal import Recorded, opened, recording_files
+from toolreel._replay import SUFFIXES, Format, exported, retrace
 
 RunFormat: TypeAlias = Literal["journal"] | Format
 RUN_FORMATS: Final[tuple[Format, ...]] = ("openai", "markdown", "inspect")
@@ -84,7 +83,7 @@ def export_command(
     stem = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
     if form != "vcrpy":
         return write_run(opened(file), form, stem, target, overwrite=overwrite, as_machine=as_machine)
-    from toolreel.cassette._stock_vcrpy import export_cassette
+    from toolreel.cassette import export_cassette
 
     cassette, journal = recording_files(Path(file))
     if cassette is None:

@@ -35,19 +35,14 @@ from toolreel._cli.whole_run import (
     show_plan,
     show_turns,
 )
-from toolreel._driver.run_result import outcome_of
-from toolreel._internal.errors import AdapterError, ForkError
-from toolreel._journal.file import FileJournal
-from toolreel._journal.format import Recorded, companion, opened
-from toolreel._replay.explain.plan_and_event_changes import plan_changes
-from toolreel._replay.fork import Beginning, Forked, Stop, beginning, fork
-from toolreel._replay.fork_changes import Changes
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.scanned_texts import refuse_secrets_in_line
-from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.surface import ToolSurface
+from toolreel._driver import outcome_of
+from toolreel._internal import AdapterError, ForkError
+from toolreel._journal import FileJournal, Recorded, companion, opened
+from toolreel._replay import Beginning, Changes, Forked, Stop, beginning, fork, plan_changes
+from toolreel._secrets import known_secrets, refuse_secrets_in_line
+from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._plan import OutputSpec
+from toolreel_core._tools import ToolSurface, masked
 
 if TYPE_CHECKING:
     from toolreel._cli.live_run import LiveSession
@@ -129,7 +124,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Exits with 3 if the recording has no answer for a request, so that the fork stops there.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._replay.recorded_files import check_free
+    from toolreel._replay import check_free
 
     if sum((recorded, other is not None, server.base_url is not None)) != 1:
         raise click.UsageError(

@@ -12,32 +12,44 @@ from toolreel._cli.console import err
 from toolreel._cli.errors import STOPPED
 from toolreel._cli.live_target import LiveTarget
 from toolreel._cli.whole_run import EndedRun
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
-from toolreel._driver.run_result import Run, outcome_of, retold
-from toolreel._driver.sync import go_on, run, speak
-from toolreel._driver.timing import Lap
-from toolreel._driver.user.approvers import Later
-from toolreel._internal.errors import AdapterError
-from toolreel._journal.format import Recorded
-from toolreel._replay.fork import EventLog
-from toolreel._replay.journal_performer import Rehearsal, breaks_in
-from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
-from toolreel._replay.replay import check_surface
-from toolreel._replay.run_underway import Answered
-from toolreel.tools._hosts import Router
-from toolreel.tools._python.tools import PythonTools, Toolbox, ToolLike
-from toolreel_core._loop.reducer import fold
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import CancelRequested
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._protocol.state import Settled, State
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel._driver import (
+    Approver,
+    Lap,
+    Later,
+    Listener,
+    Observer,
+    Ports,
+    Run,
+    ToolHost,
+    go_on,
+    outcome_of,
+    retold,
+    run,
+    speak,
+    tell,
+)
+from toolreel._internal import AdapterError
+from toolreel._journal import Recorded
+from toolreel._replay import (
+    Answered,
+    EventLog,
+    Keeping,
+    RecordedFiles,
+    Rehearsal,
+    ResumedFiles,
+    breaks_in,
+    check_free,
+    check_surface,
+)
+from toolreel.tools import PythonTools, Router, Toolbox, ToolLike
+from toolreel_core._loop import fold
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import CancelRequested, Completed, Settled, State
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._cli.progress import RunFigures
-    from toolreel.cassette._session import Session
+    from toolreel.cassette import Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,14 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from toolreel._driver.ports import Endpoint, Listener
-from toolreel._driver.several_endpoints.endpoints import Endpoints
-from toolreel._internal.errors import MissingExtra
-from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.http._request import AUTHORIZATION, Address, header_values
-from toolreel_core._settings.chat_url import API_PREFIX
+from toolreel._driver import Endpoint, Endpoints, Listener
+from toolreel._internal import MissingExtra
+from toolreel._secrets import key_as_secret, key_notice, known_secrets
+from toolreel.http import AUTHORIZATION, Address, HttpEndpoint, header_values
+from toolreel_core._settings import API_PREFIX
 
 if TYPE_CHECKING:
-    from toolreel.cassette._session import Session
+    from toolreel.cassette import Session
 
 try:
     import httpx

@@ -11,8 +11,7 @@ from typing import Final
 
 import click
 
-from toolreel._internal.logs import CONCERNS
-from toolreel._internal.visible_text import printable
+from toolreel._internal import CONCERNS, printable
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

@@ -15,22 +15,23 @@ from toolreel._cli.console import counted, labelled, out
 from toolreel._cli.errors import EPILOG, reporting, say
 from toolreel._cli.options import parse_settings, settings_option
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._replies.calls.arguments import ERROR_WORDS, ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.classification import finish_of
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.provider_errors import PROBLEM_WORDS
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._replies.warning_codes import WORDS, WarningCode
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._text_calls.parse import TextCalls, text_calls
-from toolreel_core._text_calls.scanner import Span
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json, parse
+from toolreel_core._replies import (
+    ERROR_WORDS,
+    PROBLEM_WORDS,
+    WORDS,
+    ArgumentError,
+    Reply,
+    ToolCall,
+    WarningCode,
+    finish_of,
+    normalize_reply,
+    unstreamed,
+)
+from toolreel_core._settings import LoopConfig
+from toolreel_core._text_calls import DIALECTS, MARKED, Span, TextCalls, text_calls
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 _EXPECTED: Final = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
 _TEXT_KEYS: Final = ("content", "tools", "schemas", "enable", "finish")

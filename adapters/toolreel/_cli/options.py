@@ -10,14 +10,12 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from toolreel.presets._catalogues import CATALOGUE_VARIABLE, only_file, with_files
+from toolreel.presets import CATALOGUE_VARIABLE, only_file, with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, read
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json, read
+from toolreel_core._plan import Preset, Presets
+from toolreel_core._settings import LoopConfig, Provider
 
 Command: TypeAlias = Callable[..., None]
 

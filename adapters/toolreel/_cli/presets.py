@@ -11,12 +11,20 @@ import click
 from toolreel._cli.console import labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.options import at_provider, catalogue_option, preset_named, provider_option
-from toolreel.presets._catalogues import with_files
+from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, JsonText, parse
-from toolreel_core._plan.presets.collection import Measured, Model, Presets, SamplingProfile
-from toolreel_core._plan.presets.preset import Change, Preset, changes, differences
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json, JsonText, parse
+from toolreel_core._plan import (
+    Change,
+    Measured,
+    Model,
+    Preset,
+    Presets,
+    SamplingProfile,
+    changes,
+    differences,
+)
 
 _VERDICTS: Final[Mapping[str, str]] = {
     "yes": "yes",

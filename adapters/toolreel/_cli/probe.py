@@ -15,17 +15,22 @@ from toolreel._cli.console import complain, counted, err, labelled, out, show_co
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.options import catalogue_option, preset_of_provider_or_name
 from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._internal.errors import CassetteError
-from toolreel._secrets.urls import shown_url
-from toolreel.presets._catalogues import with_files
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._probe.comparison import Compared
-from toolreel_core._probe.estimate import estimate
-from toolreel_core._probe.finding import Finding, trees
-from toolreel_core._probe.probing import REPEAT, Probing, StoppedWhy
-from toolreel_core._probe.question import Question
-from toolreel_core._probe.questions.catalogue import selected
+from toolreel._internal import CassetteError
+from toolreel._secrets import shown_url
+from toolreel.presets import with_files
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._plan import Presets
+from toolreel_core._probe import (
+    REPEAT,
+    Compared,
+    Finding,
+    Probing,
+    Question,
+    StoppedWhy,
+    estimate,
+    selected,
+    trees,
+)
 
 if TYPE_CHECKING:
     from toolreel.probe import Probed
@@ -132,7 +137,7 @@ def _probe(
     server: ServerChoice, model: str, only: tuple[str, ...], repeat: int, record: Path, *, quiet: bool
 ) -> Probed:
     """Send the requests."""
-    from toolreel.http._request import header_values
+    from toolreel.http import header_values
     from toolreel.probe import probe
 
     target, progress = server.target(), _Progress(quiet=quiet)
@@ -192,8 +197,8 @@ def _show_plan(
     server: ServerChoice, probing: Probing, record: Path, presets: Presets, *, as_machine: bool
 ) -> int:
     """Show what a probe would send, and what that costs, where the model's price is known at any provider."""
-    from toolreel.http._request import checked_chat_url
-    from toolreel.probe._tape import earlier_answers
+    from toolreel.http import checked_chat_url
+    from toolreel.probe import earlier_answers
 
     url = checked_chat_url(server.base_url or "", server.api_prefix)
     cost = estimate(probing)

@@ -16,17 +16,22 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from toolreel._cli.console import err, printable, running_scrub
-from toolreel._driver.ports import Wanted
-from toolreel._driver.run_result import Run, cost_in_words
-from toolreel._driver.timing import Lap, duration
-from toolreel.tools.mcp._server_events import CallProgressed, McpNews, describe
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol import notes
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import Event, ReplyReceived, RequestFailed, ToolReturned
-from toolreel_core._protocol.state import State, Tally
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel._driver import Lap, Run, Wanted, cost_in_words, duration
+from toolreel.tools.mcp import CallProgressed, McpNews, describe
+from toolreel_core._loop import start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    SendRequest,
+    State,
+    Tally,
+    ToolReturned,
+    notes,
+)
+from toolreel_core._replies import Delta
 
 _SHOWN: Final = 5
 """Steps that stay on the screen."""

@@ -16,14 +16,13 @@ import click
 from toolreel._cli.console import err, printable
 from toolreel._cli.errors import EPILOG, reporting
 from toolreel._cli.options import PresetChoice, at_provider, parse_settings, preset_options, settings_option
-from toolreel._internal.errors import ProxyConfigError
-from toolreel.presets._catalogues import with_files
+from toolreel._internal import ProxyConfigError
+from toolreel.presets import with_files
 
 if TYPE_CHECKING:
-    from toolreel.proxy import ProxySettings, Route
-    from toolreel.proxy._recording.journal_queue import Tell
-    from toolreel_core._jsontext.canonical import Json
-    from toolreel_core._plan.presets.preset import Preset
+    from toolreel.proxy import ProxySettings, Route, Tell
+    from toolreel_core._jsontext import Json
+    from toolreel_core._plan import Preset
 
 _NOWHERE: Final = "http://replayed.invalid"
 """The upstream of a replay, which is never asked."""
@@ -161,8 +160,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
     When it stops, each conversation gets a journal. A second Ctrl-C leaves out those that are not made yet.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.proxy import Extras, Limits, ProxySettings, Route
-    from toolreel.proxy._serve import LOOPBACK, serve
+    from toolreel.proxy import LOOPBACK, Extras, Limits, ProxySettings, Route, serve
 
     if record and replay:
         raise ProxyConfigError("--record and --replay: give one of them; --record DIR --mode auto does both")
@@ -209,7 +207,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 def _routes(
     upstream: str | None, routes_file: Path | None, one: Route, presets: PresetChoice, *, replays: bool
 ) -> tuple[Route, ...]:
-    from toolreel.proxy._routes_file import routes_in
+    from toolreel.proxy import routes_in
 
     if upstream and routes_file:
         raise ProxyConfigError('--upstream and --routes: give one of them; a route for "*" takes the rest')

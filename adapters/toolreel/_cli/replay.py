@@ -13,11 +13,11 @@ from toolreel._cli.console import counted, labelled, out
 from toolreel._cli.errors import EPILOG, json_option, reporting
 from toolreel._cli.options import tools_option
 from toolreel._cli.whole_run import show_run
-from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel_core._jsontext.canonical import Json
+from toolreel._replay import DRIVERS, Driver, replay
+from toolreel_core._jsontext import Json
 
 if TYPE_CHECKING:
-    from toolreel.tools._python.tools import ToolLike
+    from toolreel.tools import ToolLike
 
 
 @click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")
@@ -49,7 +49,7 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     tools: list[ToolLike] = []
     if tool_names:
         # Most replays take their results from the journal.
-        from toolreel.tools._python.tools import load_tools
+        from toolreel.tools import load_tools
 
         tools = load_tools(tool_names)
     with redirect_stdout(sys.stderr):
@@ -66,7 +66,7 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
 
 def _rules_in(cassette: Path) -> dict[str, int]:
     """The rules in a cassette, each with the number of requests that it fits."""
-    from toolreel.cassette._open_cassette import Recording
+    from toolreel.cassette import Recording
 
     tape = Recording.load(cassette)
     fits = tape.rules.fits_in(exchange.body for exchange in tape.exchanges)
@@ -90,8 +90,7 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
     \b
     toolreel demo
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.demo._recorded_session import demo_cassette, demo_drivers
-    from toolreel.demo._workspace import workspace
+    from toolreel.demo import demo_cassette, demo_drivers, workspace
 
     cassette = demo_cassette()
     chosen: list[Driver] = [driver] if driver else demo_drivers()

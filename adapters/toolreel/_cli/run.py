@@ -31,17 +31,16 @@ from toolreel._cli.run_options import (
 from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._cli.tool_options import SourceChoice, Sources, source_options
 from toolreel._cli.whole_run import EndedRun, as_json, exit_code, resume_hint, show_run, show_saved
-from toolreel._driver.run_result import outcome_of
-from toolreel._driver.user.approvers import Later
-from toolreel._journal.format import companion, read_journal
-from toolreel._replay.retrace import retrace
-from toolreel.testing._recording_paths import ReelFiles
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.outcome import Completed
+from toolreel._driver import Later, outcome_of
+from toolreel._journal import companion, read_journal
+from toolreel._replay import retrace
+from toolreel.testing import ReelFiles
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Completed
 
 if TYPE_CHECKING:
-    from toolreel.cassette._session import Mode
+    from toolreel.cassette import Mode
     from toolreel.durable import DurableRun
 
 
@@ -150,7 +149,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
     """Replay the recording instead of calling the server."""
     from toolreel._cli.progress import RunProgress
-    from toolreel.testing._reels.reel import rerun
+    from toolreel.testing import rerun
 
     with redirect_stdout(sys.stderr), RunProgress() as progress:
         done = rerun(plan, ReelFiles(path), driver="sync", observe=progress)

@@ -16,20 +16,14 @@ from toolreel._cli.options import PresetChoice, bundle, parse_settings, preset_o
 from toolreel._cli.progress import RunProgress
 from toolreel._cli.server_options import FallbackChoice, with_fallbacks
 from toolreel._cli.tool_options import Sources, allow_option, deny_option
-from toolreel._driver.ports import Approver
-from toolreel._driver.user.approvers import Always, Never
-from toolreel._driver.user.attachments import attach
-from toolreel._journal.format import companion
-from toolreel._secrets.project_rules import SecretRules, read_rules, rules_in
-from toolreel_core._conversation.content.part import Media
-from toolreel_core._conversation.message import SystemMessage
-from toolreel_core._conversation.message_input import user_message
+from toolreel._driver import Always, Approver, Never, attach
+from toolreel._journal import companion
+from toolreel._secrets import SecretRules, read_rules, rules_in
+from toolreel_core._conversation import Media, SystemMessage, user_message
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import either, read
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import AskApproval
-from toolreel_core._protocol.events import ApprovalGiven
+from toolreel_core._jsontext import either, read
+from toolreel_core._plan import OutputSpec, Plan
+from toolreel_core._protocol import ApprovalGiven, AskApproval
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -37,9 +31,9 @@ if TYPE_CHECKING:
     from toolreel._cli.live_run import LiveSession
     from toolreel._cli.server_options import ServerChoice
     from toolreel._cli.tool_options import SourceChoice
-    from toolreel._replay.recorded_files import Keeping
-    from toolreel.cassette._session import Mode
-    from toolreel.durable._runs import DurableRuns
+    from toolreel._replay import Keeping
+    from toolreel.cassette import Mode
+    from toolreel.durable import DurableRuns
 
 secrets_option = click.option(
     "--secrets",

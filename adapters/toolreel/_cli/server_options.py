@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from toolreel._cli.options import Command, at_provider, bundle, key_values
-from toolreel.presets._catalogues import with_files
+from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.fallback import REASONS, FallbackPlan, FallbackReason, ForeignReasoning
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.chat_url import API_PREFIX
+from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, ForeignReasoning, Plan
+from toolreel_core._settings import API_PREFIX
 
 if TYPE_CHECKING:
     from toolreel._cli.live_target import LiveTarget

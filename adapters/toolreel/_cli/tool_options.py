@@ -12,13 +12,10 @@ import click
 
 from toolreel._cli.console import counted, err, printable
 from toolreel._cli.options import bundle, tools_option
-from toolreel._driver.ports import ToolHost
-from toolreel.tools._python.tools import Toolbox, ToolLike, load_tools
-from toolreel.tools.mcp._config_file import read_mcp_servers
-from toolreel.tools.mcp._server_events import McpListener
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel._driver import ToolHost
+from toolreel.tools import Toolbox, ToolLike, load_tools
+from toolreel.tools.mcp import McpListener, read_mcp_servers
+from toolreel_core._tools import ToolDefinition, ToolSurface, masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +78,7 @@ class SourceChoice:
         servers = read_mcp_servers(file)
         import logging  # imported here because --help does not need them
 
-        from toolreel.tools.mcp._definitions import MCP_PREFIX, pins_beside, pins_of, read_pins, write_pins
-        from toolreel.tools.mcp._host import McpTools
+        from toolreel.tools.mcp import MCP_PREFIX, McpTools, pins_beside, pins_of, read_pins, write_pins
 
         # The SDK logs problems through the root logger, which would print them to stderr. Those that matter
         # reach the user as an error or as an event.
@@ -117,8 +113,7 @@ class SourceChoice:
             if self.skill_scripts:
                 raise click.UsageError("--skills-allow-script needs --skills FOLDER")
             return load_tools(self.tool_names), ""
-        from toolreel.tools.skills._folders import read_skills
-        from toolreel.tools.skills._skill_tools import skill_tools, skills_message
+        from toolreel.tools.skills import read_skills, skill_tools, skills_message
 
         skills = read_skills(*self.skill_folders, skip_invalid=self.skip_invalid_skills)
         for problem in skills.left_out:

@@ -11,11 +11,9 @@ import click
 from toolreel._cli.console import labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.surface_limits import check_surface, largest, shares
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, largest, shares
 
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 

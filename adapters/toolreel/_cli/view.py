@@ -69,7 +69,7 @@ def view_command(
         return _serve_list(Path(file or "."), port or 0, opens=opens)
     if port is not None:
         raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
-    from toolreel._replay.run_page.view import name_of, page_of
+    from toolreel._replay import name_of, page_of
 
     text = page_of(file, other)
     names = [Path(name_of(each)).name for each in (file, other) if each]
@@ -78,8 +78,8 @@ def view_command(
 
 
 def _serve_list(folder: Path, port: int, *, opens: bool) -> int:
-    from toolreel._internal.browser import show
-    from toolreel._replay.run_page.list_server import ListServer
+    from toolreel._internal import show
+    from toolreel._replay import ListServer
 
     with ListServer(folder, port) as server:
         out.print(server.address)
@@ -99,8 +99,8 @@ def write_and_open(target: Path, text: str, *, opens: bool, as_machine: bool) ->
 
     :raises AdapterError: if it cannot be written
     """
-    from toolreel._internal.browser import show
-    from toolreel._replay.run_page.view import write_page
+    from toolreel._internal import show
+    from toolreel._replay import write_page
 
     write_page(target, text)
     if opens:

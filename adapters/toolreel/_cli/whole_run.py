@@ -12,13 +12,11 @@ from rich.console import Console
 
 from toolreel._cli.console import complain, counted, labelled, out
 from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
-from toolreel._driver.run_result import Resting, Run, cost_in_words, outcome_of
-from toolreel._driver.timing import duration
-from toolreel._internal.errors import AdapterError
-from toolreel._replay.explain.outcome import describe_outcome
-from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-from toolreel._secrets.urls import shown_url
-from toolreel_core._conversation.message import (
+from toolreel._driver import Resting, Run, cost_in_words, duration, outcome_of
+from toolreel._internal import AdapterError
+from toolreel._replay import CallSummary, TurnSummary, describe_outcome, story
+from toolreel._secrets import shown_url
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SystemMessage,
@@ -26,10 +24,8 @@ from toolreel_core._conversation.message import (
     UserMessage,
     shown_content,
 )
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._protocol.codec import encode
-from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
-from toolreel_core._protocol.state import Tally
+from toolreel_core._jsontext import Json, parse
+from toolreel_core._protocol import Cancelled, Completed, Outcome, Tally, encode
 
 if TYPE_CHECKING:
     from toolreel._cli.server_options import ServerChoice

@@ -3,3 +3,132 @@
 ``sync`` and ``aio`` have the same structure. ``ports`` defines the protocols that a driver needs;
 ``performer`` combines them into one ``perform(effect) -> event``.
 """
+
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
+    from toolreel._driver.clock.clocks import AsyncSystemClock, InstantClock, SystemClock
+    from toolreel._driver.clock.time_left import ending_at, time_left
+    from toolreel._driver.inbox import Inbox, Incoming, message_of
+    from toolreel._driver.lap_times import LapTimes
+    from toolreel._driver.one_effect import aperform, perform
+    from toolreel._driver.performer import (
+        AsyncPorts,
+        ImmediateApprover,
+        ImmediateClock,
+        ImmediateEndpoint,
+        Ports,
+    )
+    from toolreel._driver.ports import (
+        Approver,
+        AsyncApprover,
+        AsyncClock,
+        AsyncEndpoint,
+        AsyncPerformer,
+        AsyncStreamingEndpoint,
+        AsyncStreamingPerformer,
+        AsyncToolHost,
+        Clock,
+        Endpoint,
+        Journal,
+        Listener,
+        Observer,
+        Performer,
+        StreamingEndpoint,
+        StreamingPerformer,
+        ToolHost,
+        Wanted,
+        secrets_of,
+        tell,
+        withhold,
+    )
+    from toolreel._driver.run_result import (
+        OutcomeError,
+        Resting,
+        Run,
+        RunUsage,
+        cost_in_words,
+        outcome_of,
+        retold,
+    )
+    from toolreel._driver.several_endpoints.endpoint_costs import EndpointCost
+    from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints, check_endpoints
+    from toolreel._driver.stopwatch import AsyncStopwatch, Stopwatch, timed_anew
+    from toolreel._driver.streaming.events import (
+        NoteMade,
+        PartialOutput,
+        ReasoningDelta,
+        RunEnded,
+        ShownEvent,
+        StreamEvent,
+        TextDelta,
+        TextWithdrawn,
+        ToolCallDelta,
+        ToolResult,
+        ToolStarted,
+    )
+    from toolreel._driver.streaming.partial_answer import PartialAnswer
+    from toolreel._driver.streaming.pulling import aevent_of, apulled, event_of, pulled
+    from toolreel._driver.streaming.shown_run import STOPPED
+    from toolreel._driver.sync import go_on, run, speak, stream, stream_on
+    from toolreel._driver.timing import NOT_MEASURED, Lap, Timing, Took, duration, record
+    from toolreel._driver.user.approvers import Always, AsyncLater, Later, Never
+    from toolreel._driver.user.attachments import attach
+    from toolreel._driver.watching.log_watch import LEVELS, logged_as
+    from toolreel._driver.watching.note_fields import CONTENT, fields_of, name_of
+    from toolreel._driver.watching.performer import Watched
+    from toolreel._driver.watching.trace_context import CONTEXTS, current_trace, joined_trace
+    from toolreel._driver.watching.watch import (
+        WATCHERS,
+        Begun,
+        Watch,
+        Watcher,
+        Watches,
+        unwatch,
+        watch_logs,
+        watch_with,
+        watched,
+    )
+else:
+    from toolreel._internal.lazy import face
+
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "aio": "ago_on arun aspeak astream astream_on",
+            "clock.clocks": "AsyncSystemClock InstantClock SystemClock",
+            "clock.time_left": "ending_at time_left",
+            "inbox": "Inbox Incoming message_of",
+            "lap_times": "LapTimes",
+            "one_effect": "aperform perform",
+            "performer": "AsyncPorts ImmediateApprover ImmediateClock ImmediateEndpoint Ports",
+            "ports": (
+                "Approver AsyncApprover AsyncClock AsyncEndpoint AsyncPerformer AsyncStreamingEndpoint "
+                "AsyncStreamingPerformer AsyncToolHost Clock Endpoint Journal Listener Observer Performer "
+                "StreamingEndpoint StreamingPerformer ToolHost Wanted secrets_of tell withhold"
+            ),
+            "run_result": "OutcomeError Resting Run RunUsage cost_in_words outcome_of retold",
+            "several_endpoints.endpoint_costs": "EndpointCost",
+            "several_endpoints.endpoints": "AsyncEndpoints Endpoints check_endpoints",
+            "stopwatch": "AsyncStopwatch Stopwatch timed_anew",
+            "streaming.events": (
+                "NoteMade PartialOutput ReasoningDelta RunEnded ShownEvent StreamEvent TextDelta "
+                "TextWithdrawn ToolCallDelta ToolResult ToolStarted"
+            ),
+            "streaming.partial_answer": "PartialAnswer",
+            "streaming.pulling": "aevent_of apulled event_of pulled",
+            "streaming.shown_run": "STOPPED",
+            "sync": "go_on run speak stream stream_on",
+            "timing": "Lap NOT_MEASURED Timing Took duration record",
+            "user.approvers": "Always AsyncLater Later Never",
+            "user.attachments": "attach",
+            "watching.log_watch": "LEVELS logged_as",
+            "watching.note_fields": "CONTENT fields_of name_of",
+            "watching.performer": "Watched",
+            "watching.trace_context": "CONTEXTS current_trace joined_trace",
+            "watching.watch": "Begun WATCHERS Watch Watcher Watches unwatch watch_logs watch_with watched",
+        },
+    )

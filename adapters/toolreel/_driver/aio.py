@@ -29,14 +29,12 @@ from toolreel._driver.streaming.shown_run import ShownRun, is_shown
 from toolreel._driver.timing import record
 from toolreel._driver.watching.performer import AsyncWatched
 from toolreel._driver.watching.watch import watched
-from toolreel._internal.errors import MissingExtra
-from toolreel_core._conversation.message_input import Said
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Finish
-from toolreel_core._protocol.events import Event, UserSpoke
-from toolreel_core._protocol.state import State, Step
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel._internal import MissingExtra
+from toolreel_core._conversation import Said
+from toolreel_core._loop import pending, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event, Finish, State, Step, UserSpoke
+from toolreel_core._replies import Delta
 
 
 async def arun(

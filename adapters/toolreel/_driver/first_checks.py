@@ -14,8 +14,8 @@ from toolreel._driver.performer import AsyncNoTools, AsyncPorts, NoTools, Ports
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
 from toolreel._driver.several_endpoints.endpoints import check_endpoints
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.plan import Plan
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._plan import Plan
+from toolreel_core._tools import ToolSurface
 
 _EVENTS: Final = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
 

@@ -13,14 +13,10 @@ from typing import Protocol
 
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
-from toolreel_core._conversation.content.part import shown_parts
-from toolreel_core._conversation.content.support import refusal
-from toolreel_core._conversation.message_input import Said
+from toolreel_core._conversation import Said, refusal, shown_parts
 from toolreel_core._errors import ConfigError
-from toolreel_core._loop.reducer import pending, step
-from toolreel_core._protocol.events import UserSpoke, user_spoke
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._protocol.state import Settled, State, Step
+from toolreel_core._loop import pending, step
+from toolreel_core._protocol import Completed, Settled, State, Step, UserSpoke, user_spoke
 
 
 class Incoming(Protocol):

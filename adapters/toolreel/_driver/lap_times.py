@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap, Timing, Took
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol import Event
 
 
 class LapTimes:

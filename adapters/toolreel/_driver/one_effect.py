@@ -7,8 +7,7 @@ from typing import Final
 from toolreel._driver.first_checks import Call, async_performer, sync_performer
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer, Wanted
 from toolreel_core._errors import ProtocolError
-from toolreel_core._protocol.effects import Effect, Finish
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol import Effect, Event, Finish
 
 _PERFORM: Final = Call("perform", "await aperform(effect, ...)")
 _APERFORM: Final = Call("aperform", "perform(effect, ...)")

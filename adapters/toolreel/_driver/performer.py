@@ -27,18 +27,20 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.user.approvers import AsyncLater, Later
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
+from toolreel_core._protocol import (
     ApprovalGiven,
+    AskApproval,
     Event,
     ReplyReceived,
     RequestFailed,
+    RunTool,
+    SendRequest,
     ToolReturned,
+    Wait,
     WaitElapsed,
 )
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._tools.faults import tool_not_implemented
-from toolreel_core._tools.result_envelope import failed
+from toolreel_core._replies import Delta
+from toolreel_core._tools import failed, tool_not_implemented
 
 
 @dataclass(frozen=True, slots=True)

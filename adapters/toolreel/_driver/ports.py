@@ -10,17 +10,20 @@ import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
+from toolreel_core._protocol import (
     ApprovalGiven,
+    AskApproval,
     Event,
+    Note,
     ReplyReceived,
     RequestFailed,
+    RunTool,
+    SendRequest,
     ToolReturned,
+    Wait,
     WaitElapsed,
 )
-from toolreel_core._protocol.notes import Note
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._replies import Delta
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""

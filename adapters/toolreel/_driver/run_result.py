@@ -11,20 +11,24 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 from toolreel._driver.ports import Wanted
 from toolreel._driver.several_endpoints.endpoint_costs import EndpointCost, endpoint_costs
 from toolreel._driver.timing import Lap, Timing, Took
-from toolreel._internal.errors import AdapterError
-from toolreel._internal.run_page_port import run_pages
-from toolreel._internal.visible_text import printable
-from toolreel_core._conversation.message import Message, wire_tree
+from toolreel._internal import AdapterError, printable, run_pages
+from toolreel_core._conversation import Message, wire_tree
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import AskApproval, Effect
-from toolreel_core._protocol.events import ApprovalGiven, Event
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.outcome import Completed, Outcome
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._protocol.state import Settled, State
+from toolreel_core._jsontext import Json
+from toolreel_core._loop import pending, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    ApprovalGiven,
+    AskApproval,
+    Completed,
+    Effect,
+    Event,
+    Note,
+    Outcome,
+    Settled,
+    Spent,
+    State,
+)
 
 _SHOWN: Final = 60
 """Characters of a text that a line shows."""

@@ -18,10 +18,8 @@ from toolreel._driver.ports import (
     Wanted,
 )
 from toolreel._driver.streaming.pulling import apulled, pulled
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import CancelRequested, Event, RunStarted, UserSpoke
-from toolreel_core._protocol.state import State
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._protocol import CancelRequested, Event, RunStarted, SendRequest, State, UserSpoke
+from toolreel_core._replies import Delta
 
 _Performer = TypeVar("_Performer")
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from toolreel._driver.ports import Journal, Wanted
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import CancelRequested, Event
+from toolreel_core._protocol import AskApproval, CancelRequested, Event, RunTool, SendRequest, Wait
 
 TookKind: TypeAlias = Literal["request", "tool", "approval", "wait", "cancelled"]
 

@@ -1,1 +1,65 @@
 """Errors, lazy names and YAML for all other folders."""
+
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel._internal import visible_text
+    from toolreel._internal.browser import show
+    from toolreel._internal.errors import (
+        AdapterError,
+        CassetteError,
+        CatalogueError,
+        DurableError,
+        EndpointConfigError,
+        EvalPlanError,
+        ForkError,
+        JournalError,
+        McpConfigError,
+        McpServerError,
+        MissingExtra,
+        OutputError,
+        ProxyConfigError,
+        ResultsError,
+        SecretFound,
+        SecretRulesError,
+        SkillError,
+        TokenizerError,
+        ToolModuleError,
+        VaryError,
+    )
+    from toolreel._internal.format_version import check_version
+    from toolreel._internal.logs import CONCERNS, RENAMED, Concern, Level, is_heard, is_on, log, log_error
+    from toolreel._internal.pages.embedded_data import json_element, packed, packed_element, visible
+    from toolreel._internal.pages.page_frame import asset, framed
+    from toolreel._internal.pages.shortened_texts import cut_to, shortened
+    from toolreel._internal.run_page_port import provide_run_pages, run_pages
+    from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
+    from toolreel._internal.toml_files import line_at, read_file, read_toml
+    from toolreel._internal.visible_text import printable, printable_json
+else:
+    from toolreel._internal.lazy import face
+
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "": "visible_text",
+            "browser": "show",
+            "errors": (
+                "AdapterError CassetteError CatalogueError DurableError EndpointConfigError EvalPlanError "
+                "ForkError JournalError McpConfigError McpServerError MissingExtra OutputError "
+                "ProxyConfigError ResultsError SecretFound SecretRulesError SkillError TokenizerError "
+                "ToolModuleError VaryError"
+            ),
+            "format_version": "check_version",
+            "logs": "CONCERNS Concern Level RENAMED is_heard is_on log log_error",
+            "pages.embedded_data": "json_element packed packed_element visible",
+            "pages.page_frame": "asset framed",
+            "pages.shortened_texts": "cut_to shortened",
+            "run_page_port": "provide_run_pages run_pages",
+            "safe_yaml": "Rules Scalar TAG YamlError read_tree",
+            "toml_files": "line_at read_file read_toml",
+            "visible_text": "printable printable_json",
+        },
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import AdapterError
-from toolreel_core._internal.config_checks import PlaceError
+from toolreel_core._internal import PlaceError
 
 _Built = TypeVar("_Built")
 

@@ -16,9 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from toolreel._driver.ports import Wanted
-from toolreel._driver.timing import Lap
-from toolreel._internal.errors import AdapterError, JournalError, SecretFound
+from toolreel._driver import Lap, Wanted
+from toolreel._internal import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
     Recorded,
     blob_lines,
@@ -32,11 +31,10 @@ from toolreel._journal.format import (
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
 from toolreel._journal.seal import Sealing, unsealed
 from toolreel._journal.withheld_results import withheld
-from toolreel._secrets.known_values import known_secrets as known_secrets_of
-from toolreel._secrets.scanned_texts import refuse_secrets_in_blobs, refuse_secrets_in_line
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.blobs import blobs_in
-from toolreel_core._protocol.events import Event, ToolReturned
+from toolreel._secrets import known_secrets as known_secrets_of
+from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event, ToolReturned, blobs_in
 
 
 class _Lines:

@@ -17,19 +17,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, assert_never, cast
 
-from toolreel._driver.ports import Wanted
-from toolreel._driver.timing import Lap
-from toolreel._internal.errors import CassetteError, JournalError
-from toolreel._internal.format_version import check_version
+from toolreel._driver import Lap, Wanted
+from toolreel._internal import CassetteError, JournalError, check_version
 from toolreel._journal.seal import unsealed
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import Json, canonical, either, read
-from toolreel_core._jsontext.digest import digest
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.blobs import MENTION, blobs_in, by_digest, check_blob, with_blobs
-from toolreel_core._protocol.codec import VERSION, decode_event, decode_plan, encode, tag
-from toolreel_core._protocol.effects import ANSWERS, fingerprint
-from toolreel_core._protocol.events import Event
+from toolreel_core._jsontext import Json, canonical, digest, either, read
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    ANSWERS,
+    MENTION,
+    VERSION,
+    Event,
+    blobs_in,
+    by_digest,
+    check_blob,
+    decode_event,
+    decode_plan,
+    encode,
+    fingerprint,
+    tag,
+    with_blobs,
+)
 
 _BLOB_LINE: Final = re.compile(r'^{"blob":"([^"]+)"', re.MULTILINE)
 """A line begins with a brace nowhere else: a line break in a text is escaped."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import JournalError
+from toolreel._internal import JournalError
 from toolreel._journal.format import unfinished
 from toolreel._journal.lock import taken
 

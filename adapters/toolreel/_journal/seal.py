@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Final
 
-from toolreel._internal.errors import JournalError
-from toolreel_core._jsontext.canonical import canonical, read
+from toolreel._internal import JournalError
+from toolreel_core._jsontext import canonical, read
 
 _BLOB: Final = b'{"blob":'
 """What a line with a blob begins with."""

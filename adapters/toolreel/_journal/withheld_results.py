@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._protocol.events import Event, ToolReturned
+from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._protocol import Event, ToolReturned
 
 Reason: TypeAlias = Literal["secret", "unwritten"]
 

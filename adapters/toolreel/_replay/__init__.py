@@ -1,1 +1,91 @@
 """Replay, resume and fork recorded runs."""
+
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel._replay.allowed_differences import AllowedDifferences
+    from toolreel._replay.explain.outcome import describe_outcome
+    from toolreel._replay.explain.plan_and_event_changes import plan_changes
+    from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff
+    from toolreel._replay.explain.sent_history import SentHistory, sent_history
+    from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
+    from toolreel._replay.explain.why import Why, note_words, rule_of, why
+    from toolreel._replay.exports.formats import SUFFIXES, Format, exported
+    from toolreel._replay.exports.inspect_messages import LOG_VERSION, STOP_REASONS, inspect_message
+    from toolreel._replay.exports.markdown import transcript
+    from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
+    from toolreel._replay.forked_run import (
+        Beginning,
+        Counterfactual,
+        EventLog,
+        Forked,
+        Stop,
+        beginning,
+        counterfactual,
+        fork,
+    )
+    from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
+    from toolreel._replay.from_cassette.recorded_requests import COMPARISONS, Comparison
+    from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
+    from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
+    from toolreel._replay.replayed_run import (
+        BEHIND_PROXY,
+        DRIVERS,
+        Driver,
+        Replayed,
+        check_recovered,
+        check_surface,
+        replay,
+        run_on,
+    )
+    from toolreel._replay.resumed_run import aresume, resume
+    from toolreel._replay.run_page import view
+    from toolreel._replay.run_page.list_server import ListServer
+    from toolreel._replay.run_page.page import PageRun, page_of_runs
+    from toolreel._replay.run_page.recording_list import Facts, Found, RecordingList, facts_of
+    from toolreel._replay.run_page.remarks import warnings_of
+    from toolreel._replay.run_page.run_tree import RunTree, traced_tree
+    from toolreel._replay.run_page.view import name_of, page_of, write_page
+    from toolreel._replay.run_underway import Answered, Underway
+    from toolreel._replay.taped_endpoint import TapedEndpoint
+    from toolreel._replay.trace import Trace, Traced, cut, retrace
+else:
+    from toolreel._internal.lazy import face
+
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "allowed_differences": "AllowedDifferences",
+            "explain.outcome": "describe_outcome",
+            "explain.plan_and_event_changes": "plan_changes",
+            "explain.run_diff": "Aspect Difference Divergence TurnPair diff",
+            "explain.sent_history": "SentHistory sent_history",
+            "explain.turns": "CallSummary TurnSummary story",
+            "explain.why": "Why note_words rule_of why",
+            "exports.formats": "Format SUFFIXES exported",
+            "exports.inspect_messages": "LOG_VERSION STOP_REASONS inspect_message",
+            "exports.markdown": "transcript",
+            "fork_changes": "Changes NOTHING_CHANGED",
+            "forked_run": "Beginning Counterfactual EventLog Forked Stop beginning counterfactual fork",
+            "from_cassette.journals": "RecoveredRun recover_runs",
+            "from_cassette.recorded_requests": "COMPARISONS Comparison",
+            "journal_performer": "AsyncRehearsal Rehearsal breaks_in",
+            "recorded_files": "Keeping RecordedFiles ResumedFiles check_free",
+            "replayed_run": (
+                "BEHIND_PROXY DRIVERS Driver Replayed check_recovered check_surface replay run_on"
+            ),
+            "resumed_run": "aresume resume",
+            "run_page": "view",
+            "run_page.list_server": "ListServer",
+            "run_page.page": "PageRun page_of_runs",
+            "run_page.recording_list": "Facts Found RecordingList facts_of",
+            "run_page.remarks": "warnings_of",
+            "run_page.run_tree": "RunTree traced_tree",
+            "run_page.view": "name_of page_of write_page",
+            "run_underway": "Answered Underway",
+            "taped_endpoint": "TapedEndpoint",
+            "trace": "Trace Traced cut retrace",
+        },
+    )

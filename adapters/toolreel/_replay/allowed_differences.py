@@ -16,14 +16,13 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Final
 
-from toolreel._driver.ports import Wanted
-from toolreel._journal.format import Record, Recorded
-from toolreel._replay.retrace import retrace
-from toolreel.cassette._vary import Vary, put_through, varied
-from toolreel_core._jsontext.canonical import Json, JsonText, parse
-from toolreel_core._plan.request import Request
-from toolreel_core._protocol.effects import RunTool, SendRequest, fingerprint
-from toolreel_core._protocol.events import Event, ToolReturned, UserSpoke
+from toolreel._driver import Wanted
+from toolreel._journal import Record, Recorded
+from toolreel._replay.trace import retrace
+from toolreel.cassette import Vary, put_through, varied
+from toolreel_core._jsontext import Json, JsonText, parse
+from toolreel_core._plan import Request
+from toolreel_core._protocol import Event, RunTool, SendRequest, ToolReturned, UserSpoke, fingerprint
 
 _UNSENT: Final = "-"
 """The place of a result that no request tells: no index of a rule names it, only ``*``."""

@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, cast
 
-from toolreel._internal.errors import ForkError
-from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, parse
-from toolreel_core._jsontext.tree_access import json_text, merged
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import Preset, exact_config
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.parameter_schemas import SchemaLike
-from toolreel_core._tools.surface import ToolSurface
+from toolreel._internal import ForkError
+from toolreel_core._conversation import Message, SystemMessage, UserMessage
+from toolreel_core._jsontext import Json, JsonText, Tree, json_text, merged, parse
+from toolreel_core._plan import OutputSpec, Plan, Preset, exact_config
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import SchemaLike, ToolSurface
 
 _NO_PRESET: Final = Preset()
 

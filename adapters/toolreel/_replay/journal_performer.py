@@ -14,43 +14,46 @@ from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, assert_never
 
-from toolreel._driver.aio import arun, aspeak
-from toolreel._driver.ports import (
+from toolreel._driver import (
     AsyncEndpoint,
     AsyncPerformer,
     AsyncStreamingPerformer,
     AsyncToolHost,
     Endpoint,
     Journal,
+    Lap,
     Observer,
     Performer,
+    Run,
     StreamingPerformer,
     ToolHost,
     Wanted,
+    arun,
+    aspeak,
+    run,
     secrets_of,
+    speak,
 )
-from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run, speak
-from toolreel._driver.timing import Lap
-from toolreel._journal.format import Recorded
-from toolreel._journal.withheld_results import is_withheld
+from toolreel._journal import Recorded, is_withheld
 from toolreel._replay.journal_script import JournalScript, timed
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    AskApproval,
     CancelRequested,
     Event,
     ReplyReceived,
     RequestFailed,
+    RunTool,
+    SendRequest,
     UserSpoke,
+    Wait,
 )
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._replies.wire_forms.as_chat import deltas_in
-from toolreel_core._settings.wire_form import PATHS
+from toolreel_core._replies import Delta, deltas_in
+from toolreel_core._settings import PATHS
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
-    from toolreel.cassette._open_cassette import Recording
+    from toolreel.cassette import Recording
 
 
 @dataclass(frozen=True, slots=True)

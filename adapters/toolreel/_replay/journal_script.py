@@ -7,18 +7,21 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from toolreel._driver.ports import Wanted
-from toolreel._driver.timing import NOT_MEASURED, Lap
-from toolreel._journal.format import Record, Recorded
+from toolreel._driver import NOT_MEASURED, Lap, Wanted
+from toolreel._journal import Record, Recorded
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._protocol.codec import tag
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
-from toolreel_core._protocol.events import (
+from toolreel_core._protocol import (
+    AskApproval,
     Event,
     ReplyReceived,
     RequestFailed,
+    RunTool,
+    SendRequest,
     ToolReturned,
     UserSpoke,
+    Wait,
+    fingerprint,
+    tag,
 )
 
 if TYPE_CHECKING:

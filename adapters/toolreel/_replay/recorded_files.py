@@ -8,21 +8,18 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from toolreel._driver.ports import Wanted
-from toolreel._driver.timing import Lap
-from toolreel._internal.errors import AdapterError, CassetteError
-from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.format import Recorded, companion, read_journal, recording_files
+from toolreel._driver import Lap, Wanted
+from toolreel._internal import AdapterError, CassetteError
+from toolreel._journal import FileJournal, Recorded, ReopenedJournal, companion, read_journal, recording_files
 from toolreel._replay.journal_performer import breaks_in, came_whole
-from toolreel._replay.retrace import Trace, retrace
+from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import CancelRequested, Event
-from toolreel_core._settings.wire_form import PATHS
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import CancelRequested, Event, SendRequest
+from toolreel_core._settings import PATHS
 
 if TYPE_CHECKING:
-    from toolreel.cassette._session import Mode, Session
+    from toolreel.cassette import Mode, Session
 
 Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
 """When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
@@ -203,7 +200,7 @@ def _extended(path: Path) -> Recorded | None:
 def _session(path: Path, mode: Mode) -> Session:
     # Imported late: vcrpy imports every HTTP library that is installed, in a third of a second, and a run
     # without a recording needs none of it.
-    from toolreel.cassette._session import Session
+    from toolreel.cassette import Session
 
     return Session.of(path, mode)
 

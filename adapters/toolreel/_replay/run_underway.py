@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from toolreel._driver.ports import Wanted
-from toolreel._driver.run_result import Run
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol import events
-from toolreel_core._protocol.effects import Finish
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.state import Step
+from toolreel._driver import Run, Wanted
+from toolreel_core._loop import start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Finish, Note, Step, events
 
 
 class Answered(NamedTuple):

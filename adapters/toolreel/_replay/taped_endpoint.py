@@ -9,20 +9,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Final
 
-from toolreel._driver.ports import Listener
-from toolreel._driver.streaming.pulling import event_of
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import Break, StoredResponse
-from toolreel.cassette._transports import is_stream, pieces_of, refuse_unreadable
-from toolreel.http._bounded_decoder import TooLarge, UndecodableBody
-from toolreel.http._request import MAX_RESPONSE_BYTES
-from toolreel.http._response_events import answered, broken
-from toolreel.http._response_reader import Incoming, Intake
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._settings.wire_form import PATHS
+from toolreel._driver import Listener, event_of
+from toolreel.cassette import Break, Recording, StoredResponse, is_stream, pieces_of, refuse_unreadable
+from toolreel.http import MAX_RESPONSE_BYTES, Incoming, Intake, TooLarge, UndecodableBody, answered, broken
+from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._replies import Delta
+from toolreel_core._settings import PATHS
 
 _KINDS: Final[dict[str, FailureKind]] = {
     "ConnectError": "connect",

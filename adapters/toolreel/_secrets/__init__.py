@@ -1,1 +1,60 @@
 """Scans cassettes and journals for secrets before they are written."""
+
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel._secrets.byte_readings import as_ascii, readings
+    from toolreel._secrets.harmless_spans import HarmlessTexts, harmless_texts
+    from toolreel._secrets.known_values import (
+        key_as_secret,
+        key_notice,
+        known_secrets,
+        secrets_sent,
+        spellings,
+    )
+    from toolreel._secrets.patterns import EMAIL, SHAPES, names_a_secret
+    from toolreel._secrets.project_rules import VARIABLE, SecretRules, read_rules, rules_in
+    from toolreel._secrets.repeated_history import SharedBeginnings
+    from toolreel._secrets.scan import Leak, leaks, secrets_in
+    from toolreel._secrets.scanned_texts import (
+        body_texts,
+        interaction_texts,
+        leaks_at,
+        line_texts,
+        new_leaks,
+        refuse_secrets_in_blobs,
+        refuse_secrets_in_line,
+        tree_texts,
+        unseen,
+    )
+    from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
+    from toolreel._secrets.secret import Secret
+    from toolreel._secrets.secret_candidates import candidates
+    from toolreel._secrets.split_texts import put_together
+    from toolreel._secrets.urls import is_secret_parameter, scrubbed_url, shown_url
+else:
+    from toolreel._internal.lazy import face
+
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "byte_readings": "as_ascii readings",
+            "harmless_spans": "HarmlessTexts harmless_texts",
+            "known_values": "key_as_secret key_notice known_secrets secrets_sent spellings",
+            "patterns": "EMAIL SHAPES names_a_secret",
+            "project_rules": "SecretRules VARIABLE read_rules rules_in",
+            "repeated_history": "SharedBeginnings",
+            "scan": "Leak leaks secrets_in",
+            "scanned_texts": (
+                "body_texts interaction_texts leaks_at line_texts new_leaks refuse_secrets_in_blobs "
+                "refuse_secrets_in_line tree_texts unseen"
+            ),
+            "scrubbing": "RunningScrub scrubbed searched_for",
+            "secret": "Secret",
+            "secret_candidates": "candidates",
+            "split_texts": "put_together",
+            "urls": "is_secret_parameter scrubbed_url shown_url",
+        },
+    )

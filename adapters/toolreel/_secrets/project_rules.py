@@ -21,9 +21,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import SecretRulesError
+from toolreel._internal import SecretRulesError
 from toolreel._secrets.patterns import EMAIL, SHAPES, Shape
-from toolreel_core._internal.wildcards import fits
+from toolreel_core._internal import fits
 
 VARIABLE: Final = "TOOLREEL_SECRETS"
 """The environment variable with the path of the rules file."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 
-from toolreel_core._jsontext.canonical import Json, canonical, quote
+from toolreel_core._jsontext import Json, canonical, quote
 
 
 class SharedBeginnings:

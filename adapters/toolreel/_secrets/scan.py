@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._secrets.candidates import BLOB
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.patterns import shaped
 from toolreel._secrets.project_rules import SecretRules, rules_in
+from toolreel._secrets.secret_candidates import BLOB
 
 _EXCERPT: Final = 40
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from toolreel._internal.errors import SecretFound
+from toolreel._internal import SecretFound
 from toolreel._secrets.byte_readings import as_ascii, readings
-from toolreel._secrets.candidates import batches, candidates
-from toolreel._secrets.harmless_texts import harmless_texts
+from toolreel._secrets.harmless_spans import harmless_texts
 from toolreel._secrets.patterns import names_a_secret
 from toolreel._secrets.project_rules import SecretRules, rules_in
 from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.scan import Leak, leaks
+from toolreel._secrets.secret_candidates import batches, candidates
 from toolreel._secrets.split_texts import put_together
-from toolreel_core._conversation.content.part import Blob
-from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._conversation import Blob
+from toolreel_core._jsontext import Json, canonical, read
 
 _NESTED: Final = 4
 """Maximum levels of JSON in JSON strings."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from toolreel_core._jsontext.canonical import Json, read
-from toolreel_core._replies.streaming.sse import Frames
+from toolreel_core._jsontext import Json, read
+from toolreel_core._replies import Frames
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final, TypeAlias, TypeVar
 
-from toolreel._internal.errors import CassetteError
-from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel_core._conversation.message_rope import Rope
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read
-from toolreel_core._jsontext.digest import chain, digest
+from toolreel._internal import CassetteError
+from toolreel._secrets import SharedBeginnings
+from toolreel_core._conversation import Rope
+from toolreel_core._jsontext import Json, JsonText, canonical, chain, digest, quote, read
 
 _SHORTEST: Final = 256
 """Minimum characters of Base64 that is not written where it stands."""

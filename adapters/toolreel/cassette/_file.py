@@ -14,17 +14,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound, VaryError
-from toolreel._secrets.project_rules import SecretRules
-from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel._secrets.scanned_texts import interaction_texts, leaks_at
+from toolreel._internal import CassetteError, MissingExtra, SecretFound, VaryError
+from toolreel._secrets import SecretRules, SharedBeginnings, interaction_texts, leaks_at
 from toolreel.cassette._bodies import Body
 from toolreel.cassette._header import Header
 from toolreel.cassette._lookup import RequestKey, canonical_body, request_key
 from toolreel.cassette._serializer import document
 from toolreel.cassette._vary import stored
 from toolreel.cassette._yaml import TEXT_LIMIT
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._jsontext import JsonText
 
 try:
     from vcr.request import Request

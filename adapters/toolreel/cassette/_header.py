@@ -28,7 +28,7 @@ from threading import RLock
 from typing import Any, Final
 from uuid import UUID
 
-from toolreel._internal.errors import CassetteError, VaryError
+from toolreel._internal import CassetteError, VaryError
 from toolreel.cassette._vary import Vary, rule_of, stored
 
 KEYS: Final = ("vary", "now", "seed")

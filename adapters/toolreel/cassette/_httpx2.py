@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 
 try:
     import httpx

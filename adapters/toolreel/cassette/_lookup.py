@@ -22,10 +22,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from toolreel._secrets.urls import scrubbed_url
+from toolreel._secrets import scrubbed_url
 from toolreel.cassette._request_diff import difference, drift
 from toolreel.cassette._vary import Compared, Vary, put_through
-from toolreel_core._jsontext.canonical import canonical, read
+from toolreel_core._jsontext import canonical, read
 
 if TYPE_CHECKING:
     from vcr.request import Request

@@ -12,12 +12,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Self
 
-from toolreel._internal.errors import CassetteError, MissingExtra, VaryError
-from toolreel._internal.logs import log
-from toolreel._secrets.known_values import known_secrets as known_secrets_of
-from toolreel._secrets.known_values import secrets_sent
-from toolreel._secrets.project_rules import SecretRules
-from toolreel._secrets.urls import scrubbed_url
+from toolreel._internal import CassetteError, MissingExtra, VaryError, log
+from toolreel._secrets import SecretRules, scrubbed_url, secrets_sent
+from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.cassette import _serializer as cassette_format
 from toolreel.cassette._file import CassetteFile
 from toolreel.cassette._header import FrozenValues, Header

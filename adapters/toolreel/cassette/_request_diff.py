@@ -9,8 +9,8 @@ from difflib import unified_diff
 from itertools import islice, zip_longest
 from typing import Final
 
-from toolreel_core._conversation.content.wire import with_digests
-from toolreel_core._jsontext.canonical import Json, canonical, either, read
+from toolreel_core._conversation import with_digests
+from toolreel_core._jsontext import Json, canonical, either, read
 
 ABSENT: Final = "(absent)"
 """Stands for a value that one side does not have."""

@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from toolreel._internal.errors import CassetteError
-from toolreel._internal.format_version import check_version
+from toolreel._internal import CassetteError, check_version
 from toolreel.cassette._bodies import Body, BodyReader, BodyWriter, resolved
 from toolreel.cassette._header import KEYS, Header, header_of
 from toolreel.cassette._stored_exchange import KINDS, is_unanswered, unanswered
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._jsontext import JsonText
 
 VERSION: Final = 1
 """The version of the format; a file of another one is rejected."""

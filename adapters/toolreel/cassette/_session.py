@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._transports import (
     AsyncExtendTransport,
@@ -38,7 +38,7 @@ from toolreel.cassette._transports import (
     ReplayTransport,
 )
 from toolreel.cassette._vary import Vary
-from toolreel_core._internal.config_checks import check_choice
+from toolreel_core._internal import check_choice
 
 try:
     import httpx

@@ -27,12 +27,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
-from toolreel._secrets.known_values import known_secrets, secrets_sent, spellings
-from toolreel._secrets.project_rules import SecretRules, rules_in
-from toolreel._secrets.scan import secrets_in
-from toolreel._secrets.scanned_texts import body_texts, unseen
-from toolreel._secrets.urls import scrubbed_url
+from toolreel._internal import CassetteError, MissingExtra, SecretFound
+from toolreel._secrets import (
+    SecretRules,
+    body_texts,
+    known_secrets,
+    rules_in,
+    scrubbed_url,
+    secrets_in,
+    secrets_sent,
+    spellings,
+    unseen,
+)
 from toolreel.cassette._file import CassetteFile
 from toolreel.cassette._lookup import endpoint
 from toolreel.cassette._open_cassette import Recording
@@ -45,7 +51,7 @@ from toolreel.cassette._stored_exchange import (
 )
 from toolreel.cassette._transports import BODY_LIMIT, is_stream
 from toolreel.cassette._yaml import load_yaml
-from toolreel.http._bounded_decoder import BodyError, BoundedDecoder
+from toolreel.http import BodyError, BoundedDecoder
 
 try:
     from vcr.serializers import compat, yamlserializer

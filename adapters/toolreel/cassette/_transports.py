@@ -29,12 +29,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, cast
 
-from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel._internal import CassetteError, MissingExtra
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._stored_exchange import Break, StoredResponse, scrubbed
-from toolreel.http._bounded_decoder import PACKAGES, BodyError, BoundedDecoder, UndecodableBody
-from toolreel_core._replies.wire_forms.event_stream import stream_in
-from toolreel_core._settings.wire_form import form_of
+from toolreel.http import PACKAGES, BodyError, BoundedDecoder, UndecodableBody
+from toolreel_core._replies import stream_in
+from toolreel_core._settings import form_of
 
 try:
     import httpx

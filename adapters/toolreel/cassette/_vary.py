@@ -21,8 +21,8 @@ from functools import lru_cache
 from threading import Lock
 from typing import Final, NamedTuple
 
-from toolreel._internal.errors import VaryError
-from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel._internal import VaryError
+from toolreel_core._jsontext import Json, canonical, read
 
 PLACEHOLDER: Final = "<varies>"
 """What a match of a pattern becomes, unless the rule says otherwise."""

@@ -15,7 +15,7 @@ from functools import lru_cache
 from io import StringIO
 from typing import Any, Final
 
-from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel._internal import CassetteError, MissingExtra
 from toolreel.cassette._bodies import Mention
 
 try:
@@ -24,7 +24,7 @@ try:
     from yaml.emitter import Emitter
     from yaml.resolver import Resolver
 
-    from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
+    from toolreel._internal import TAG, Rules, Scalar, YamlError, read_tree
 except ImportError as error:
     raise MissingExtra.of("record", "PyYAML") from error
 

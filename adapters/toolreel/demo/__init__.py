@@ -1,5 +1,26 @@
 """Example tools of the demo, to try toolreel: ``--tools toolreel.demo:TOOLS``."""
 
-from toolreel.demo._workspace import TOOLS, Workspace, workspace
+# mypy: implicit-reexport
 
-__all__ = ["TOOLS", "Workspace", "workspace"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.demo._recorded_session import demo_cassette, demo_drivers
+    from toolreel.demo._workspace import START, TOOLS, Workspace, workspace
+else:
+    from toolreel._internal.lazy import face
+
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "_recorded_session": "demo_cassette demo_drivers",
+            "_workspace": "START TOOLS Workspace workspace",
+        },
+    )
+
+# Public; the other names are for this project's own packages and tests.
+__all__ = [
+    "TOOLS",
+    "Workspace",
+    "workspace",
+]

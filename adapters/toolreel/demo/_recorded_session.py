@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import CassetteError
-from toolreel._replay.replay import DRIVERS, Driver
+from toolreel._internal import CassetteError
+from toolreel._replay import DRIVERS, Driver
 
 _NAME: Final = "local--qwen2.5-coder-1.5b.yaml"
 _HERE: Final = Path(__file__).parent

@@ -8,8 +8,7 @@ from __future__ import annotations
 import copy
 from typing import Final, TypeAlias
 
-from toolreel.tools._call_context import ToolError
-from toolreel.tools._python.tools import ToolLike
+from toolreel.tools import ToolError, ToolLike
 
 Value: TypeAlias = str | int
 Section: TypeAlias = dict[str, Value]

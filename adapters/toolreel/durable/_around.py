@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolreel._driver.ports import Performer, Wanted, secrets_of
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import Event
+from toolreel._driver import Performer, Wanted, secrets_of
+from toolreel_core._protocol import Event, SendRequest
 
 Send: TypeAlias = Callable[[], Event | None]
 Around: TypeAlias = Callable[[SendRequest, Send], Event | None]

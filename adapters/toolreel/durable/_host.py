@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import sqlalchemy as sa
 from dbos import DBOS, DBOSPortableJSONSerializer
 
-from toolreel._internal.errors import DurableError
+from toolreel._internal import DurableError
 from toolreel.durable._store.claims import WORKFLOW
 from toolreel.durable._store.database import lasting
 from toolreel.durable._store.slots import take_slot

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 
-from toolreel._driver.run_result import Run, cost_in_words
+from toolreel._driver import Run, cost_in_words
 from toolreel.durable._run_views import RunSummary
 from toolreel.durable._runs import DurableRuns
 from toolreel.durable._store.claims import Status
 from toolreel_core._errors import ToolreelError
-from toolreel_core._loop.reducer import fold, pending
-from toolreel_core._protocol.effects import AskApproval, Effect, Finish, RunTool, SendRequest, Wait
-from toolreel_core._protocol.state import State
+from toolreel_core._loop import fold, pending
+from toolreel_core._protocol import AskApproval, Effect, Finish, RunTool, SendRequest, State, Wait
 
 ACTIVE: Final[tuple[Status, ...]] = ("running", "waiting", "sleeping", "queued")
 OVER: Final[tuple[Status, ...]] = ("ended", "failed", "refused")

@@ -9,9 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from toolreel._driver.run_result import Run
-from toolreel._journal.format import Recorded
-from toolreel._replay.retrace import retrace
+from toolreel._driver import Run
+from toolreel._journal import Recorded
+from toolreel._replay import retrace
 from toolreel.durable._store.claims import Status
 
 

@@ -14,11 +14,10 @@ from typing import Any, Final, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from toolreel._driver.inbox import message_of
-from toolreel._driver.watching.trace_context import current_trace
-from toolreel._internal.errors import DurableError
-from toolreel._journal.format import parse_journal
-from toolreel._secrets.known_values import known_secrets as known_secrets_of
+from toolreel._driver import current_trace, message_of
+from toolreel._internal import DurableError
+from toolreel._journal import parse_journal
+from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
 from toolreel.durable._segment.book import Told, plan_lines
 from toolreel.durable._store.claims import now_ms, segments_of, wake
@@ -26,10 +25,9 @@ from toolreel.durable._store.database import database_url
 from toolreel.durable._store.slots import take_slot
 from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
-from toolreel_core._conversation.content.support import refusal
-from toolreel_core._conversation.message_input import Said
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, Event
+from toolreel_core._conversation import Said, refusal
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event
 
 QUEUE: Final = "toolreel"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")

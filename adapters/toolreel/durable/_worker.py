@@ -15,11 +15,9 @@ from typing import Any, Final, Self, TypeAlias
 import sqlalchemy as sa
 from dbos import DBOS
 
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Endpoint, Performer, secrets_of
-from toolreel._internal.errors import DurableError
-from toolreel._internal.logs import Level, is_on, log
-from toolreel._secrets.known_values import known_secrets as known_secrets_of
+from toolreel._driver import Endpoint, Performer, Ports, secrets_of
+from toolreel._internal import DurableError, Level, is_on, log
+from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._around import Around, with_around
 from toolreel.durable._health.probes import Probes
 from toolreel.durable._health.server import HealthServer

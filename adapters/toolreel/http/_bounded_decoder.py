@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-from toolreel._internal.errors import AdapterError
+from toolreel._internal import AdapterError
 
 ACCEPT_ENCODING: Final = "gzip, deflate"
 """The ``accept-encoding`` of our requests: the encodings that Python itself can decode. Other clients (in

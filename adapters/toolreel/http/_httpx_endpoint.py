@@ -10,12 +10,9 @@ from contextlib import aclosing, closing, contextmanager, suppress
 from http.cookiejar import CookieJar
 from typing import Final, Generic, Self, TypeVar, cast
 
-from toolreel._driver.ports import Listener
-from toolreel._driver.streaming.pulling import aevent_of, apulled, event_of, pulled
-from toolreel._internal.errors import EndpointConfigError, MissingExtra
-from toolreel._secrets.known_values import secrets_sent
-from toolreel._secrets.secret import Secret
-from toolreel._secrets.urls import shown_url
+from toolreel._driver import Listener, aevent_of, apulled, event_of, pulled
+from toolreel._internal import EndpointConfigError, MissingExtra
+from toolreel._secrets import Secret, secrets_sent, shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._connection_limits import async_trace, limited, trace
 from toolreel.http._request import (
@@ -32,12 +29,10 @@ from toolreel.http._request import (
 from toolreel.http._response_events import broken, failure_event
 from toolreel.http._response_reader import GRACE, Exchange, Incoming, Intake
 from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
-from toolreel_core._plan.request import Request
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._settings.chat_url import API_PREFIX
-from toolreel_core._settings.wire_form import PATHS
+from toolreel_core._plan import Request
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._replies import Delta
+from toolreel_core._settings import API_PREFIX, PATHS
 
 try:
     import anyio

@@ -10,13 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from toolreel._internal.errors import EndpointConfigError
-from toolreel._secrets.known_values import secrets_sent
-from toolreel._secrets.secret import Secret
-from toolreel._secrets.urls import shown_url
+from toolreel._internal import EndpointConfigError
+from toolreel._secrets import Secret, secrets_sent, shown_url
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING
-from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
-from toolreel_core._settings.wire_form import PATHS, WireForm
+from toolreel_core._settings import API_PREFIX, PATHS, WireForm, chat_url, prefix_fault
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""

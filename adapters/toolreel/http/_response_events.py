@@ -13,9 +13,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final, NamedTuple, assert_never
 
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
-from toolreel_core._jsontext.canonical import read
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.outcome import FailureKind
+from toolreel_core._jsontext import read
+from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
 
 _QUOTED: Final = 300
 """Maximum characters of a provider's error message that an event quotes."""

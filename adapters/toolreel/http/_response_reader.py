@@ -15,16 +15,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._driver.clock.time_left import time_left
-from toolreel._driver.ports import Listener, tell
+from toolreel._driver import Listener, tell, time_left
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
 from toolreel.http._request import DEADLINE
 from toolreel.http._response_events import answered
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._replies.wire_forms.as_chat import deltas_in
-from toolreel_core._replies.wire_forms.event_stream import stream_in
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._replies import Delta, deltas_in, stream_in
 
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 

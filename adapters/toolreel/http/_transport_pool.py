@@ -15,7 +15,7 @@ from typing import Final, Generic, TypeAlias, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel.http._connection_limits import current
 from toolreel.http._request import host_fault
 

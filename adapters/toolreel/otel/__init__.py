@@ -3,12 +3,32 @@
 ``instrument()`` turns them on for this process. They follow the semantic conventions for generative AI.
 """
 
+# mypy: implicit-reexport
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.otel._public import *
-
+    from toolreel.otel._content import VARIABLE, Capture, Redaction
+    from toolreel.otel._instrument import instrument, uninstrument
+    from toolreel.otel._labels import labelled
+    from toolreel.otel._provider import Server, server_of
 else:
-    from toolreel._internal.lazy import names_of
+    from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = names_of(__name__, "otel")
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "_content": "Capture Redaction VARIABLE",
+            "_instrument": "instrument uninstrument",
+            "_labels": "labelled",
+            "_provider": "Server server_of",
+        },
+        extra="otel",
+    )
+
+# Public; the other names are for this project's own packages and tests.
+__all__ = [
+    "instrument",
+    "labelled",
+    "uninstrument",
+]

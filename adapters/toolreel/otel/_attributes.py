@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
-from toolreel._driver.watching.watch import Begun
+from toolreel._driver import Begun
 from toolreel.otel._labels import Labels
 from toolreel.otel._provider import Server, server_of
-from toolreel_core._jsontext.canonical import Json, parse, read
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import Event, ReplyReceived
-from toolreel_core._protocol.notes import Note, ReplyRead, RequestLost
-from toolreel_core._replies.reply import Served, Usage, served_in, usage_in
-from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._jsontext import Json, as_tree, parse, read
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event, Note, ReplyRead, ReplyReceived, RequestLost, RunTool, SendRequest
+from toolreel_core._replies import Served, Usage, as_chat, served_in, usage_in
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 Attributes: TypeAlias = dict[str, Value]

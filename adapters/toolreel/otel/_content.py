@@ -7,21 +7,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self, assert_never
 
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.scan import secrets_in
-from toolreel_core._conversation.content.part import Audio, File, Image, Part, Text
-from toolreel_core._conversation.message import (
+from toolreel._secrets import known_secrets, secrets_in
+from toolreel_core._conversation import (
     AssistantMessage,
+    Audio,
+    File,
+    Image,
     Message,
+    Part,
     SystemMessage,
+    Text,
     ToolMessage,
     UserMessage,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._replies.reply import Reply
+from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import SendRequest
+from toolreel_core._replies import Reply
 
 VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that the instrumentations of OpenTelemetry read."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from toolreel._driver.watching.trace_context import CONTEXTS
-from toolreel._driver.watching.watch import Begun, Watch, Watcher, unwatch, watch_with
-from toolreel._internal.errors import MissingExtra
+from toolreel._driver import CONTEXTS, Begun, Watch, Watcher, unwatch, watch_with
+from toolreel._internal import MissingExtra
 from toolreel.otel._content import Capture
 
 try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 
 try:
     from opentelemetry.metrics import Histogram, Meter, MeterProvider, get_meter

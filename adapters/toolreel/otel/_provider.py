@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 _DEPTH: Final = 8
 """How many endpoints may wrap one another."""

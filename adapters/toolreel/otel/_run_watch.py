@@ -11,9 +11,7 @@ from typing import Final
 from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
 
-from toolreel._driver.ports import Wanted
-from toolreel._driver.watching.note_fields import fields_of, name_of
-from toolreel._driver.watching.watch import Begun
+from toolreel._driver import Begun, Wanted, fields_of, name_of
 from toolreel.otel._attributes import (
     Answer,
     Attributes,
@@ -28,20 +26,24 @@ from toolreel.otel._content_events import ContentEvents
 from toolreel.otel._instruments import Instruments
 from toolreel.otel._labels import LABELS
 from toolreel.otel._provider import server_of
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import Event, ReplyReceived, ToolReturned
-from toolreel_core._protocol.notes import (
+from toolreel_core._protocol import (
     CallEnded,
     CallStarted,
+    Completed,
+    Event,
     Note,
     ReplyRead,
+    ReplyReceived,
     RequestSent,
     RunSettled,
+    RunTool,
+    SendRequest,
+    Settled,
+    State,
+    Step,
+    ToolReturned,
 )
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._protocol.state import Settled, State, Step
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._replies import as_chat, normalize_reply
 
 _TOLD_BY_SPANS: Final = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
 """Notes that say no more than a span and its attributes."""

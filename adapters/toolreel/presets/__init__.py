@@ -1,10 +1,26 @@
 """Preset catalogues from files, and exact token counts with a model's tokenizer."""
 
+# mypy: implicit-reexport
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.presets._public import *
+    from toolreel.presets._catalogues import CATALOGUE_VARIABLE, only_file, shipped, with_files
+    from toolreel.presets._token_counter import register_tokenizer
 else:
-    from toolreel._internal.lazy import names_of
+    from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = names_of(__name__)
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "_catalogues": "CATALOGUE_VARIABLE only_file shipped with_files",
+            "_token_counter": "register_tokenizer",
+        },
+    )
+
+# Public; the other names are for this project's own packages and tests.
+__all__ = [
+    "register_tokenizer",
+    "shipped",
+    "with_files",
+]

@@ -14,9 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import CatalogueError
-from toolreel._internal.toml_files import read_file, read_toml
-from toolreel_core._plan.presets.collection import Presets
+from toolreel._internal import CatalogueError, read_file, read_toml
+from toolreel_core._plan import Presets
 
 CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
 """Environment variable with the paths of your own catalogues, separated as in ``PATH``."""

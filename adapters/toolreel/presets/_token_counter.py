@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolreel._internal.errors import MissingExtra, TokenizerError
-from toolreel_core._jsontext.canonical import sound
-from toolreel_core._settings.token_estimates import bytes_per_4, register_estimator
+from toolreel._internal import MissingExtra, TokenizerError
+from toolreel_core._jsontext import sound
+from toolreel_core._settings import bytes_per_4, register_estimator
 
 try:
     from tokenizers import Tokenizer

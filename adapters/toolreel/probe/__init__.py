@@ -1,10 +1,34 @@
 """Probe an endpoint for its quirks."""
 
+# mypy: implicit-reexport
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.probe._public import *
+    from toolreel.probe._probed import Probed
+    from toolreel.probe._probing import probe, replay_probe
+    from toolreel.probe._tape import earlier_answers
+    from toolreel_core._probe import Compared, Finding, Setting
 else:
-    from toolreel._internal.lazy import names_of
+    from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = names_of(__name__, "record")
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "_probed": "Probed",
+            "_probing": "probe replay_probe",
+            "_tape": "earlier_answers",
+            "toolreel_core._probe": "Compared Finding Setting",
+        },
+        extra="record",
+    )
+
+# Public; the other names are for this project's own packages and tests.
+__all__ = [
+    "Compared",
+    "Finding",
+    "Probed",
+    "Setting",
+    "probe",
+    "replay_probe",
+]

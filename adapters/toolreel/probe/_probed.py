@@ -9,16 +9,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import CatalogueError
-from toolreel._internal.toml_files import read_toml
+from toolreel._internal import CatalogueError, read_toml
 from toolreel.probe._toml import catalogue_text
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._probe.comparison import Compared, compared
-from toolreel_core._probe.finding import Finding, findings
-from toolreel_core._probe.fitting import Setting, preset_tree, settings
-from toolreel_core._probe.observation import Answered
-from toolreel_core._probe.probing import Probing, Stopped
+from toolreel_core._plan import Preset, Presets
+from toolreel_core._probe import (
+    Answered,
+    Compared,
+    Finding,
+    Probing,
+    Setting,
+    Stopped,
+    compared,
+    findings,
+    preset_tree,
+    settings,
+)
 
 _EARLIEST: Final = 1_577_836_800
 """The year 2020: before, a server's clock is wrong."""

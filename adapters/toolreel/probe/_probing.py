@@ -10,13 +10,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import CassetteError, MissingExtra
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.secret import Secret
-from toolreel.cassette._open_cassette import Recording
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.http._request import AUTHORIZATION, NO_HEADERS, checked_chat_url
-from toolreel.http._transport_pool import CONNECTIONS, sync_transport
+from toolreel._internal import CassetteError, MissingExtra
+from toolreel._secrets import Secret, known_secrets
+from toolreel.cassette import Recording
+from toolreel.http import (
+    AUTHORIZATION,
+    CONNECTIONS,
+    NO_HEADERS,
+    HttpEndpoint,
+    checked_chat_url,
+    sync_transport,
+)
 from toolreel.probe._probed import Probed, day_of
 from toolreel.probe._tape import (
     Answers,
@@ -27,11 +31,9 @@ from toolreel.probe._tape import (
     model_of,
 )
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._probe.probing import REPEAT, Ask, Probing
-from toolreel_core._probe.questions.catalogue import selected
-from toolreel_core._probe.written_request import WrittenRequest
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._settings.chat_url import API_PREFIX
+from toolreel_core._probe import REPEAT, Ask, Probing, WrittenRequest, selected
+from toolreel_core._protocol import SendRequest
+from toolreel_core._settings import API_PREFIX
 
 try:
     import httpx

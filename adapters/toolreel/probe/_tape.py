@@ -12,16 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import CassetteError, MissingExtra
-from toolreel._secrets.known_values import spellings
-from toolreel._secrets.urls import scrubbed_url
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import Break, Exchange, StoredResponse
-from toolreel.cassette._transports import RecordTransport, replayed
-from toolreel_core._jsontext.canonical import read
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._probe.questions.others import NO_MODEL
-from toolreel_core._settings.wire_form import PATHS, WireForm, form_of
+from toolreel._internal import CassetteError, MissingExtra
+from toolreel._secrets import scrubbed_url, spellings
+from toolreel.cassette import Break, Exchange, Recording, RecordTransport, StoredResponse, replayed
+from toolreel_core._jsontext import as_tree, read
+from toolreel_core._probe import NO_MODEL
+from toolreel_core._settings import PATHS, WireForm, form_of
 
 try:
     import httpx

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 """A key that TOML takes without quotes."""

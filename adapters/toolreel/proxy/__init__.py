@@ -1,11 +1,42 @@
 """A proxy for any client: repairs, records and replays what passes."""
 
+# mypy: implicit-reexport
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.proxy._public import *
-
+    from toolreel.proxy._app import proxy_app
+    from toolreel.proxy._recording.journal_process import JournalProcess
+    from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
+    from toolreel.proxy._recording.journals import JournalJob
+    from toolreel.proxy._recording.thoughts import KeptThoughts
+    from toolreel.proxy._routes_file import routes_in
+    from toolreel.proxy._serve import LOOPBACK, listening, serve, server_config
+    from toolreel.proxy._settings import Limits, ProxySettings, Route, Routes
+    from toolreel_core._proxy import Extras
 else:
-    from toolreel._internal.lazy import names_of
+    from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = names_of(__name__)
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "_app": "proxy_app",
+            "_recording.journal_process": "JournalProcess",
+            "_recording.journal_queue": "JournalQueue Tell",
+            "_recording.journals": "JournalJob",
+            "_recording.thoughts": "KeptThoughts",
+            "_routes_file": "routes_in",
+            "_serve": "LOOPBACK listening serve server_config",
+            "_settings": "Limits ProxySettings Route Routes",
+            "toolreel_core._proxy": "Extras",
+        },
+    )
+
+# Public; the other names are for this project's own packages and tests.
+__all__ = [
+    "Extras",
+    "Limits",
+    "ProxySettings",
+    "Route",
+    "proxy_app",
+]

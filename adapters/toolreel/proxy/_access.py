@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from toolreel._internal.logs import log, log_error
+from toolreel._internal import log, log_error
 from toolreel.proxy._chat import Done
 from toolreel.proxy._client.answer import ClientAnswer, Receive, Scope, Send
 from toolreel.proxy._client.errors import Trouble, refused
@@ -15,8 +15,8 @@ from toolreel.proxy._client.headers import is_foreign, shows
 from toolreel.proxy._metrics import Metrics
 from toolreel.proxy._recording.journal_queue import Tell
 from toolreel.proxy._settings import ProxySettings
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json
+from toolreel_core._settings import WireForm
 
 _LEFT: Final = 499
 """The status of a request whose client left before it was told anything; nginx has it so, too."""

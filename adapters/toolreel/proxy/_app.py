@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
-from toolreel._internal.errors import MissingExtra
-from toolreel.http._transport_pool import async_transport
+from toolreel._internal import MissingExtra
+from toolreel.http import async_transport
 from toolreel.proxy._access import AccessRecord, Endpoints, Open, log_and_tell
 from toolreel.proxy._client.answer import ClientAnswer, Receive, Scope
 from toolreel.proxy._client.errors import Trouble, refused
@@ -20,8 +20,8 @@ from toolreel.proxy._reply import Replies
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._token_counts import TokenCounts
 from toolreel.proxy._upstream import Sent, Upstream
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._settings.wire_form import PATHS, WireForm
+from toolreel_core._jsontext import Json
+from toolreel_core._settings import PATHS, WireForm
 
 try:
     import anyio

@@ -9,21 +9,27 @@ from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 from uuid import uuid4
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 from toolreel.proxy._client.answer import ADDED, NOTICED, REPAIRS, ClientAnswer
 from toolreel.proxy._client.errors import Trouble, failure, mismatch, no_reply
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, items_of
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.corrections import Again, Corrections, Extras
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.reply import Head, Repaired, repaired, salvaged
-from toolreel_core._proxy.reply_stream import ReplyStream
-from toolreel_core._proxy.upstream_request import Outbound
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._proxy import (
+    Again,
+    ClientRequest,
+    Corrections,
+    Extras,
+    Head,
+    Outbound,
+    Profile,
+    Repaired,
+    ReplyStream,
+    repaired,
+    salvaged,
+)
+from toolreel_core._settings import WireForm
 
 try:
     import anyio

@@ -12,10 +12,9 @@ from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._settings import Route
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Json, Tree, read
-from toolreel_core._jsontext.tree_access import as_tree, items_of
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._settings.wire_form import PATHS, form_of
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, read
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._settings import PATHS, form_of
 
 _PATTERN: Final = frozenset("*?[")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 from toolreel.proxy._access import AccessRecord, Endpoint
 from toolreel.proxy._chat import ChatExchange, Done
 from toolreel.proxy._client.answer import CONVERSATION, ClientAnswer, Receive, Scope
@@ -21,11 +21,8 @@ from toolreel.proxy._recording.thoughts import KeptThoughts
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
-from toolreel_core._proxy.client_forms.losses import Loss
-from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.upstream_request import Outbound, outbound
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._proxy import ClientRequest, Loss, Outbound, Profile, outbound
+from toolreel_core._settings import WireForm
 
 try:
     import anyio

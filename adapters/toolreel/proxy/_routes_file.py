@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from toolreel._internal.errors import ProxyConfigError
-from toolreel._internal.toml_files import read_file, read_toml
+from toolreel._internal import ProxyConfigError, read_file, read_toml
 from toolreel.proxy._settings import Route
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._internal import Table
+from toolreel_core._plan import Preset
 
 PresetOf = Callable[[str, tuple[str, ...], str], Preset]
 """The preset for a provider, names of presets, and a model."""

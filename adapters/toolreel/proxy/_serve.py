@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-from toolreel._internal.errors import MissingExtra, ProxyConfigError
+from toolreel._internal import MissingExtra, ProxyConfigError
 from toolreel.proxy._app import proxy_app
 from toolreel.proxy._recording.journal_queue import Tell
 from toolreel.proxy._settings import ProxySettings

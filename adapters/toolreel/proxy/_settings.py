@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
-from toolreel._internal.errors import ProxyConfigError
-from toolreel.http._request import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_in
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._proxy.corrections import Extras
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._settings.wire_form import WireForm
+from toolreel._internal import ProxyConfigError
+from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_in
+from toolreel_core._plan import Preset
+from toolreel_core._proxy import Extras, Profile
+from toolreel_core._settings import WireForm
 
 RecordMode: TypeAlias = Literal["record", "replay", "auto"]
 """``record``: everything goes to the upstream, and is recorded; ``replay``: nothing does; ``auto``: what is

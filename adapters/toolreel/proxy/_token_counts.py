@@ -17,11 +17,9 @@ from toolreel.proxy._reply import Asking
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Tree, finite_text, read
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._proxy.client_forms.losses import NAMES
-from toolreel_core._proxy.client_request import ClientRequest
+from toolreel_core._jsontext import Tree, as_tree, finite_text, read
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._proxy import NAMES, ClientRequest
 
 
 class TokenCounts:

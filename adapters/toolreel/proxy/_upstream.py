@@ -7,14 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolreel._internal.errors import MissingExtra
-from toolreel.http._bounded_decoder import BoundedDecoder, Stalled, TooLarge, UndecodableBody
-from toolreel.http._connection_limits import async_trace
-from toolreel.http._httpx_endpoint import async_chunks_of, hang_up, within
-from toolreel.http._response_events import answered, broken, failure_event
-from toolreel.http._response_reader import Exchange
+from toolreel._internal import MissingExtra
+from toolreel.http import (
+    BoundedDecoder,
+    Exchange,
+    Stalled,
+    TooLarge,
+    UndecodableBody,
+    answered,
+    async_chunks_of,
+    async_trace,
+    broken,
+    failure_event,
+    hang_up,
+    within,
+)
 from toolreel.proxy._settings import Limits
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 try:
     import httpx

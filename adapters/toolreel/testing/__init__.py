@@ -1,10 +1,54 @@
 """Test agents: assertions about runs, scripted endpoints and tools, and the pytest fixture ``reel``."""
 
+# mypy: implicit-reexport
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.testing._public import *
+    from toolreel.testing._assertions import Claims, assert_reel
+    from toolreel.testing._expected_calls import ExpectedCall, call
+    from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
+    from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
+    from toolreel.testing._recordings.check import Checked, Finding, check
+    from toolreel.testing._reels.live_side import LiveSide
+    from toolreel.testing._reels.reel import Reel, rerun
+    from toolreel.testing._scripted import (
+        Line,
+        Lost,
+        ScriptedEndpoint,
+        ScriptedTools,
+        calling,
+        saying,
+        streaming,
+    )
 else:
-    from toolreel._internal.lazy import names_of
+    from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = names_of(__name__)
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "_assertions": "Claims assert_reel",
+            "_expected_calls": "ExpectedCall call",
+            "_network_block": "LOOPBACK NetworkBlocked network_blocked",
+            "_recording_paths": "ReelFiles files_by_name files_of_test",
+            "_recordings.check": "Checked Finding check",
+            "_reels.live_side": "LiveSide",
+            "_reels.reel": "Reel rerun",
+            "_scripted": "Line Lost ScriptedEndpoint ScriptedTools calling saying streaming",
+        },
+    )
+
+# Public; the other names are for this project's own packages and tests.
+__all__ = [
+    "Claims",
+    "ExpectedCall",
+    "Lost",
+    "Reel",
+    "ScriptedEndpoint",
+    "ScriptedTools",
+    "assert_reel",
+    "call",
+    "calling",
+    "saying",
+    "streaming",
+]

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self, TypeAlias, get_args
 
-from toolreel._driver.run_result import Run
+from toolreel._driver import Run
 from toolreel.testing._expected_calls import (
     ExpectedCall,
     call,
@@ -42,12 +42,9 @@ from toolreel.testing._expected_calls import (
     listing,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol.codec import tag
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.outcome import Completed, Outcome
-from toolreel_core._protocol.state import Settled
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import Completed, Note, Outcome, Settled, tag
 
 Call: TypeAlias = str | ExpectedCall
 """An expected call: the name of a tool for any call of it, or a result of :func:`call`."""

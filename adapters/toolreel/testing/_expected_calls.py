@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, Self, cast
 
-from toolreel._driver.run_result import Run
-from toolreel.cassette._request_diff import ABSENT, first_change
-from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage
-from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._protocol.state import Settled
+from toolreel._driver import Run
+from toolreel.cassette import ABSENT, first_change
+from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage
+from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._protocol import Completed, Settled
 
 _MAX_DISPLAY: Final = 100
 """Maximum length of a value in a listing."""

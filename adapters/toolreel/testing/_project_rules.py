@@ -17,10 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import VaryError
-from toolreel._internal.toml_files import line_at, read_file, read_toml
-from toolreel.cassette._vary import Vary, rule_of
-from toolreel_core._internal.config_checks import PlaceError
+from toolreel._internal import VaryError, line_at, read_file, read_toml
+from toolreel.cassette import Vary, rule_of
+from toolreel_core._internal import PlaceError
 
 FILE: Final = "pyproject.toml"
 _KEYS: Final = ("vary",)

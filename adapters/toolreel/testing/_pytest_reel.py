@@ -12,10 +12,9 @@ from typing import Final
 
 import pytest
 
-from toolreel._internal.errors import AdapterError, CassetteError, VaryError
-from toolreel._internal.visible_text import printable
-from toolreel._secrets.scrubbing import scrubbed, searched_for
-from toolreel.cassette._vary import Vary
+from toolreel._internal import AdapterError, CassetteError, VaryError, printable
+from toolreel._secrets import scrubbed, searched_for
+from toolreel.cassette import Vary
 from toolreel.testing._network_block import NetworkBlocked, network_blocked
 from toolreel.testing._project_rules import FILE, project_rules
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolreel._internal.errors import CassetteError
-from toolreel._journal.format import companion
-from toolreel_core._jsontext.digest import digest
+from toolreel._internal import CassetteError
+from toolreel._journal import companion
+from toolreel_core._jsontext import digest
 
 _PLAIN: Final = re.compile(r"[a-z0-9._-]+")
 """A name that is the same on every file system."""

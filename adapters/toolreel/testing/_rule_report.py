@@ -18,9 +18,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from toolreel._internal.errors import AdapterError
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._vary import Vary, put_through, rule_of, stored
+from toolreel._internal import AdapterError
+from toolreel.cassette import Recording, Vary, put_through, rule_of, stored
 
 RULES: Final = "reel_rules"
 """The user property of a test's report that has its rules."""

@@ -11,14 +11,18 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolreel._driver.ports import Listener, tell
+from toolreel._driver import Listener, tell
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
-from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._replies.wire_forms.as_chat import deltas_in
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._protocol import (
+    FailureKind,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    SendRequest,
+    ToolReturned,
+)
+from toolreel_core._replies import Delta, deltas_in
 
 
 @dataclass(frozen=True, slots=True)

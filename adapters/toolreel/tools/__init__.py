@@ -1,3 +1,70 @@
 """Tool hosts: MCP servers, Agent Skills; Python functions are in ``toolreel`` itself."""
 
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.tools._bounded_process import (
+        BoundedProcess,
+        ProcessOutput,
+        ProcessResult,
+        inherited_environment,
+    )
+    from toolreel.tools._call_context import (
+        CurrentCall,
+        Progress,
+        RunContext,
+        ToolError,
+        current_call,
+        running,
+        spend,
+        spending,
+    )
+    from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited, in_thread
+    from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
+    from toolreel.tools._python.schema_of import Types, parse_docstring
+    from toolreel.tools._python.signature import definition_of, signature_of, untyped_arguments
+    from toolreel.tools._python.tools import (
+        DEADLINE,
+        AsyncPythonTools,
+        PythonTools,
+        Tool,
+        Toolbox,
+        ToolLike,
+        load_tools,
+        tool,
+    )
+    from toolreel.tools._python.values import InvalidValue, JsonType, plain
+    from toolreel.tools._results import (
+        OkKey,
+        failed_event,
+        failure,
+        keywords,
+        returned_event,
+        succeeded,
+        timeout_event,
+    )
+    from toolreel.tools._typed_output import Adapter, Output, output_of
+else:
+    from toolreel._internal.lazy import face
+
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "_bounded_process": "BoundedProcess ProcessOutput ProcessResult inherited_environment",
+            "_call_context": (
+                "CurrentCall Progress RunContext ToolError current_call running spend spending"
+            ),
+            "_hosts": "AsyncRouter Router ThreadedTools awaited in_thread",
+            "_isolation": "Crash IsolatedCall Isolation",
+            "_python.schema_of": "Types parse_docstring",
+            "_python.signature": "definition_of signature_of untyped_arguments",
+            "_python.tools": "AsyncPythonTools DEADLINE PythonTools Tool ToolLike Toolbox load_tools tool",
+            "_python.values": "InvalidValue JsonType plain",
+            "_results": "OkKey failed_event failure keywords returned_event succeeded timeout_event",
+            "_typed_output": "Adapter Output output_of",
+        },
+    )
+
 __all__: list[str] = []

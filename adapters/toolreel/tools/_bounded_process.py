@@ -18,7 +18,7 @@ _GRACE: Final = 1.0
 group may hold the pipe open for ever."""
 
 
-class Output(NamedTuple):
+class ProcessOutput(NamedTuple):
     """Output of a process on one stream."""
 
     kept: bytes = b""
@@ -37,8 +37,8 @@ class ProcessResult(NamedTuple):
 
     exit_code: int | None
     """Negative if a signal ended it; ``None`` if we killed it, at its deadline or by ``kill``."""
-    stdout: Output = Output()
-    stderr: Output = Output()
+    stdout: ProcessOutput = ProcessOutput()
+    stderr: ProcessOutput = ProcessOutput()
 
 
 def inherited_environment(names: Sequence[str]) -> dict[str, str]:
@@ -139,9 +139,9 @@ class _Reader(threading.Thread):
                 self._size += len(chunk)
                 self._kept += chunk[: self._limit - len(self._kept)]
 
-    def output(self) -> Output:
+    def output(self) -> ProcessOutput:
         self.join(_GRACE)
-        return Output(bytes(self._kept), self._size)
+        return ProcessOutput(bytes(self._kept), self._size)
 
 
 def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:

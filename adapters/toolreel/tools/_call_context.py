@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from toolreel._internal.errors import AdapterError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.spent import Spent
+from toolreel._internal import AdapterError
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import RunTool, Spent
 
 Deps = TypeVar("Deps")
 """Type of the dependencies that the tools of a host share: a database, a client, the current user."""

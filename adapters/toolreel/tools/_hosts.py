@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from toolreel._driver.ports import AsyncToolHost, ToolHost, secrets_of
-from toolreel._internal.errors import MissingExtra
+from toolreel._driver import AsyncToolHost, ToolHost, secrets_of
+from toolreel._internal import MissingExtra
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.faults import tool_not_implemented
-from toolreel_core._tools.result_envelope import failed
+from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core._tools import failed, tool_not_implemented
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

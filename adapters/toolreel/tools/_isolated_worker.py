@@ -20,9 +20,8 @@ from typing import Any
 from toolreel.tools._call_context import ToolError, running
 from toolreel.tools._python.signature import signature_of, untyped_arguments
 from toolreel.tools._results import failure, keywords, succeeded
-from toolreel_core._jsontext.canonical import Json, JsonText
-from toolreel_core._protocol.codec import dump
-from toolreel_core._protocol.effects import RunTool
+from toolreel_core._jsontext import Json, JsonText
+from toolreel_core._protocol import RunTool, dump
 
 
 def serve_request() -> None:

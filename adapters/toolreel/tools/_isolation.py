@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 
 from toolreel.tools._bounded_process import BoundedProcess, inherited_environment
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 _MIB: Final = 2**20
 _INHERITED: Final = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")

@@ -8,10 +8,9 @@ from typing import Final, Literal, TypeAlias, cast
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
 from toolreel.tools._python.values import plain
-from toolreel_core._conversation.content.part import Media
-from toolreel_core._jsontext.canonical import Json, canonical, parse
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._conversation import Media
+from toolreel_core._jsontext import Json, canonical, parse
+from toolreel_core._protocol import RunTool, ToolReturned
 
 OkKey: TypeAlias = Literal["envelope", "failure", "data"]
 """``envelope``: it counts in an object that has no keys but those of an envelope; ``failure``: also next to

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar, cast, overload
 
-from toolreel._driver.run_result import Resting, Run
-from toolreel._internal.errors import OutputError
+from toolreel._driver import Resting, Run
+from toolreel._internal import OutputError
 from toolreel.tools._python.schema_of import Types
 from toolreel.tools._python.values import InvalidValue
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, parse
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._protocol.outcome import Completed, Outcome
-from toolreel_core._tools.parameter_schemas import schema_tree
+from toolreel_core._jsontext import Json, JsonText, Tree, parse
+from toolreel_core._plan import OutputSpec
+from toolreel_core._protocol import Completed, Outcome
+from toolreel_core._tools import schema_tree
 
 _Value = TypeVar("_Value")
 _Value_co = TypeVar("_Value_co", covariant=True)

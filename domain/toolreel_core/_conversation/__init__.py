@@ -4,3 +4,99 @@ Stored history is append-only (``transcript``). What is sent is a pure projectio
 ``valid_history`` repairs, ``history_policies`` shorten, ``provider_quirks`` gives each message the form that
 its provider takes. ``message_rope`` holds the encoded messages so that each is encoded once.
 """
+
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
+from toolreel_core._conversation.content.part import (
+    Audio,
+    Blob,
+    Detail,
+    File,
+    Image,
+    Media,
+    Part,
+    Text,
+    blobs_of,
+    shown_parts,
+    source_of,
+    text_of,
+)
+from toolreel_core._conversation.content.support import fitted, is_taken, left_out, refusal
+from toolreel_core._conversation.content.tokens import FILE_TOKENS, IMAGE_TOKENS, tokens_with
+from toolreel_core._conversation.content.wire import part_in, wire_part, with_digests
+from toolreel_core._conversation.history_policies import (
+    SUMMARIZE,
+    Cost,
+    HistoryPolicy,
+    Parted,
+    Turn,
+    drop_old_tool_turns,
+    history_policies,
+    history_policy,
+    keep_newest_turns,
+    parted,
+    reduced,
+    register_history_policy,
+    shorten_old_tool_results,
+    summarize_old_turns,
+    turns,
+)
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    parts_of,
+    shown_content,
+    wire,
+    wire_tree,
+)
+from toolreel_core._conversation.message_input import Messages, Said, message_in, messages_of, user_message
+from toolreel_core._conversation.message_rope import (
+    BLOCK,
+    HANDFUL,
+    Quotable,
+    Rope,
+    StoredMessages,
+    memo,
+    wire_is_memo,
+)
+from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
+from toolreel_core._conversation.summary import (
+    Passage,
+    as_task,
+    is_question,
+    is_summary,
+    passages,
+    request_text,
+    summary_message,
+)
+from toolreel_core._conversation.transcript import Transcript, tokens_of
+from toolreel_core._conversation.valid_history import (
+    Outgoing,
+    Projection,
+    arranged,
+    free_id,
+    project,
+    turn_begins,
+)
+from toolreel_core._conversation.wire_forms.extra_items import Items
+from toolreel_core._conversation.wire_forms.messages import encoded
+
+if TYPE_CHECKING:
+    from toolreel_core._conversation.openai_messages import messages_from, messages_to
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load what few programs need when it is first used."""
+        match name:
+            case "messages_from" | "messages_to":
+                from toolreel_core._conversation import openai_messages as home
+            case _:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(home, name)

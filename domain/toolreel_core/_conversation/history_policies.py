@@ -19,9 +19,9 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._conversation.summary import is_question, is_summary
-from toolreel_core._internal.name_registry import Registry
-from toolreel_core._jsontext.canonical import canonical, either, parse, read, sound
-from toolreel_core._tools.result_envelope import Envelope, envelope_of
+from toolreel_core._internal import Registry
+from toolreel_core._jsontext import canonical, either, parse, read, sound
+from toolreel_core._tools import Envelope, envelope_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from typing import TypeAlias, assert_never, cast
 from toolreel_core._conversation.content.part import Media, Part, Text, shown_parts, text_of
 from toolreel_core._conversation.content.wire import wire_part
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.brief_repr import brief_repr
-from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.tree_access import merged
+from toolreel_core._internal import brief_repr
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical, merged, parse
 
 
 @dataclass(frozen=True, slots=True)

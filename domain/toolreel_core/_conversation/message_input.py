@@ -16,8 +16,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core._jsontext.tree_access import json_text
+from toolreel_core._jsontext import JsonText, canonical, json_text
 
 MessageLike: TypeAlias = Message | Mapping[str, Any]
 """A message, or one in the chat-completions form such as ``{"role": "user", "content": "Hello."}``."""

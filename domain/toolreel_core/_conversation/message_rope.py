@@ -27,7 +27,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
     wire,
 )
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, quote
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse, quote
 
 BLOCK: Final = 32_768
 """Minimum bytes of a full block."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from toolreel_core._conversation.message import Message, wire_tree
 from toolreel_core._conversation.message_input import message_in
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 _PARTS: Final = {"text": "text", "image_url": "image_url", "input_audio": "input_audio", "file": "file"}
 """The key of a part that has its content, by its type."""

@@ -20,12 +20,9 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._conversation.wire_forms import messages, responses
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
-from toolreel_core._jsontext.tree_access import items_of
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._transforms import apply_all
-from toolreel_core._transforms.messages import signature_skip_validator_if_missing
-from toolreel_core._transforms.neutral_control_tokens import neutralized_content
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, items_of
+from toolreel_core._settings import Provider
+from toolreel_core._transforms import apply_all, neutralized_content, signature_skip_validator_if_missing
 
 _Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._conversation.message import Message, UserMessage
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
 
 _HEAD: Final = (
     "Summary of the conversation so far. The assistant wrote it in place of earlier messages, which are no "

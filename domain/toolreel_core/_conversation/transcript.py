@@ -19,9 +19,8 @@ from toolreel_core._conversation.message import Message, SystemMessage, UserMess
 from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo, wire_is_memo
 from toolreel_core._conversation.provider_quirks import Form, written
 from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, turn_begins
-from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._jsontext.digest import linked
-from toolreel_core._settings.token_estimates import Estimator, estimator
+from toolreel_core._jsontext import JsonText, linked
+from toolreel_core._settings import Estimator, estimator
 
 _PLAIN: Final = Form()
 _NO_TEXTS: Final = Rope()

@@ -28,12 +28,9 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._jsontext.canonical import NOTHING, Tree, canonical, parse
-from toolreel_core._settings.provider_support import IdStyle, Provider
-from toolreel_core._settings.wire_form import KEPT, KEPT_IN
-from toolreel_core._tools.faults import result_unknown
-from toolreel_core._tools.names import outward_name
-from toolreel_core._tools.result_envelope import failed
+from toolreel_core._jsontext import NOTHING, Tree, canonical, parse
+from toolreel_core._settings import KEPT, KEPT_IN, IdStyle, Provider
+from toolreel_core._tools import failed, outward_name, result_unknown
 
 _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _OPENAI: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")

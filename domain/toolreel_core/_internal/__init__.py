@@ -1,1 +1,20 @@
 """Building blocks that the rest of the core shares."""
+
+# mypy: implicit-reexport
+
+from toolreel_core._internal.brief_repr import brief_repr
+from toolreel_core._internal.config_checks import (
+    PlaceError,
+    Table,
+    changed,
+    check_choice,
+    check_count,
+    check_keys,
+    check_registered,
+    check_settings,
+    check_switch,
+    check_text,
+    named,
+)
+from toolreel_core._internal.name_registry import Registry, unknown_name
+from toolreel_core._internal.wildcards import fits

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, cast, get_args, get_
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel_core._jsontext import Json, JsonText, canonical
 
 
 class Settings(Protocol):

@@ -1,1 +1,54 @@
 """JSON text: canonical encoding, limits while parsing, digests."""
+
+# mypy: implicit-reexport
+
+from toolreel_core._jsontext.canonical import (
+    MAX_DEPTH,
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    canonical,
+    damaged,
+    deeper,
+    either,
+    finite,
+    finite_text,
+    nesting,
+    parse,
+    quote,
+    read,
+    read_tolerant,
+    reason_of,
+    sorted_text,
+    sound,
+)
+from toolreel_core._jsontext.digest import chain, digest, link, linked
+from toolreel_core._jsontext.json_repair import (
+    BLANK,
+    REPAIRS,
+    WORDS,
+    ArgumentRepairs,
+    Bare,
+    Flaw,
+    Repair,
+    SearchedText,
+    Style,
+    Value,
+    end_of,
+    members_at,
+    skip,
+    value_at,
+)
+from toolreel_core._jsontext.partial import partial_value
+from toolreel_core._jsontext.tree_access import (
+    as_tree,
+    calls_of,
+    in_order,
+    is_blank,
+    items_of,
+    json_text,
+    merged,
+    pointed,
+    tree_at,
+)

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from typing import TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import JsonText, deeper
-from toolreel_core._jsontext.digest import chain, digest, link
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import AskApproval, RunTool
-from toolreel_core._protocol.state import State
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.coercion import Intended, coerced
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._schema.validation import violations
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.faults import (
+from toolreel_core._jsontext import JsonText, chain, deeper, digest, link
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import AskApproval, RunTool, State
+from toolreel_core._replies import ArgumentError, Intended, ToolCall, coerced
+from toolreel_core._schema import violations
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import (
     Fault,
+    ToolDefinition,
+    ToolSurface,
     arguments_in_envelope,
     arguments_not_json,
     arguments_not_object,
@@ -34,8 +32,6 @@ from toolreel_core._tools.faults import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
 
 Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or the fault that is returned to the model."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from toolreel_core._protocol.outcome import BudgetSpent, ConversationSpent, CostUnknown, MaxTurns
-from toolreel_core._protocol.state import State
+from toolreel_core._protocol import BudgetSpent, ConversationSpent, CostUnknown, MaxTurns, State
 
 Limit: TypeAlias = MaxTurns | BudgetSpent | ConversationSpent | CostUnknown
 """The limit that ended a run."""

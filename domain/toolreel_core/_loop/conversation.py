@@ -14,14 +14,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation import Transcript, UserMessage
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import opening_notes, send_next_request
-from toolreel_core._protocol.events import UserSpoke
-from toolreel_core._protocol.notes import ExchangeBegan, Note, UserMessageKept
-from toolreel_core._protocol.outcome import Completed, Outcome
-from toolreel_core._protocol.state import State, Step
+from toolreel_core._protocol import (
+    Completed,
+    ExchangeBegan,
+    Note,
+    Outcome,
+    State,
+    Step,
+    UserMessageKept,
+    UserSpoke,
+)
 
 
 def kept(state: State, event: UserSpoke) -> State:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._protocol.state import State
-from toolreel_core._replies.reply import Reply, Usage
-from toolreel_core._settings.price import Price
+from toolreel_core._protocol import Spent, State
+from toolreel_core._replies import Reply, Usage
+from toolreel_core._settings import Price
 
 _NOTHING: Final = Usage()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._conversation.message import UserMessage
+from toolreel_core._conversation import UserMessage
 from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.checks.restatement import restatement
 from toolreel_core._loop.conversation import end_exchange
@@ -17,17 +17,11 @@ from toolreel_core._loop.finish import outcome_of, settle, with_answer
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._loop.output.final_output import answer_in_text, asked_by, told_by_calls
 from toolreel_core._loop.output.judgement import is_asked_for
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.output.wording import request_for
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.notes import ModelNudged, Note, RecoveryTried
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._protocol.state import State, Step
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.provider_errors import Problem, ProblemCode
-from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.loop_config import DEFAULT_FINAL_TEXT
-from toolreel_core._tools.faults import output_too_early
+from toolreel_core._plan import OutputSpec, Plan, request_for
+from toolreel_core._protocol import Completed, ModelNudged, Note, RecoveryTried, State, Step
+from toolreel_core._replies import Problem, ProblemCode, Reply, ToolCall
+from toolreel_core._settings import DEFAULT_FINAL_TEXT
+from toolreel_core._tools import output_too_early
 
 if TYPE_CHECKING:
     from toolreel_core._loop.checks.answer_checks import Check

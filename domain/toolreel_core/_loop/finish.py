@@ -5,23 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from toolreel_core._conversation.message import AssistantMessage
-from toolreel_core._protocol.effects import Finish
-from toolreel_core._protocol.notes import Note, RunSettled
-from toolreel_core._protocol.outcome import (
+from toolreel_core._conversation import AssistantMessage
+from toolreel_core._protocol import (
     Completed,
     ContentFiltered,
     EmptyFinal,
+    Finish,
     InvalidReply,
+    Note,
     NoToolCalls,
     Outcome,
     Refused,
+    RunSettled,
+    Settled,
+    State,
+    Step,
     ToolFailed,
     Truncated,
 )
-from toolreel_core._protocol.state import Settled, State, Step
-from toolreel_core._replies.provider_errors import Problem
-from toolreel_core._replies.reply import Reply
+from toolreel_core._replies import Problem, Reply
 
 
 def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step:

@@ -9,29 +9,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, assert_never
 
-from toolreel_core._conversation.history_policies import SUMMARIZE
-from toolreel_core._conversation.message import shown_content
+from toolreel_core._conversation import SUMMARIZE, shown_content
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
 from toolreel_core._loop.checks.restatement import reminder_of, with_task
 from toolreel_core._loop.checks.withheld_tools import narrowed, withholding
 from toolreel_core._loop.context.summary_request import draft_of, summary_request, wanted_summary
 from toolreel_core._loop.context.window import fit_history, overflow
 from toolreel_core._loop.finish import settle
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import Request, RequestOptions, pinned
-from toolreel_core._protocol.effects import SendRequest, Wait
-from toolreel_core._protocol.notes import (
+from toolreel_core._plan import Plan, Request, RequestOptions, pinned
+from toolreel_core._protocol import (
+    AwaitingReply,
     Note,
     OptionIgnored,
     PresetsApplied,
     QuirkApplied,
     RequestSent,
     RetryPlanned,
+    SendRequest,
+    State,
+    Step,
     SummaryRequested,
+    Tally,
     TextCallsOff,
     UserMessagesAdded,
+    Wait,
+    Waiting,
 )
-from toolreel_core._protocol.state import AwaitingReply, State, Step, Tally, Waiting
 
 _SAMPLE: Final = 200
 """Characters of what the user said that its note shows."""

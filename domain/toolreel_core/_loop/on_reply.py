@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, assert_never
 
-from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
-from toolreel_core._jsontext.canonical import JsonText, read
-from toolreel_core._jsontext.digest import digest
+from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
+from toolreel_core._jsontext import JsonText, digest, read
 from toolreel_core._loop.admission import is_final
 from toolreel_core._loop.counted_reply import counted_reply
 from toolreel_core._loop.endpoints.next_endpoint import goes_on
@@ -21,10 +20,11 @@ from toolreel_core._loop.next_request import send_next_request, wait
 from toolreel_core._loop.output.final_output import answer_by_call
 from toolreel_core._loop.reply_parsing import Received, received, salvaged
 from toolreel_core._loop.tool_calls import run_calls
-from toolreel_core._plan.output.wording import instruction
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.notes import (
+from toolreel_core._plan import instruction
+from toolreel_core._protocol import (
+    AwaitingReply,
     CallsIgnored,
+    CapabilityRefused,
     ContentStripped,
     IgnoreReason,
     Note,
@@ -32,18 +32,18 @@ from toolreel_core._protocol.notes import (
     QuirkApplied,
     RepairApplied,
     ReplyRead,
+    ReplyReceived,
+    RequestFailed,
     RequestLost,
+    State,
+    Step,
     ToolsDropped,
+    TransportFailed,
     UpstreamPinned,
 )
-from toolreel_core._protocol.outcome import CapabilityRefused, TransportFailed
-from toolreel_core._protocol.state import AwaitingReply, State, Step
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.provider_errors import Problem
-from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.names import shown
+from toolreel_core._replies import ArgumentError, Problem, Reply, ToolCall
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import shown
 
 _RETRYABLE_STATUSES: Final = frozenset({408, 429, *range(500, 600)})
 _REFUSALS_AS_FAILURE: Final = (

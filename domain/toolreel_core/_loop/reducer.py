@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from toolreel_core._errors import ProtocolError, TransformError
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._jsontext import JsonText
 from toolreel_core._loop.admission import ask_approval, run_tool
 from toolreel_core._loop.context.summary_reply import summary_failed, summary_received
 from toolreel_core._loop.conversation import keep, kept, next_exchange
@@ -30,33 +30,36 @@ from toolreel_core._loop.next_request import (
 )
 from toolreel_core._loop.on_reply import reply_received, request_failed
 from toolreel_core._loop.tool_calls import approval_given, cancel_running, finish_mid_turn, tool_returned
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool, Unanswered, Wait
-from toolreel_core._protocol.events import (
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
     ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    UserSpoke,
-    WaitElapsed,
-)
-from toolreel_core._protocol.notes import LateAnswer, RequestAbandoned
-from toolreel_core._protocol.outcome import Cancelled, Outcome, TransformFailed
-from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
+    Cancelled,
+    CancelRequested,
+    Event,
     Idle,
     InFlight,
+    LateAnswer,
+    Outcome,
+    ReplyReceived,
+    RequestAbandoned,
+    RequestFailed,
+    RunStarted,
+    RunTool,
     Settled,
     State,
     Step,
+    ToolReturned,
+    TransformFailed,
+    Unanswered,
+    UserSpoke,
+    Wait,
+    WaitElapsed,
     Waiting,
 )
-from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies import ArgumentError
 
 Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
 

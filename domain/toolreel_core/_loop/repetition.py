@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel_core._jsontext.digest import chain, digest, link
-from toolreel_core._protocol.state import Memory, Streak
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._jsontext import chain, digest, link
+from toolreel_core._protocol import Memory, Streak
+from toolreel_core._replies import ToolCall
+from toolreel_core._tools import Envelope
 
 
 def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory, int]:

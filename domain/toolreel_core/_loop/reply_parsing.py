@@ -9,22 +9,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from toolreel_core._conversation.history_policies import SUMMARIZE
-from toolreel_core._conversation.message_rope import Quotable
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse, read
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._conversation import SUMMARIZE, Quotable
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    either,
+    items_of,
+    parse,
+    read,
+    tree_at,
+)
 from toolreel_core._loop.output.judgement import is_asked_for
-from toolreel_core._plan.constrained_calls import ANSWER
-from toolreel_core._protocol.state import State
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.provider_errors import Problem, failed_generation
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._replies.wire_forms.as_chat import as_chat, form_in
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.wire_form import WireForm
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._plan import ANSWER
+from toolreel_core._protocol import State
+from toolreel_core._replies import (
+    Problem,
+    Reply,
+    ToolCall,
+    as_chat,
+    failed_generation,
+    form_in,
+    normalize_reply,
+    unstreamed,
+)
+from toolreel_core._settings import LoopConfig, WireForm
+from toolreel_core._tools import ToolDefinition
 from toolreel_core._transforms import apply_all
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from toolreel_core._conversation.content.part import Media
-from toolreel_core._conversation.message import ToolMessage
-from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core._conversation import Media, ToolMessage
+from toolreel_core._jsontext import JsonText, canonical
 from toolreel_core._loop.admission import (
     admit,
     ask_approval,
@@ -29,26 +28,42 @@ from toolreel_core._loop.counted_reply import counted_spending
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
-from toolreel_core._protocol.notes import (
+from toolreel_core._protocol import (
     ApprovalAsked,
+    ApprovalGiven,
+    AwaitingApproval,
+    AwaitingTools,
     CallAbandoned,
     CallEnded,
     CallRejected,
     CallRepeated,
     CallSkipped,
     CallStarted,
+    InFlight,
     Note,
+    Outcome,
     QuirkApplied,
     RepairApplied,
+    RepeatedCall,
+    RunTool,
+    State,
+    Step,
+    ToolReturned,
 )
-from toolreel_core._protocol.outcome import Outcome, RepeatedCall
-from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, InFlight, State, Step
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, call_denied
-from toolreel_core._tools.names import matches, shown
-from toolreel_core._tools.result_envelope import Envelope, already_done, envelope_of, failed, plain_text
+from toolreel_core._replies import ToolCall
+from toolreel_core._tools import (
+    Envelope,
+    Fault,
+    already_done,
+    call_abandoned,
+    call_cancelled,
+    call_denied,
+    envelope_of,
+    failed,
+    matches,
+    plain_text,
+    shown,
+)
 from toolreel_core._transforms import apply_all
 
 

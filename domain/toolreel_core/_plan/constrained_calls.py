@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, tree_at
-from toolreel_core._schema.inlining import inlined
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, tree_at
+from toolreel_core._schema import inlined
+from toolreel_core._tools import ToolDefinition
 
 Constraint: TypeAlias = Literal["response_format", "structured_outputs", "guided_json", "grammar"]
 """The key of the request that has the constraint; see ``LoopConfig.constrained_calls``."""
@@ -83,7 +82,7 @@ def constraint(kind: Constraint, entries: Iterable[Json]) -> Tree:
         case "guided_json":
             return {"guided_json": schema}
         case "grammar":
-            from toolreel_core._schema.gbnf import grammar_of  # noqa: PLC0415 - rarely needed
+            from toolreel_core._schema import grammar_of  # noqa: PLC0415 - rarely needed
 
             return {"grammar": grammar_of(schema)}
         case _:

@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
-from toolreel_core._jsontext.tree_access import json_text
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import NOTHING, Json, JsonText, json_text
+from toolreel_core._settings import LoopConfig, Price, Provider
 
 FallbackReason: TypeAlias = Literal[
     "connection", "timeout", "server_error", "rate_limit", "denied", "not_found", "capability", "empty"

@@ -6,25 +6,32 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
-from toolreel_core._conversation.content.support import refusal
-from toolreel_core._conversation.history_policies import history_policy
-from toolreel_core._conversation.message import Message, UserMessage, parts_of, wire
-from toolreel_core._conversation.message_input import Messages, messages_of
-from toolreel_core._conversation.provider_quirks import Form
+from toolreel_core._conversation import (
+    Form,
+    Message,
+    Messages,
+    UserMessage,
+    history_policy,
+    messages_of,
+    parts_of,
+    refusal,
+    wire,
+)
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import check_registered
-from toolreel_core._jsontext.canonical import (
+from toolreel_core._internal import check_registered
+from toolreel_core._jsontext import (
     MAX_DEPTH,
     NOTHING,
     Json,
     JsonText,
     Tree,
     canonical,
+    chain,
+    json_text,
     nesting,
     parse,
+    tree_at,
 )
-from toolreel_core._jsontext.digest import chain
-from toolreel_core._jsontext.tree_access import json_text, tree_at
 from toolreel_core._plan.constrained_calls import ANSWER_TOOL, DIALECT, constrained, instruction
 from toolreel_core._plan.fallback import (
     REASONS,
@@ -43,13 +50,8 @@ from toolreel_core._plan.output.wording import (
     with_instruction,
 )
 from toolreel_core._plan.request import Bodies, OutputParts, RequestOptions, bodies_of
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import PART_SETTINGS, Provider
-from toolreel_core._tools.parameter_schemas import SchemaLike
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.surface_limits import check_surface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import PART_SETTINGS, LoopConfig, Price, Provider
+from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, check_surface
 from toolreel_core._transforms import apply_all
 
 OWNED: Final = ("model", "messages", "tools", "stream")

@@ -11,16 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, quote
-from toolreel_core._jsontext.digest import chain, digest, link
-from toolreel_core._jsontext.tree_access import merged
+from toolreel_core._conversation import Transcript, UserMessage
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, chain, digest, link, merged, parse, quote
 from toolreel_core._plan.constrained_calls import Constrained
 from toolreel_core._plan.wire_options import is_unsaid, options_in
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import LoopConfig, Provider, WireForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._jsontext.tree_access import as_tree, merged, tree_at
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json, Tree, as_tree, merged, tree_at
+from toolreel_core._settings import WireForm
 
 MAX_TOKENS: Final = 8_192
 """Output limit of a request in the form of Messages whose plan has none: there, one is required."""

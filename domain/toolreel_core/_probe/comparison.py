@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Preset
 from toolreel_core._probe.fitting import PROBED, SECTIONS, Setting
 
 Standing: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.probing import Probing
 from toolreel_core._probe.question import Question
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.token_estimates import bytes_per_4
+from toolreel_core._settings import Price, bytes_per_4
 
 _UNLIMITED = 16
 """Tokens of an answer that no field limits; such questions ask for one word."""

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._jsontext.tree_access import tree_at
+from toolreel_core._jsontext import Json, Tree, tree_at
 from toolreel_core._probe.known_facts import RICHER
 from toolreel_core._probe.observation import Answered
 from toolreel_core._probe.probing import Probing, Try
 from toolreel_core._probe.question import Group
 from toolreel_core._probe.verdict import Word
-from toolreel_core._text_calls.dialects import BARE
+from toolreel_core._text_calls import BARE
 
 KIMI: Final = re.compile(r"functions\.[\w-]+:\d+")
 """The ids of Kimi (Kimi-K2-Instruct: tool_call_guidance.md)."""

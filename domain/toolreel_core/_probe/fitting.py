@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never, get_args
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 from toolreel_core._probe.finding import Finding, bare, words_of
 from toolreel_core._probe.known_facts import ENCRYPTED, settled_form
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import LoopConfig, Provider, WireForm
 
 Section: TypeAlias = Literal["provider", "config", "request_overrides"]
 SECTIONS: Final[tuple[Section, ...]] = get_args(Section)

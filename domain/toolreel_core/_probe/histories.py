@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._jsontext.tree_access import as_tree, items_of
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of
 from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.tools import LOOKUP, RED, entry
 

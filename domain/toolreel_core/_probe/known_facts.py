@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext import Tree
 from toolreel_core._probe.verdict import Word
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 _THINKING: Final = 16
 """How many times the room of an answer a model needs that thinks first."""

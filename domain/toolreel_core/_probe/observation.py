@@ -11,18 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, parse, read
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, as_tree, items_of, parse, read, tree_at
 from toolreel_core._probe.tools import SURFACE
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.streaming.sse import FIELDS
-from toolreel_core._replies.wire_forms.as_chat import as_chat
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.wire_form import WireForm
-from toolreel_core._text_calls.dialects import BARE, MARKED
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._replies import FIELDS, Reply, ToolCall, as_chat, normalize_reply
+from toolreel_core._settings import LoopConfig, WireForm
+from toolreel_core._text_calls import BARE, MARKED
 
 DetourWhy: TypeAlias = Literal["rate", "unavailable", "timeout", "broken", "too_large"]
 """Why there was no answer, for a reason that may pass."""

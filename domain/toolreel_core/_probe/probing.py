@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext import Tree
 from toolreel_core._probe.known_facts import RICHER, Known
 from toolreel_core._probe.observation import Answered, Detour, Observation, Refused, Stop, Unreadable, observe
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.catalogue import QUESTIONS
 from toolreel_core._probe.verdict import Verdict, Word
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._settings import WireForm
 
 REPEAT: Final = 3
 """How often a question is asked on which a setting hangs. Three answers about a quirk that comes half of the

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext import Tree
 from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.observation import Observation
 from toolreel_core._probe.spoken import spoken
 from toolreel_core._probe.verdict import Judge, Verdict, judged
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 Group: TypeAlias = Literal["basics", "tools", "schemas", "formats", "history", "streams", "limits", "forms"]
 

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolreel_core._conversation.message_input import message_in
-from toolreel_core._conversation.provider_quirks import Form
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._plan.request import Request, RequestOptions
-from toolreel_core._plan.wire_options import options_in
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._conversation import Form, Transcript, message_in
+from toolreel_core._jsontext import JsonText, Tree, as_tree, canonical, parse
+from toolreel_core._plan import Request, RequestOptions, options_in
+from toolreel_core._settings import Provider, WireForm
 
 _NO_MESSAGES: Final = 5
 """What is no row of messages in any form; a text is one in Responses."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree, parse
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, Tree, parse
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 LOOKUP: Final = ToolDefinition.of(
     "lookup",

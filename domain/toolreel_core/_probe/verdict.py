@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, canonical, parse, read
-from toolreel_core._jsontext.tree_access import as_tree, tree_at
-from toolreel_core._loop.endpoints.foreign_history import is_signed
+from toolreel_core._jsontext import Json, as_tree, canonical, parse, read, tree_at
+from toolreel_core._loop import is_signed
 from toolreel_core._probe.observation import (
     Answered,
     Detour,
@@ -18,7 +17,7 @@ from toolreel_core._probe.observation import (
     Unreadable,
     written_calls,
 )
-from toolreel_core._replies.reply import Reply
+from toolreel_core._replies import Reply
 
 Word: TypeAlias = Literal[
     "accepted",

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from toolreel_core._conversation.provider_quirks import Form
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical
-from toolreel_core._plan.request import Request, RequestOptions
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._conversation import Form, Transcript
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical
+from toolreel_core._plan import Request, RequestOptions
+from toolreel_core._settings import Provider, WireForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Final
 
-from toolreel_core._conversation.content.part import Blob, blobs_of
-from toolreel_core._conversation.message import parts_of
+from toolreel_core._conversation import Blob, blobs_of, parts_of
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Plan
 from toolreel_core._protocol.events import Event, ToolReturned, UserSpoke
 
 MENTION: Final = '"type":"blob"'

@@ -18,12 +18,10 @@ from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_or
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation.message import Message
-from toolreel_core._conversation.provider_quirks import Form
-from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation import Form, Message, Transcript
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, read
-from toolreel_core._plan.plan import Plan
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, read
+from toolreel_core._plan import Plan
 from toolreel_core._protocol.blobs import MENTION, by_digest, check_blob, with_blobs
 from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.events import Event

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core._jsontext.digest import chain, digest, link
-from toolreel_core._plan.request import Request
+from toolreel_core._jsontext import JsonText, canonical, chain, digest, link
+from toolreel_core._plan import Request
 from toolreel_core._protocol.events import (
     ApprovalGiven,
     Event,

@@ -11,7 +11,7 @@ import hmac
 from typing import Final
 
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._jsontext.canonical import JsonText, canonical, read
+from toolreel_core._jsontext import JsonText, canonical, read
 
 VERSION: Final = 1
 _SHORTEST: Final = 16

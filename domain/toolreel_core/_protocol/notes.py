@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from toolreel_core._plan.fallback import FallbackReason
-from toolreel_core._plan.request import IgnoredWhy
+from toolreel_core._plan import FallbackReason, IgnoredWhy
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies.classification import Finish
+from toolreel_core._replies import Finish
 
 NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected", "final_check", "unsupported_claim"]
 IgnoreReason: TypeAlias = Literal["calls_per_turn", "tools_off"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._replies.provider_errors import ProblemCode
+from toolreel_core._jsontext import JsonText
+from toolreel_core._replies import ProblemCode
 
 FailureKind: TypeAlias = Literal["connect", "timeout", "broken", "too_large", "status"]
 """``connect``: no connection; ``timeout``: no response in time; ``broken``: an incomplete response, or not

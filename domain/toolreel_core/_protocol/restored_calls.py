@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from toolreel_core._conversation.history_policies import SUMMARIZE
+from toolreel_core._conversation import SUMMARIZE
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._plan.plan import Plan
+from toolreel_core._jsontext import JsonText
+from toolreel_core._plan import Plan
 from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -23,9 +23,9 @@ from toolreel_core._protocol.state import (
     State,
     Waiting,
 )
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._schema.validation import violations
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._replies import ToolCall
+from toolreel_core._schema import violations
+from toolreel_core._settings import LoopConfig
 
 
 def check_phase(state: State) -> None:

@@ -12,18 +12,15 @@ from typing import Final, TypeAlias
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation.content.part import Media
-from toolreel_core._conversation.message import Message, UserMessage
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._plan.plan import Plan
+from toolreel_core._conversation import Media, Message, Transcript, UserMessage
+from toolreel_core._jsontext import JsonText
+from toolreel_core._plan import Plan
 from toolreel_core._protocol.effects import Effect, RequestPurpose
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._protocol.spent import Spent
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.reply import Usage
-from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._replies import ToolCall, Usage
+from toolreel_core._tools import Envelope
 
 
 @dataclass(frozen=True, slots=True)

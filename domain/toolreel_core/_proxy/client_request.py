@@ -12,16 +12,24 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, cast
 
-from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
-from toolreel_core._conversation.message_input import message_in
+from toolreel_core._conversation import AssistantMessage, Message, ToolMessage, UserMessage, message_in
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse, read
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    finite,
+    items_of,
+    parse,
+    read,
+    tree_at,
+)
 from toolreel_core._proxy.client_forms import messages_request, responses_request
 from toolreel_core._proxy.client_forms.losses import Loss, Said
-from toolreel_core._settings.wire_form import WireForm
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import WireForm
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 _NO_TOOLS: Final = ToolSurface()
 

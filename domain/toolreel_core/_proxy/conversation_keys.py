@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from toolreel_core._jsontext.canonical import Json, Tree, read, sorted_text
-from toolreel_core._jsontext.tree_access import as_tree, items_of
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, read, sorted_text
 
 
 class Key(NamedTuple):

@@ -11,13 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.tree_access import as_tree, items_of
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Effect, SendRequest, Wait
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed, WaitElapsed
-from toolreel_core._protocol.state import State
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, items_of, parse
+from toolreel_core._loop import start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    Effect,
+    ReplyReceived,
+    RequestFailed,
+    SendRequest,
+    State,
+    Wait,
+    WaitElapsed,
+)
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
 

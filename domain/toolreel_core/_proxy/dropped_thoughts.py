@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from toolreel_core._conversation.message_input import message_in
-from toolreel_core._jsontext.canonical import Json, Tree, finite
-from toolreel_core._jsontext.tree_access import as_tree, items_of
+from toolreel_core._conversation import message_in
+from toolreel_core._jsontext import Json, Tree, as_tree, finite, items_of
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.conversation_keys import Key, further, key_of, prefixes
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings import Provider
 
 RESTORED: Final = "reasoning_restored"
 """Name of the repair of a history without what the model had thought."""

@@ -15,9 +15,8 @@ from typing import Final, Literal, TypeAlias
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._text_calls.dialects import BARE
-from toolreel_core._text_calls.quotations import OPENERS as QUOTATIONS
-from toolreel_core._text_calls.unread_calls import has_think_tags
+from toolreel_core._text_calls import BARE, has_think_tags
+from toolreel_core._text_calls import QUOTATION_OPENERS as QUOTATIONS
 
 _LOOKAHEAD: Final = 120
 """Characters after which a sign that is no marker yet won't become one; the longest marker is shorter."""
@@ -131,7 +130,7 @@ _WHOLE: Final = frozenset("{[`~<>AaTt")
 
 
 def _is_marker(text: str, place: int) -> bool:
-    from toolreel_core._text_calls.markers import mark_at  # noqa: PLC0415 - decoders load slowly
+    from toolreel_core._text_calls import mark_at  # noqa: PLC0415 - decoders load slowly
 
     if has_think_tags(text[place : place + _LOOKAHEAD]):
         return True

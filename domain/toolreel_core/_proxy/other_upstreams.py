@@ -7,20 +7,26 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, TypeAlias, assert_never
 
-from toolreel_core._conversation.content.part import Audio
-from toolreel_core._conversation.message import Message, SystemMessage, ToolMessage, parts_of
-from toolreel_core._conversation.message_input import message_in
-from toolreel_core._conversation.provider_quirks import written
-from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, turn_begins
+from toolreel_core._conversation import (
+    Audio,
+    Message,
+    Outgoing,
+    Projection,
+    SystemMessage,
+    ToolMessage,
+    arranged,
+    message_in,
+    parts_of,
+    turn_begins,
+    written,
+)
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, finite, parse
-from toolreel_core._jsontext.tree_access import as_tree, items_of, merged, tree_at
-from toolreel_core._plan.request import accepted_options, reserved_keys
-from toolreel_core._plan.wire_options import words_in
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, items_of, merged, parse, tree_at
+from toolreel_core._plan import accepted_options, reserved_keys, words_in
 from toolreel_core._proxy.client_forms.losses import Loss, Said
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 from toolreel_core._transforms import apply_all
 
 HISTORY_REPAIRED: Final = "history"

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from toolreel_core._conversation.provider_quirks import Form
-from toolreel_core._jsontext.canonical import NOTHING, JsonText, canonical
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._conversation import Form
+from toolreel_core._jsontext import NOTHING, JsonText, canonical
+from toolreel_core._plan import Preset
+from toolreel_core._settings import LoopConfig, Provider
 
 _NO_PRESET: Final = Preset()
 _ANY: Final = Provider()

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from toolreel_core._conversation.message import AssistantMessage, Message, SentCall
-from toolreel_core._jsontext.canonical import Json, read
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._conversation import AssistantMessage, Message, SentCall
+from toolreel_core._jsontext import Json, as_tree, items_of, read, tree_at
 
 
 def readable(messages: Sequence[Message], entries: Sequence[Json]) -> tuple[Message, ...]:

@@ -6,21 +6,37 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from toolreel_core._conversation.valid_history import free_id
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, finite, parse, read_tolerant
-from toolreel_core._jsontext.tree_access import as_tree, items_of, merged, tree_at
-from toolreel_core._loop.admission import coerced_arguments
-from toolreel_core._loop.reply_parsing import transformed
+from toolreel_core._conversation import free_id
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    finite,
+    items_of,
+    merged,
+    parse,
+    read_tolerant,
+    tree_at,
+)
+from toolreel_core._loop import coerced_arguments, transformed
 from toolreel_core._proxy.client_forms.answers import answer_in
 from toolreel_core._proxy.client_forms.completion import Completion
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.provider_errors import PROBLEM_WORDS, Problem, ProblemCode, failed_generation
-from toolreel_core._replies.reply import Reply, Usage
-from toolreel_core._replies.warning_codes import UNREPAIRED
-from toolreel_core._replies.wire_forms.as_chat import as_chat
+from toolreel_core._replies import (
+    PROBLEM_WORDS,
+    UNREPAIRED,
+    Problem,
+    ProblemCode,
+    Reply,
+    ToolCall,
+    Usage,
+    as_chat,
+    failed_generation,
+    normalize_reply,
+)
 
 _SAID: Final[frozenset[ProblemCode]] = frozenset(
     {

@@ -14,17 +14,14 @@ from typing import Final
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._proxy.client_forms.completion import Completion
 from toolreel_core._proxy.client_forms.event_row import EventRow, Kind
 from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.held_text import HeldText
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired
-from toolreel_core._replies.reply import Usage
-from toolreel_core._replies.streaming.stream import Delta, Stream
-from toolreel_core._replies.wire_forms.event_stream import EventStream, stream_in
+from toolreel_core._replies import Delta, EventStream, Stream, Usage, stream_in
 
 SENT_BEFORE: Final = "TEXT_SENT_BEFORE"
 """Noticed where text had passed that the complete reply no longer has."""

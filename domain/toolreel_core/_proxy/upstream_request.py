@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolreel_core._conversation.provider_quirks import REASONING, written
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, finite_text, parse
-from toolreel_core._jsontext.tree_access import as_tree, merged
-from toolreel_core._plan.request import accepted_options, reserved_keys
-from toolreel_core._plan.wire_options import options_in
+from toolreel_core._conversation import REASONING, written
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, finite_text, merged, parse
+from toolreel_core._plan import accepted_options, options_in, reserved_keys
 from toolreel_core._proxy.client_forms.losses import Loss, unsaid
 from toolreel_core._proxy.client_forms.shapes import misshapen
 from toolreel_core._proxy.client_request import ClientRequest
@@ -28,7 +26,7 @@ from toolreel_core._proxy.other_upstreams import (
 )
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.readable_history import readable
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 from toolreel_core._transforms import apply_all
 
 _PARTS: Final = frozenset({"model", "messages", "tools"})

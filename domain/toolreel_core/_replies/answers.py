@@ -11,18 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.canonical import either
-from toolreel_core._jsontext.json_repair import (
+from toolreel_core._jsontext import (
     REPAIRS,
     ArgumentRepairs,
     SearchedText,
     Style,
     Value,
+    either,
     value_at,
 )
 from toolreel_core._replies.calls.argument_repairs import Reading, read_text
 from toolreel_core._replies.warning_codes import WarningCode
-from toolreel_core._text_calls.unread_calls import has_think_tags
+from toolreel_core._text_calls import has_think_tags
 
 _FENCED: Final = re.compile(
     r"(?P<fence>(?<!`)`{3,}+|(?<!~)~{3,}+)[\w+-]*+[ \t]*+\n(?P<body>.*?)\n[ \t]*+(?P=fence)", re.DOTALL
@@ -78,7 +78,7 @@ def without_thoughts(text: str) -> str:
     """
     if not has_think_tags(text):
         return text
-    from toolreel_core._text_calls.reasoning import thoughts  # noqa: PLC0415 - decoders load slowly
+    from toolreel_core._text_calls import thoughts  # noqa: PLC0415 - decoders load slowly
 
     return text[thoughts(text).end :]
 

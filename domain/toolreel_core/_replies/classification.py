@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, read
+from toolreel_core._jsontext import Json, read
 from toolreel_core._replies.calls.argument_repairs import is_cut
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.call_location import Oddity

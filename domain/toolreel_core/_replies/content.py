@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, canonical, finite
+from toolreel_core._jsontext import Json, canonical, finite
 from toolreel_core._replies.warning_codes import WarningCode
 
 _Kind: TypeAlias = Literal["text", "thought", "refusal", "call", "other"]

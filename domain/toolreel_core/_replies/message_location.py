@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.tree_access import in_order, tree_at
+from toolreel_core._jsontext import Json, in_order, tree_at
 from toolreel_core._replies.classification import says_what_went_wrong
 from toolreel_core._replies.provider_errors import Problem, bare_error, error_in, in_list
 from toolreel_core._replies.warning_codes import WarningCode

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from returns.result import Result
 
-from toolreel_core._jsontext.canonical import Json, damaged, either, read, read_tolerant
+from toolreel_core._jsontext import Json, damaged, either, read, read_tolerant
 from toolreel_core._replies.calls.in_text import Said, WrittenCalls
 from toolreel_core._replies.calls.tool_call import CallReader
 from toolreel_core._replies.classification import Heard, finish_of, judged
@@ -25,9 +25,9 @@ from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._replies.streaming.sse import FIELDS
 from toolreel_core._replies.warning_codes import WarningCode
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._text_calls.unread_calls import has_think_tags
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._settings import LoopConfig
+from toolreel_core._text_calls import has_think_tags
+from toolreel_core._tools import ToolSurface
 
 _BLANK: Final = "\ufeff \t\r\n"
 """Ignored before a body: a byte-order mark, and white space that keeps a connection alive."""

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, canonical, finite, read
-from toolreel_core._jsontext.tree_access import as_tree, tree_at
+from toolreel_core._jsontext import Json, as_tree, canonical, finite, read, tree_at
 
 ProblemCode: TypeAlias = Literal[
     "PROVIDER_ERROR",

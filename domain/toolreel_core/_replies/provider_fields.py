@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, finite
+from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical, finite
 
 _OF_MESSAGE: Final = frozenset(
     {

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
-from toolreel_core._jsontext.tree_access import tree_at
+from toolreel_core._jsontext import NOTHING, Json, JsonText, tree_at
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish
 from toolreel_core._replies.provider_errors import Problem

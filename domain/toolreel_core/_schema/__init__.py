@@ -1,1 +1,27 @@
 """JSON Schema: validation, and rewriting for providers that take a subset."""
+
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
+from toolreel_core._schema.gemini import gemini_subset, with_all_of, with_properties_of
+from toolreel_core._schema.inlining import inline_defs, inlined
+from toolreel_core._schema.validation import Violation, broken_places, check_schema, refused_nulls, violations
+from toolreel_core._schema.walk import Place, References, changed_within, schemas_in, subschemas
+
+if TYPE_CHECKING:
+    from toolreel_core._schema.draft_upgrade import modern
+    from toolreel_core._schema.gbnf import grammar_of
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load what few programs need when it is first used."""
+        match name:
+            case "modern":
+                from toolreel_core._schema import draft_upgrade as home
+            case "grammar_of":
+                from toolreel_core._schema import gbnf as home
+            case _:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(home, name)

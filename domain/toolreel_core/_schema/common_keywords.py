@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from operator import ge, gt, le, lt
 from typing import Any, Final, TypeAlias, cast
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, deeper, parse
+from toolreel_core._jsontext import Json, JsonText, Tree, deeper, parse
 
 Check: TypeAlias = Callable[[Json], bool]
 """Whether a value fits the schema that it was compiled from, with no doubt; if ``False``, ask jsonschema."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 from toolreel_core._schema.walk import changed_within
 
 _OLDER: Final = re.compile(r"https?://json-schema\.org/(draft-0[3-7]/schema|draft/2019-09/schema|schema)#?")

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical
 
 _BASE: Final = (
     'sp ::= " "?',

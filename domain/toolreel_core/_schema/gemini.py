@@ -12,8 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
 from toolreel_core._schema.inlining import inlined
 
 

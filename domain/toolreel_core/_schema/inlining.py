@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
 from toolreel_core._schema.walk import Place, References, changed_within, schemas_in
 
 Endless: TypeAlias = Literal["keep", "cut"]

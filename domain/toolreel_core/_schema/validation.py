@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, deeper, parse, quote
+from toolreel_core._jsontext import Json, JsonText, canonical, deeper, parse, quote
 from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 
 _SCHEMA: Final = frozenset(
     {

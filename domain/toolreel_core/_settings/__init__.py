@@ -1,1 +1,36 @@
 """Settings of the loop and of a provider, checked when they are made."""
+
+# mypy: implicit-reexport
+
+from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
+from toolreel_core._settings.loop_config import (
+    DEFAULT_FINAL_TEXT,
+    LoopConfig,
+    OutputMode,
+    RepeatedEffects,
+    StreamMode,
+    ToolFailurePolicy,
+    ToolUseMode,
+)
+from toolreel_core._settings.price import Price
+from toolreel_core._settings.provider_support import (
+    PART_SETTINGS,
+    IdStyle,
+    Provider,
+    ReasoningReplay,
+    ReasoningRequiredOn,
+    SchemaTransform,
+    SignatureChannel,
+    Support,
+    ToolTurnContent,
+)
+from toolreel_core._settings.token_estimates import Estimator, bytes_per_4, estimator, register_estimator
+from toolreel_core._settings.wire_form import (
+    KEPT,
+    KEPT_IN,
+    MESSAGES_BLOCKS,
+    PATHS,
+    RESPONSES_ITEMS,
+    WireForm,
+    form_of,
+)

@@ -9,12 +9,10 @@ from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import changed, check_keys, check_registered, check_settings
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._internal import changed, check_keys, check_registered, check_settings, unknown_name
+from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs, Json
 from toolreel_core._settings.token_estimates import estimator
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
+from toolreel_core._text_calls import DIALECTS, MARKED
 from toolreel_core._transforms import KINDS, transform
 
 ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]

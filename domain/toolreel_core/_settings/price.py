@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import Table
+from toolreel_core._internal import Table
 
 _MILLION = 1_000_000
 

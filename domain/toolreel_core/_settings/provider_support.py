@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._internal.config_checks import changed, check_keys, check_settings
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._internal import changed, check_keys, check_settings
+from toolreel_core._jsontext import Json
 from toolreel_core._settings.wire_form import WireForm
 
 Support: TypeAlias = Literal["yes", "no", "unknown"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from toolreel_core._internal.name_registry import Registry
+from toolreel_core._internal import Registry
 
 Estimator: TypeAlias = Callable[[str], int]
 """Returns the number of tokens of a text; pure, and never raises."""

@@ -3,3 +3,86 @@
 ``parse`` is the entry point. A dialect is data in ``dialects``, its openers are in ``markers``, and a small
 decoder in ``formats/`` reads the text after an opener. ``whole_message`` reads messages without markers.
 """
+
+# mypy: implicit-reexport
+
+from typing import TYPE_CHECKING
+
+from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED
+from toolreel_core._text_calls.unread_calls import has_think_tags, is_plain, looks_like_a_call
+
+if TYPE_CHECKING:
+    from toolreel_core._text_calls.calls_in_unknown_formats import has_skeleton
+    from toolreel_core._text_calls.decoder_interface import (
+        Broken,
+        Calls,
+        Found,
+        Offered,
+        Reading,
+        Rejection,
+        Source,
+        found,
+    )
+    from toolreel_core._text_calls.formats.function_notation import expression
+    from toolreel_core._text_calls.json_payload import (
+        Block,
+        arguments,
+        arguments_of,
+        bare_calls,
+        closers,
+        enveloped,
+        marked_calls,
+        wrapped_calls,
+    )
+    from toolreel_core._text_calls.markers import OPENERS, mark_at, trigger
+    from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
+    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, was_said
+    from toolreel_core._text_calls.quoting.code import Code, Region
+    from toolreel_core._text_calls.quoting.lead_ins import lead_in, shows_an_example
+    from toolreel_core._text_calls.quoting.surroundings import Place
+    from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts, thoughts
+    from toolreel_core._text_calls.scanner import Span, scan
+    from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load what few programs need when it is first used."""
+        match name:
+            case "has_skeleton":
+                from toolreel_core._text_calls import calls_in_unknown_formats as home
+            case "Broken" | "Calls" | "Found" | "Offered" | "Reading" | "Rejection" | "Source" | "found":
+                from toolreel_core._text_calls import decoder_interface as home
+            case "expression":
+                from toolreel_core._text_calls.formats import function_notation as home
+            case (
+                "Block"
+                | "arguments"
+                | "arguments_of"
+                | "bare_calls"
+                | "closers"
+                | "enveloped"
+                | "marked_calls"
+                | "wrapped_calls"
+            ):
+                from toolreel_core._text_calls import json_payload as home
+            case "OPENERS" | "mark_at" | "trigger":
+                from toolreel_core._text_calls import markers as home
+            case "TextCall" | "TextCalls" | "text_calls":
+                from toolreel_core._text_calls import parse as home
+            case "QUOTATION_OPENERS" | "was_said":
+                from toolreel_core._text_calls import quotations as home
+            case "Code" | "Region":
+                from toolreel_core._text_calls.quoting import code as home
+            case "lead_in" | "shows_an_example":
+                from toolreel_core._text_calls.quoting import lead_ins as home
+            case "Place":
+                from toolreel_core._text_calls.quoting import surroundings as home
+            case "closer_of" | "opener_of_thoughts" | "thoughts":
+                from toolreel_core._text_calls import reasoning as home
+            case "Span" | "scan":
+                from toolreel_core._text_calls import scanner as home
+            case "decoded" | "typed" | "unwrapped":
+                from toolreel_core._text_calls import untyped_text as home
+            case _:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(home, name)

@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.tree_access import tree_at
+from toolreel_core._jsontext import Json, tree_at
 
 _REACH: Final = 300
 """Characters around a name in which the rest of its call has to begin."""

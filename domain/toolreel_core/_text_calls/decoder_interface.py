@@ -13,9 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, read
-from toolreel_core._jsontext.json_repair import SearchedText
-from toolreel_core._jsontext.tree_access import pointed, tree_at
+from toolreel_core._jsontext import Json, JsonText, SearchedText, canonical, pointed, read, tree_at
 
 _NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
 """Prefixes that OpenAI's and Google's models put before tool names."""

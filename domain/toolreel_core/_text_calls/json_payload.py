@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.json_repair import BLANK, Flaw, Style, end_of, value_at
+from toolreel_core._jsontext import BLANK, Flaw, Json, Style, end_of, value_at
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,

@@ -38,7 +38,7 @@ from toolreel_core._text_calls.formats.tagged_json import (
     solar,
 )
 from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, tool_call
-from toolreel_core._text_calls.quotations import OPENERS as QUOTATIONS
+from toolreel_core._text_calls.quotations import QUOTATION_OPENERS as QUOTATIONS
 from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS
 
 

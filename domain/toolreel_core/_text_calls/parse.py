@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
-from toolreel_core._jsontext.canonical import Json, JsonText
+from toolreel_core._jsontext import Json, JsonText
 from toolreel_core._text_calls.decoder_interface import Found, Offered, Rejection, Source
 from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.quoting.lead_ins import lead_in

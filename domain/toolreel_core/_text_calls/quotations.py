@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol, runtime_checkable
 
-from toolreel_core._jsontext.canonical import quote
+from toolreel_core._jsontext import quote
 from toolreel_core._text_calls.decoder_interface import Source
 from toolreel_core._text_calls.quoting.code import Code, Region
 
@@ -21,7 +21,7 @@ _ELEMENTS: Final = (
     "code|pre|samp|kbd|tt|xmp|listing|plaintext|textarea|blockquote|q|td|th|script|style|template|noscript"
     "|examples?|syntaxhighlight|nowiki|source"
 )
-OPENERS: Final = {
+QUOTATION_OPENERS: Final = {
     "ticks": "`+",
     "tildes": "~{3,}",
     "blockquote": r"\n[ \t]{0,3}>(?!>>)",
@@ -33,7 +33,7 @@ OPENERS: Final = {
 }
 """Patterns of the openers of quotations."""
 _ANY: Final = re.compile(
-    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in OPENERS.items()), re.IGNORECASE
+    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in QUOTATION_OPENERS.items()), re.IGNORECASE
 )
 """The opener of a quotation of any kind."""
 _NAME: Final = re.compile(r"\w+")

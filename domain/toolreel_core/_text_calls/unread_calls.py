@@ -13,7 +13,7 @@ from typing import Final
 
 from pyrsistent import pmap
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 from toolreel_core._text_calls.dialects import BARE
 
 _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()

@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.json_repair import WORDS, SearchedText, Value, skip, value_at
+from toolreel_core._jsontext import WORDS, Json, SearchedText, Value, skip, value_at
 
 _INTEGER: Final = re.compile(r"[-+]?\d{1,4300}")
 """An integer; Python reads at most 4,300 digits."""

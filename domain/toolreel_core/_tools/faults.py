@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core._schema.validation import Violation
+from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core._schema import Violation
 from toolreel_core._tools.names import shown
 
 FaultCode: TypeAlias = Literal[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._internal import unknown_name
 from toolreel_core._tools.names import matches, outward_name
 from toolreel_core._tools.surface import ToolSurface
 

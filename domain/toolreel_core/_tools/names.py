@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.wildcards import fits
-from toolreel_core._jsontext.digest import digest
+from toolreel_core._internal import fits
+from toolreel_core._jsontext import digest
 
 _INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")
 """A tool's inner name."""

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote
-from toolreel_core._jsontext.tree_access import json_text
-from toolreel_core._schema.walk import changed_within
+from toolreel_core._jsontext import Json, JsonText, canonical, json_text, quote
+from toolreel_core._schema import changed_within
 
 _DEFS: Final = "#/$defs/"
 

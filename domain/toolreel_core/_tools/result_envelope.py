@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolreel_core._jsontext.canonical import (
+from toolreel_core._jsontext import (
     NOTHING,
     Json,
     JsonText,

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import JsonText, canonical, parse
-from toolreel_core._jsontext.digest import chain
+from toolreel_core._jsontext import JsonText, canonical, chain, parse
 from toolreel_core._tools.names import outward_name
 from toolreel_core._tools.tool_definition import ToolDefinition
 

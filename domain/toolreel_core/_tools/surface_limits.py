@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings import LoopConfig
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypedDict, Unpack
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse, sound
-from toolreel_core._jsontext.digest import chain
-from toolreel_core._schema.validation import check_schema
+from toolreel_core._jsontext import Json, JsonText, canonical, chain, parse, sound
+from toolreel_core._schema import check_schema
 from toolreel_core._tools.names import check_name, outward_name
 from toolreel_core._tools.parameter_schemas import SchemaLike, schema_text, schema_tree, sendable
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Tree
-from toolreel_core._jsontext.tree_access import as_tree, calls_of, is_blank, items_of, tree_at
+from toolreel_core._jsontext import Tree, as_tree, calls_of, is_blank, items_of, tree_at
 from toolreel_core._transforms.neutral_control_tokens import neutralized_content
 from toolreel_core._transforms.registry import register_transform
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 _WORDS: Final = "bos|cls|end_of_turn|eop|eos|mask|pad|s|sep|sop|start_of_turn|unk"
 _TAGS: Final = (

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from toolreel_core._errors import ConfigError, TransformError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import JsonText, Tree, canonical, parse
 
 TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
 """What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response,

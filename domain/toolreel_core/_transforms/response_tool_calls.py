@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, in_order, is_blank, items_of, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, in_order, is_blank, items_of, tree_at
 from toolreel_core._transforms.registry import register_transform
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls.parse import TextCall
+    from toolreel_core._text_calls import TextCall
 
 
 _DIALECT: Final = "hermes_json"
@@ -123,7 +122,7 @@ def _with_text_calls(choice: Tree) -> Tree:
     content = message.get("content")
     if not isinstance(content, str) or message.get("tool_calls") or message.get("function_call"):
         return choice
-    from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded for who has text read
+    from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - loaded for who has text read
 
     finish_word = finish if isinstance(finish, str) else ""
     found = text_calls(content, tools=(), dialects=(_DIALECT,), finish=finish_word)

@@ -9,10 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
-from toolreel_core._schema.inlining import inlined
-from toolreel_core._schema.walk import changed_within
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
+from toolreel_core._schema import changed_within, inlined
 from toolreel_core._transforms.registry import register_transform
 
 _MEASURED: Final = "docs/weak-models.md: what was measured"

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._jsontext.tree_access import tree_at
-from toolreel_core._schema.gemini import gemini_subset
-from toolreel_core._schema.inlining import inline_defs
-from toolreel_core._schema.walk import changed_within
+from toolreel_core._jsontext import Json, Tree, tree_at
+from toolreel_core._schema import changed_within, gemini_subset, inline_defs
 from toolreel_core._transforms.registry import Change, register_transform
 
 

@@ -41,46 +41,143 @@ gate
     A condition that the results have to meet, declared in the plan before the first run.
 """
 
-from toolreel_core.evals._plan.cells import Cell, Sample, Task
-from toolreel_core.evals._plan.cost_estimate import AssumedRun, Estimate, estimate_cost
+# mypy: implicit-reexport
+
+from toolreel_core.evals._own_scenarios.data_checks import ANSWERED, checks_of
+from toolreel_core.evals._own_scenarios.draws import check_placeholders, drawn, draws_of, escaped, filled
+from toolreel_core.evals._own_scenarios.own_scenario import (
+    PACK,
+    OwnScenario,
+    check_scenario_name,
+    own_scenario,
+    parameters_of,
+    rows_of,
+)
+from toolreel_core.evals._own_scenarios.table_world import TableWorld, alike, has_arguments
+from toolreel_core.evals._plan.accepted_voids import VOIDS, AcceptedVoids
+from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
+from toolreel_core.evals._plan.cost_estimate import (
+    CONTROL_RUN,
+    TOOL_RUN,
+    AssumedRun,
+    Estimate,
+    check_cost_cap,
+    estimate_cost,
+)
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.filters import (
+    Filter,
+    applies,
+    auto_profile,
+    comma_separated,
+    glob_matches,
+    profiles_for,
+    select_models,
+    select_profiles,
+)
 from toolreel_core.evals._plan.named_endpoints import Endpoint
-from toolreel_core.evals._plan.options import Budget, Options
-from toolreel_core.evals._plan.prices import Price
+from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
+from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
+from toolreel_core.evals._plan.prices import Price, PriceList, prices_of
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.strategies import STRATEGIES, Strategy
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest, record_line, record_of
-from toolreel_core.evals._scenarios.catalogue import GROUPS, SCENARIOS, scenario, select_scenarios
+from toolreel_core.evals._plan.strategies import (
+    STRATEGIES,
+    Layers,
+    Strategy,
+    configuration_for,
+    harness_preset,
+    strategies_of,
+)
+from toolreel_core.evals._records.bisection import (
+    Bisected,
+    Bisection,
+    KeyTally,
+    Minimal,
+    SettingFate,
+    TrialAnswer,
+    smallest_set,
+)
+from toolreel_core.evals._records.configuration_keys import Key, keys_between, keys_named, with_keys
+from toolreel_core.evals._records.record import (
+    VERSION,
+    Attempt,
+    Record,
+    SentRequest,
+    ToolResult,
+    record_line,
+    record_of,
+    record_tree,
+    run_in,
+)
+from toolreel_core.evals._records.request_divergence import (
+    ContentMessage,
+    Divergence,
+    DivergenceKind,
+    RequestContent,
+    first_divergence,
+    request_content,
+)
+from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
+from toolreel_core.evals._runner import ConcurrencyLimit, Retries, remaining_retries, retry_delay_ms
+from toolreel_core.evals._scenarios.builtin.cases import reads, takes, text
+from toolreel_core.evals._scenarios.builtin.reference import CAPPED, CHAT_ONLY, HAPPY_PATH
+from toolreel_core.evals._scenarios.builtin.wire_forms import came_back, signed
+from toolreel_core.evals._scenarios.case_study import CASE_STUDY, CASE_STUDY_VERSION
+from toolreel_core.evals._scenarios.catalogue import (
+    CASE_STUDY_DIGEST,
+    GROUPS,
+    KINDS,
+    SCENARIOS,
+    WITH_CASE_STUDY,
+    catalogue_digest,
+    fingerprint,
+    kind_of,
+    reply_of,
+    scenario,
+    scripts_of,
+    select_scenarios,
+)
 from toolreel_core.evals._scenarios.checks import (
     argument_omitted,
+    arguments_of,
     called,
     called_before,
     error_occurred,
     exercise,
     first_calls_are,
     no_calls,
+    ordered,
     outcome,
+    parallel_calls_made,
     says_done,
     says_something,
     world_has,
 )
-from toolreel_core.evals._scenarios.draws import Draws
-from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
+from toolreel_core.evals._scenarios.claims import claims_success, contains, denies_success, mentions
+from toolreel_core.evals._scenarios.draws import WORDS, Draws, full_name, word
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, Sent, evidence_of
+from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario, fixed
 from toolreel_core.evals._scenarios.scripted_model import (
+    Kind,
+    Line,
     ScenarioScripts,
     Script,
+    ScriptedCall,
+    WholeReply,
     call,
     script,
     scripted_reply,
+    scripted_stream,
 )
 from toolreel_core.evals._scenarios.truth import (
     Fact,
     admits_failure,
+    judged,
     read_before_used,
     told_before,
     truthful,
 )
+from toolreel_core.evals._statistics.checked_numbers import inside, number, share
 from toolreel_core.evals._statistics.counts import (
     CellMean,
     Count,
@@ -90,17 +187,31 @@ from toolreel_core.evals._statistics.counts import (
     total,
     total_pairs,
 )
-from toolreel_core.evals._statistics.differences import Difference
+from toolreel_core.evals._statistics.differences import (
+    About,
+    Difference,
+    Equivalence,
+    PairedCell,
+    clusters_to_reach,
+    clusters_to_show,
+    equivalence,
+    runs_to_show,
+    smallest_flips_p,
+    smallest_permutation_p,
+)
 from toolreel_core.evals._statistics.gates import (
+    METRICS,
     Figures,
     Gate,
     GateResult,
     Measurements,
     NoRegression,
     NoWorseThan,
+    Standing,
     StrategyComparison,
     Threshold,
     check_gate,
+    gate_from,
     overall_standing,
 )
 from toolreel_core.evals._summary import (
@@ -111,13 +222,36 @@ from toolreel_core.evals._summary import (
     TaskSummary,
     Usage,
     nearest_rank,
+    reference_percentile,
     summarise,
+    usage_of,
 )
-from toolreel_core.evals._verdicts import CATEGORIES, Category, Verdict, judge
+from toolreel_core.evals._verdicts import (
+    CATEGORIES,
+    TAXONOMY,
+    Category,
+    Family,
+    Result,
+    Verdict,
+    alias_of,
+    category,
+    judge,
+    of_status,
+    provider_hint,
+)
 from toolreel_core.evals._worlds.desk import Answer, Desk
-from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace
-from toolreel_core.evals._worlds.world import World
+from toolreel_core.evals._worlds.facts_and_draft import (
+    FACTS_COMMIT,
+    STATE_GET,
+    WORKSPACE_TOOLS,
+    Mishaps,
+    Workspace,
+)
+from toolreel_core.evals._worlds.json_pointer_and_patch import ABSENT, Place, at, edited, patched, steps
+from toolreel_core.evals._worlds.troubled_desk import Status, Trouble, TroubledDesk
+from toolreel_core.evals._worlds.world import World, failure, identifier, success
 
+# Public; the other names are for this project's own packages and tests.
 __all__ = [
     "CATEGORIES",
     "GROUPS",

@@ -17,7 +17,7 @@ from operator import add, attrgetter
 from typing import Final, TypeVar, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Record, SentRequest

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, Tree, read
-from toolreel_core._protocol.outcome import (
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json, Tree, read
+from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
     CapabilityRefused,
@@ -29,7 +29,7 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._replies.provider_errors import ProblemCode
+from toolreel_core._replies import ProblemCode
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Case, Layer
 

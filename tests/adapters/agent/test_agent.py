@@ -36,8 +36,7 @@ from toolreel import (
     story,
     tool,
 )
-from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.run_result import Resting
+from toolreel._driver import ImmediateEndpoint, Resting
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import CostUnknown, dump, load_state
 

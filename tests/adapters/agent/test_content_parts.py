@@ -32,15 +32,13 @@ from toolreel import (
     replay,
     tool,
 )
-from toolreel._replay.replay import Driver
+from toolreel._replay import Driver
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, fold, load_state
-from toolreel_core._conversation.content.part import Part
-from toolreel_core._conversation.message import parts_of
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.notes import PartsLeftOut, QuirkApplied
+from toolreel_core._conversation import Part, parts_of
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import PartsLeftOut, QuirkApplied, ToolReturned
 
 CAT: Final = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 SHOT: Final = b"\xff\xd8\xff" + bytes(range(255, -1, -1)) * 8

@@ -35,8 +35,8 @@ from toolreel import (
     run,
     stream,
 )
-from toolreel._cli.whole_run import as_json
-from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._cli import as_json
+from toolreel._driver import ImmediateEndpoint
 from toolreel.durable import Limits, limited
 from toolreel.http import HttpEndpoint
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying

@@ -15,17 +15,11 @@ from tests.adapters.cassette.test_serializer import cassette, interaction, store
 from tests.adapters.secrets.planted import KINDS
 from tests.samples import complaint
 from toolreel import Audio, File, Image
-from toolreel._internal.errors import CassetteError
-from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel._secrets.scan import leaks
-from toolreel._secrets.scanned_texts import body_texts, interaction_texts, leaks_at
-from toolreel.cassette._request_diff import drift
-from toolreel.cassette._serializer import deserialize, serialize
-from toolreel.cassette._stock_vcrpy import export_cassette, import_cassette
-from toolreel_core._conversation.content.part import Blob, Part
-from toolreel_core._conversation.message import Message, wire_tree
-from toolreel_core._conversation.message_input import user_message
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel._internal import CassetteError
+from toolreel._secrets import SharedBeginnings, body_texts, interaction_texts, leaks, leaks_at
+from toolreel.cassette import deserialize, drift, export_cassette, import_cassette, serialize
+from toolreel_core._conversation import Blob, Message, Part, user_message, wire_tree
+from toolreel_core._jsontext import Json, canonical
 
 CAT = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 BASE64 = b64encode(CAT).decode()

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from vcr.request import Request
 
-from toolreel._internal.errors import CassetteError, SecretFound
+from toolreel._internal import CassetteError, SecretFound
+from toolreel.cassette import CassetteFile
 from toolreel.cassette import _file as cassette_file
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.cassette._file import CassetteFile
 
 KEY = "sk-" + "abcdefghij0123456789"
 

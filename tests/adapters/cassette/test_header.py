@@ -7,11 +7,8 @@ from uuid import UUID
 import pytest
 
 from tests.samples import complaint
-from toolreel._internal.errors import CassetteError, SecretFound, VaryError
-from toolreel.cassette._header import FrozenValues, Header, header_of
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import StoredResponse
-from toolreel.cassette._vary import Vary
+from toolreel._internal import CassetteError, SecretFound, VaryError
+from toolreel.cassette import FrozenValues, Header, Recording, StoredResponse, Vary, header_of
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
 URL = "https://a.test/v1/chat/completions"

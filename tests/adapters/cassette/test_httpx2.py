@@ -9,11 +9,12 @@ import httpx2
 import pytest
 
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
-from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._transports import (
+from toolreel.cassette import (
+    AsyncHttpx2Transport,
     AsyncRecordTransport,
     AsyncReplayTransport,
+    Httpx2Transport,
+    Recording,
     RecordTransport,
     ReplayTransport,
     recording,

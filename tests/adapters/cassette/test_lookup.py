@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.cassette._lookup import RequestKey, Unplayed, canonical_body, endpoint, request_key
+from toolreel.cassette import RequestKey, Unplayed, canonical_body, endpoint, request_key
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.cassette._bodies import MessageTree, message_rope
-from toolreel_core._conversation.message_rope import Rope
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel.cassette import MessageTree, message_rope
+from toolreel_core._conversation import Rope
+from toolreel_core._jsontext import Json, canonical
 
 
 def folded(*conversations: list[Json]) -> list[list[Json]]:

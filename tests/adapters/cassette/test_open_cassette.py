@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._internal.errors import CassetteError, SecretFound
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import StoredResponse
+from toolreel._internal import CassetteError, SecretFound
+from toolreel.cassette import Recording, StoredResponse
 from toolreel_core._errors import ReplayMismatch
 
 CHAT = "https://api.test/v1/chat/completions"

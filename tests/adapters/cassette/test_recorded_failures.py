@@ -14,11 +14,9 @@ import pytest
 from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
-from toolreel._internal.errors import CassetteError, SecretFound
-from toolreel.cassette._session import Session, use_cassette
-from toolreel.cassette._stored_exchange import KINDS, NO_RESPONSE, Break
-from toolreel.cassette._transports import recording
-from toolreel.testing._scripted import saying
+from toolreel._internal import CassetteError, SecretFound
+from toolreel.cassette import KINDS, NO_RESPONSE, Break, Session, recording, use_cassette
+from toolreel.testing import saying
 
 BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 PATIENCE: Final = 1.0

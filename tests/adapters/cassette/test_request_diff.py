@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.cassette._request_diff import (
+from toolreel.cassette import (
     ABSENT,
     Change,
     agreement,
@@ -14,7 +14,7 @@ from toolreel.cassette._request_diff import (
     drift,
     first_change,
 )
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext import Json, canonical
 
 SYSTEM: dict[str, Json] = {"role": "system", "content": "Be brief."}
 TOOL: dict[str, Json] = {"function": {"name": "f", "parameters": {"type": "object"}}}

@@ -32,24 +32,24 @@ from tests.servers.chat_server import (
     serving,
     streaming,
 )
-from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
-from toolreel._journal.file import FileJournal
-from toolreel.cassette import _transports as cassette_replayed
-from toolreel.cassette import _transports as cassette_stream
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._session import Session, use_cassette
-from toolreel.cassette._stored_exchange import StoredResponse
-from toolreel.cassette._transports import (
+from toolreel._internal import CassetteError, MissingExtra, SecretFound
+from toolreel._journal import FileJournal
+from toolreel.cassette import (
     AsyncRecordTransport,
+    Recording,
     RecordTransport,
     ReplayTransport,
+    Session,
+    StoredResponse,
     recording,
     replaying,
+    use_cassette,
 )
-from toolreel.http._bounded_decoder import TooLarge
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel.cassette import _transports as cassette_replayed
+from toolreel.cassette import _transports as cassette_stream
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint, TooLarge
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "gzip": gzip.compress,

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel._internal.errors import VaryError
-from toolreel.cassette._vary import PAIRS, Vary, put_through, rule_of, stored, varied
-from toolreel_core._jsontext.canonical import Json
+from toolreel._internal import VaryError
+from toolreel.cassette import PAIRS, Vary, put_through, rule_of, stored, varied
+from toolreel_core._jsontext import Json
 
 TIME = r"Now: \d{4}-\d\d-\d\d \d\d:\d\d"
 

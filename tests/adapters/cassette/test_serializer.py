@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TEXT, TREE
-from toolreel._internal.errors import CassetteError
+from toolreel._internal import CassetteError
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.cassette._serializer import deserialize, serialize
-from toolreel.cassette._yaml import dump_yaml
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel.cassette import deserialize, dump_yaml, serialize
+from toolreel_core._jsontext import Json, JsonText, canonical
 
 URL = "https://api.test/v1/chat/completions"
 

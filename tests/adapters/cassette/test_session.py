@@ -13,9 +13,9 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
-from toolreel._internal.errors import CassetteError, SecretFound
-from toolreel.cassette._session import MODES, Mode, Session, use_cassette
-from toolreel.testing._scripted import saying
+from toolreel._internal import CassetteError, SecretFound
+from toolreel.cassette import MODES, Mode, Session, use_cassette
+from toolreel.testing import saying
 from toolreel_core._errors import ConfigError, ReplayMismatch
 
 SK_KEY: Final = "sk-" + "abcdefghij0123456789"

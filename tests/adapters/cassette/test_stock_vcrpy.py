@@ -29,16 +29,22 @@ from tests.patience import HANG
 from tests.replay.sessions import FOLDER
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
-from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
-from toolreel._secrets.project_rules import SecretRules
+from toolreel._internal import CassetteError, MissingExtra, SecretFound
+from toolreel._secrets import SecretRules
+from toolreel.cassette import (
+    Break,
+    CassetteFile,
+    Exported,
+    Httpx2Transport,
+    Recording,
+    ReplayTransport,
+    StoredResponse,
+    export_cassette,
+    import_cassette,
+    replaying,
+)
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.cassette._file import CassetteFile
-from toolreel.cassette._httpx2 import Httpx2Transport
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stock_vcrpy import Exported, export_cassette, import_cassette
-from toolreel.cassette._stored_exchange import Break, StoredResponse
-from toolreel.cassette._transports import ReplayTransport, replaying
-from toolreel.testing._scripted import saying
+from toolreel.testing import saying
 
 KEY = "not-so-secret-key-1"
 LEAKED = KINDS["an OpenAI key"].secret

@@ -15,17 +15,17 @@ import pytest
 import zstandard
 
 from tests.servers.cassette_server import Answer, Asked, Server, serving
-from toolreel._internal.errors import CassetteError, SecretFound
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._transports import (
+from toolreel._internal import CassetteError, SecretFound
+from toolreel.cassette import (
     AsyncRecordTransport,
     AsyncReplayTransport,
+    Recording,
     RecordTransport,
     ReplayTransport,
     recording,
     replaying,
 )
-from toolreel.http._bounded_decoder import TooLarge
+from toolreel.http import TooLarge
 from toolreel_core._errors import ReplayMismatch
 
 RUNTIMES = ["asyncio", "trio"]

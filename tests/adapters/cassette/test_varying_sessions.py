@@ -17,14 +17,11 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
-from toolreel._internal.errors import VaryError
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._session import Session, use_cassette
-from toolreel.cassette._stored_exchange import StoredResponse
-from toolreel.cassette._vary import Vary, put_through
-from toolreel.testing._scripted import saying
+from toolreel._internal import VaryError
+from toolreel.cassette import Recording, Session, StoredResponse, Vary, put_through, use_cassette
+from toolreel.testing import saying
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext import canonical
 
 NOW: Final = Vary(pattern=r"Now: [0-9-]{10} [0-9:]{5}", becomes="Now: <time>")
 TRACE: Final = Vary(at="/metadata/trace")

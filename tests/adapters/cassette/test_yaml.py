@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from yaml.emitter import ScalarAnalysis
 
+from toolreel._internal import CassetteError, MissingExtra
 from toolreel._internal import safe_yaml as yaml_reading
-from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel.cassette import _yaml as cassette_yaml
-from toolreel.cassette._yaml import dump_yaml, load_yaml
-from toolreel_core._jsontext.canonical import Json
+from toolreel.cassette import dump_yaml, load_yaml
+from toolreel_core._jsontext import Json
 
 ODD = (
     "\t\r\n \x00\x07\x1b\x7f\x85\xa0\u2028\u2029\ufeff\ufffe\uffff\U0001f600"

@@ -5,10 +5,10 @@ from dataclasses import fields
 import pytest
 
 from tests.samples import complaint
-from toolreel._cli.options import OPTIONS, SetOptions, parse_settings
+from toolreel._cli import OPTIONS, SetOptions, parse_settings
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._jsontext import Json
+from toolreel_core._settings import LoopConfig
 
 
 def test_settings_of_the_loop_and_options_of_the_request_are_told_apart_by_name() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolreel._driver.ports import Performer, ToolHost, Wanted
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import Event, ToolReturned
+from toolreel._driver import Performer, ToolHost, Wanted
+from toolreel_core._protocol import Event, RunTool, ToolReturned
 
 __all__ = ["ImmediatePerformer", "ImmediateTools"]
 

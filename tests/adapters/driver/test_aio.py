@@ -6,18 +6,13 @@ import pytest
 from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, Watched, add
 from tests.servers.chat_server import replying, serving
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
-from toolreel._driver.sync import run
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
-from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools
+from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, run
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel.http import AsyncHttpEndpoint
+from toolreel.testing import ScriptedEndpoint
+from toolreel.tools import AsyncPythonTools, PythonTools
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import CancelRequested, ToolReturned
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.outcome import Cancelled, Completed
+from toolreel_core._protocol import Cancelled, CancelRequested, Completed, Note, RunTool, ToolReturned
 
 
 @pytest.mark.anyio

@@ -11,42 +11,68 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
-from toolreel._driver.aio import arun, aspeak
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.inbox import Inbox
-from toolreel._driver.performer import (
+from toolreel._driver import (
+    Always,
+    Approver,
     AsyncPorts,
     ImmediateApprover,
     ImmediateClock,
     ImmediateEndpoint,
+    Inbox,
+    InstantClock,
+    Later,
     Ports,
+    Resting,
+    Run,
+    Wanted,
+    arun,
+    aspeak,
+    go_on,
+    run,
+    speak,
 )
-from toolreel._driver.ports import Approver, Wanted
-from toolreel._driver.run_result import Resting, Run
-from toolreel._driver.sync import go_on, run, speak
-from toolreel._driver.user.approvers import Always, Later
-from toolreel._internal.errors import JournalError, SecretFound
-from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal, unfinished
-from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.explain.turns import story
-from toolreel._replay.fork import fork
-from toolreel._replay.fork_changes import Changes
-from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
-from toolreel._replay.replay import DRIVERS, replay
-from toolreel._replay.resume import aresume, resume
-from toolreel._replay.retrace import retrace
-from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools._python.tools import PythonTools, Tool
-from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
+from toolreel._internal import JournalError, SecretFound
+from toolreel._journal import (
+    FileJournal,
+    MemoryJournal,
+    Recorded,
+    ReopenedJournal,
+    parse_journal,
+    read_journal,
+    unfinished,
+)
+from toolreel._replay import (
+    DRIVERS,
+    AsyncRehearsal,
+    Changes,
+    Rehearsal,
+    aresume,
+    diff,
+    fork,
+    replay,
+    resume,
+    retrace,
+    story,
+)
+from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
+from toolreel.tools import PythonTools, Tool
+from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._loop.reducer import fold
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import Event, ReplyReceived, RequestFailed, UserSpoke
-from toolreel_core._protocol.outcome import Completed, MaxTurns, TransportFailed
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._loop import fold
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    Completed,
+    Event,
+    MaxTurns,
+    ReplyReceived,
+    RequestFailed,
+    SendRequest,
+    TransportFailed,
+    UserSpoke,
+    dump,
+    load_state,
+)
+from toolreel_core._settings import LoopConfig
 
 
 @dataclass

@@ -23,7 +23,7 @@ from toolreel import (
     masked,
     run,
 )
-from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._driver import ImmediateEndpoint
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 
 

@@ -23,7 +23,7 @@ from toolreel import (
     run,
     tool,
 )
-from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._driver import ImmediateEndpoint
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import Finish, dump, load_effect, load_state, pending, start, step
 

@@ -25,8 +25,7 @@ from toolreel import (
     output_of,
     stream,
 )
-from toolreel._driver.streaming.events import ToolCallDelta
-from toolreel._driver.streaming.partial_answer import PartialAnswer
+from toolreel._driver import PartialAnswer, ToolCallDelta
 from toolreel.testing import ScriptedEndpoint, calling, streaming
 from toolreel_core import OutputSpec
 

@@ -8,12 +8,10 @@ from tests.adapters.driver.immediate import ImmediatePerformer, ImmediateTools
 from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint
 from tests.servers.chat_server import asking
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
-from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools
+from toolreel._driver import AsyncPorts, ImmediateClock, ImmediateEndpoint, InstantClock, Ports
+from toolreel.testing import ScriptedEndpoint, ScriptedTools
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._protocol.effects import Wait
-from toolreel_core._protocol.events import ReplyReceived, ToolReturned, WaitElapsed
+from toolreel_core._protocol import ReplyReceived, ToolReturned, Wait, WaitElapsed
 
 
 @pytest.mark.anyio

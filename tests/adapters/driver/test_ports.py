@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel._driver.ports import tell
-from toolreel_core._protocol.notes import LateAnswer, Note, RunSettled
+from toolreel._driver import tell
+from toolreel_core._protocol import LateAnswer, Note, RunSettled
 
 NOTES: tuple[Note, ...] = (LateAnswer(3), RunSettled("completed"))
 

@@ -9,20 +9,16 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.adapters.driver.test_sync import PLAN, SUM, add
-from toolreel._driver.performer import Ports
-from toolreel._driver.run_result import OutcomeError, Resting, Run, RunUsage, retold
-from toolreel._driver.sync import run
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
-from toolreel.tools._python.tools import PythonTools, Tool
-from toolreel_core._conversation.message import AssistantMessage, UserMessage
+from toolreel._driver import OutcomeError, Ports, Resting, Run, RunUsage, retold, run
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel.testing import Lost, ScriptedEndpoint, saying
+from toolreel.tools import PythonTools, Tool
+from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import CancelRequested
-from toolreel_core._protocol.outcome import Cancelled, Completed
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Cancelled, CancelRequested, Completed, RunTool, SendRequest
+from toolreel_core._settings import LoopConfig
 
 
 def test_a_run_says_how_it_ended() -> None:

@@ -7,21 +7,15 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.driver.test_sync import PLAN, SUM, add
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Performer, Wanted
-from toolreel._driver.stopwatch import AsyncStopwatch, Stopwatch
-from toolreel._driver.sync import go_on, run
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.journal_performer import Rehearsal
-from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.tools import PythonTools
-from toolreel_core._loop.reducer import start
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import CancelRequested, Event
-from toolreel_core._protocol.outcome import BudgetSpent
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel._driver import AsyncStopwatch, Performer, Ports, Stopwatch, Wanted, arun, go_on, run
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel._replay import Rehearsal
+from toolreel.testing import ScriptedEndpoint
+from toolreel.tools import PythonTools
+from toolreel_core._loop import start
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import BudgetSpent, CancelRequested, Event, SendRequest
+from toolreel_core._settings import LoopConfig
 
 HURRIED = Plan.of(model="m", messages="Go.", tools=PLAN.tools, config=LoopConfig(max_wall_ms=50))
 

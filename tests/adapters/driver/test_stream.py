@@ -64,22 +64,21 @@ from toolreel import (
     stream_on,
     tool,
 )
-from toolreel._driver.performer import ImmediateApprover, ImmediateEndpoint
-from toolreel._driver.streaming.shown_run import STOPPED
-from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._transports import (
+from toolreel._driver import STOPPED, ImmediateApprover, ImmediateEndpoint
+from toolreel._replay import TapedEndpoint
+from toolreel.cassette import (
     AsyncRecordTransport,
     AsyncReplayTransport,
+    Recording,
     RecordTransport,
     ReplayTransport,
     recording,
 )
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying, streaming
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import fold
-from toolreel_core._protocol.state import Settled
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying, streaming
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import fold
+from toolreel_core._protocol import Settled
 
 
 def look(at: str) -> str:

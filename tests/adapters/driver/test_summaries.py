@@ -13,35 +13,46 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.servers.chat_server import Answer, chunk, replying, serving
 from tests.servers.chat_server import streaming as pieces
-from toolreel._driver.aio import arun, aspeak, astream_on
-from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
-from toolreel._driver.run_result import Run
-from toolreel._driver.streaming.events import NoteMade, RunEnded, StreamEvent, TextDelta
-from toolreel._driver.sync import go_on, run, speak, stream_on
-from toolreel._journal.file import FileJournal
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.explain.turns import story
-from toolreel._replay.fork import fork
-from toolreel._replay.fork_changes import Changes
-from toolreel._replay.replay import DRIVERS, replay
-from toolreel._replay.resume import resume
-from toolreel._replay.retrace import retrace
-from toolreel.cassette._session import use_cassette
+from toolreel._driver import (
+    AsyncPorts,
+    ImmediateEndpoint,
+    NoteMade,
+    Ports,
+    Run,
+    RunEnded,
+    StreamEvent,
+    TextDelta,
+    arun,
+    aspeak,
+    astream_on,
+    go_on,
+    run,
+    speak,
+    stream_on,
+)
+from toolreel._journal import FileJournal, MemoryJournal, Recorded, parse_journal
+from toolreel._replay import DRIVERS, Changes, fork, replay, resume, retrace, story
+from toolreel.cassette import use_cassette
 from toolreel.http import HttpEndpoint
-from toolreel.testing._scripted import ScriptedEndpoint, saying, streaming
-from toolreel.tools._python.tools import PythonTools
-from toolreel_core._conversation.message import AssistantMessage, UserMessage
-from toolreel_core._conversation.summary import is_summary
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.reducer import fold
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed, UserSpoke
-from toolreel_core._protocol.notes import HistorySummarized, SummaryRequested
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel.testing import ScriptedEndpoint, saying, streaming
+from toolreel.tools import PythonTools
+from toolreel_core._conversation import AssistantMessage, UserMessage, is_summary
+from toolreel_core._jsontext import canonical
+from toolreel_core._loop import fold
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    Completed,
+    HistorySummarized,
+    ReplyReceived,
+    RequestFailed,
+    SendRequest,
+    SummaryRequested,
+    UserSpoke,
+    dump,
+    load_state,
+)
+from toolreel_core._replies import Delta
+from toolreel_core._settings import LoopConfig
 
 WINDOW = 2_000
 CONFIG = LoopConfig(

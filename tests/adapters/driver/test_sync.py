@@ -7,36 +7,38 @@ import pytest
 
 from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Performer, Wanted
-from toolreel._driver.run_result import Resting
-from toolreel._driver.sync import go_on, run
-from toolreel._driver.user.approvers import Always, Never
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tools import PythonTools, Tool
-from toolreel_core._conversation.message import ToolMessage
+from toolreel._driver import Always, InstantClock, Never, Performer, Ports, Resting, Wanted, go_on, run
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel.http import HttpEndpoint
+from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel.tools import PythonTools, Tool, definition_of
+from toolreel_core._conversation import ToolMessage
 from toolreel_core._errors import ProtocolError, ReplayMismatch
-from toolreel_core._loop.reducer import fold
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import AskApproval, RunTool
-from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, ToolReturned
-from toolreel_core._protocol.notes import (
+from toolreel_core._loop import fold
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    AskApproval,
+    AwaitingApproval,
     CallEnded,
     CallStarted,
+    Cancelled,
+    CancelRequested,
+    Completed,
+    Event,
+    MaxTurns,
     Note,
     ReplyRead,
+    ReplyReceived,
     RequestLost,
     RequestSent,
     RunSettled,
+    RunTool,
+    ToolReturned,
+    TransportFailed,
+    dump,
+    load_state,
 )
-from toolreel_core._protocol.outcome import Cancelled, Completed, MaxTurns, TransportFailed
-from toolreel_core._protocol.state import AwaitingApproval
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings import LoopConfig
 
 
 def add(a: int, b: int) -> int:

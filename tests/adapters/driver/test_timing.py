@@ -47,21 +47,22 @@ from toolreel import (
     speak,
     stream,
 )
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.lap_times import LapTimes
-from toolreel._driver.performer import ImmediateApprover, ImmediateClock, ImmediateEndpoint
-from toolreel._driver.ports import Wanted
-from toolreel._internal.errors import JournalError
-from toolreel._journal.format import companion, unfinished
-from toolreel._journal.seal import sealed
-from toolreel._replay.from_cassette.journals import recover_runs
-from toolreel._replay.replay import DRIVERS, Driver
-from toolreel.cassette._open_cassette import Recording
-from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
-from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._protocol.effects import AskApproval
-from toolreel_core._protocol.events import ApprovalGiven, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel._driver import (
+    ImmediateApprover,
+    ImmediateClock,
+    ImmediateEndpoint,
+    InstantClock,
+    LapTimes,
+    Wanted,
+)
+from toolreel._internal import JournalError
+from toolreel._journal import companion, sealed, unfinished
+from toolreel._replay import DRIVERS, Driver, recover_runs
+from toolreel.cassette import Recording
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core._jsontext import JsonText
+from toolreel_core._protocol import ApprovalGiven, AskApproval, RequestFailed
+from toolreel_core._replies import Delta
 
 
 class SetClock(InstantClock):

@@ -9,8 +9,7 @@ from multiprocessing.connection import Connection
 
 from toolreel.durable import Limits, limited
 from toolreel_core import Plan, start
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 
 __all__ = ["Noting", "request", "send_all"]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from toolreel import Plan, Ports, PythonTools, current_call, run
-from toolreel._journal.format import MemoryJournal, parse_journal
+from toolreel._journal import MemoryJournal, parse_journal
 from toolreel.testing import calling, saying
 from toolreel_core import LoopConfig, ReplyReceived, SendRequest, ToolSurface
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
 
 __all__ = ["Did", "Shop", "plan_of", "undisturbed"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.durable._segment.book import Told, number_of
-from toolreel.durable._store.steps import Written
+from toolreel.durable import Told, Written, number_of
 
 
 def line(number: int, blobs: int = 0) -> tuple[str, ...]:

@@ -5,9 +5,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from tests.samples import complaint
-from toolreel._internal.errors import DurableError
-from toolreel.durable import DurableRuns
-from toolreel.durable._store.database import close_database, database_url, open_database
+from toolreel._internal import DurableError
+from toolreel.durable import DurableRuns, close_database, database_url, open_database
 
 
 def test_a_connection_that_is_in_use_is_closed_once_it_is_not(database: str) -> None:

@@ -12,8 +12,7 @@ import sqlalchemy as sa
 from dbos._schemas.system_database import SystemSchema
 
 from toolreel import DurableError, Plan, Ports
-from toolreel.durable import DurableRuns, Worker
-from toolreel.durable._store.database import close_database, database_url, open_database
+from toolreel.durable import DurableRuns, Worker, close_database, database_url, open_database
 from toolreel.testing import ScriptedEndpoint, saying
 
 PLAN = Plan.of(model="m", messages="Hello!")

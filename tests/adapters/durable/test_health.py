@@ -15,9 +15,8 @@ from tests.adapters.durable.shop import Shop, plan_of
 from tests.patience import HANG
 from tests.servers.postgres import Postgres
 from toolreel import DurableError, Endpoints, Plan, Ports, run
-from toolreel._driver.clock.time_left import ending_at
-from toolreel.durable import DurableRuns, Limits, Worker, limited
-from toolreel.durable._health.metrics import BOUNDS, Performed, Present, text
+from toolreel._driver import ending_at
+from toolreel.durable import BOUNDS, DurableRuns, Limits, Performed, Present, Worker, limited, text
 from toolreel.testing import ScriptedEndpoint
 from toolreel_core import RunTool, ToolReturned
 

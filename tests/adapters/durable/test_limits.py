@@ -21,16 +21,25 @@ from tests.patience import HANG
 from tests.samples import complaint
 from tests.servers.postgres import Postgres
 from toolreel import Agent, ConfigError, Fallback, Plan, Ports, Price, run
-from toolreel._driver.clock.time_left import ending_at
-from toolreel._driver.performer import ImmediateEndpoint
-from toolreel.durable import AsyncLimitedEndpoint, LimitedEndpoint, Limits, limited
-from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost
-from toolreel.durable._limits.limits import Estimate, Started, seconds_to_wait
-from toolreel.durable._limits.tables import TICKETS
+from toolreel._driver import ImmediateEndpoint, ending_at
+from toolreel.durable import (
+    TICKETS,
+    AsyncLimitedEndpoint,
+    Estimate,
+    Granted,
+    Ledger,
+    LimitedEndpoint,
+    Limits,
+    Queued,
+    Refused,
+    Started,
+    TicketLost,
+    limited,
+    seconds_to_wait,
+)
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import LoopConfig
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.outcome import Completed, TransportFailed
+from toolreel_core._protocol import Completed, ReplyReceived, RequestFailed, TransportFailed
 
 LITTLE = Estimate(10, 0.0)
 LONG = 3_600.0

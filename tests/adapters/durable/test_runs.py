@@ -13,10 +13,8 @@ import sqlalchemy as sa
 
 from tests.adapters.durable.shop import Shop, plan_of, undisturbed
 from toolreel import AsyncPorts, DurableError, Endpoints, Plan, Ports, PythonTools, run, tool
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel.durable import DurableRuns, Worker
-from toolreel.durable._store.claims import claim
-from toolreel.durable._store.database import database_url, open_database
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel.durable import DurableRuns, Worker, claim, database_url, open_database
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import (
@@ -274,7 +272,7 @@ def test_a_worker_that_died_just_after_a_run_rested_changes_nothing(database: st
 def test_a_worker_that_is_alive_keeps_its_slot(database: str) -> None:
     with worker(ScriptedEndpoint([]), database, slot="shelf") as first:
         assert first.slot == "shelf"
-        from toolreel.durable._store.slots import take_slot
+        from toolreel.durable import take_slot
 
         with pytest.raises(DurableError, match="alive"):
             take_slot(database_url(database), "toolreel", "shelf")

@@ -22,11 +22,11 @@ from tests.servers.chat_server import (
     replying,
     serving,
 )
-from toolreel._internal.errors import EndpointConfigError
-from toolreel.cassette._transports import AsyncRecordTransport, recording
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint
-from toolreel.testing._scripted import saying
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel._internal import EndpointConfigError
+from toolreel.cassette import AsyncRecordTransport, recording
+from toolreel.http import AsyncHttpEndpoint
+from toolreel.testing import saying
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 KEY = "not-a-real-key-4711"
 

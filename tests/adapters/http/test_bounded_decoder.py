@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.http._bounded_decoder import ACCEPT_ENCODING, BoundedDecoder, TooLarge, UndecodableBody
+from toolreel.http import ACCEPT_ENCODING, BoundedDecoder, TooLarge, UndecodableBody
 
 
 def raw_deflate(data: bytes) -> bytes:

@@ -19,12 +19,10 @@ import pytest
 
 from tests.patience import NEVER
 from tests.servers.chat_server import Answer, asking, chunk, replying, serving, streaming
-from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
-from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette._transports import (
+from toolreel._driver import AsyncEndpoint, AsyncPerformer, Endpoint, ImmediateEndpoint, Performer
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel._replay import AsyncRehearsal, Rehearsal, TapedEndpoint
+from toolreel.cassette import (
     AsyncRecordTransport,
     AsyncReplayTransport,
     RecordTransport,
@@ -32,15 +30,14 @@ from toolreel.cassette._transports import (
     recording,
     replaying,
 )
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
-from toolreel_core._conversation.message import UserMessage
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing import Lost, ScriptedEndpoint, saying
+from toolreel_core._conversation import UserMessage
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._loop.reducer import start
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import Event, ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._loop import start
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event, ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._replies import Delta
 
 HELLO: Final = replying(saying("hello"))
 BYE: Final = replying(saying("bye"))

@@ -21,18 +21,14 @@ from tests.patience import HANG, NEVER
 from tests.servers.chat_server import asking, replying
 from tests.servers.dripping_server import DRIPS, FLOODS, Endless, dripping, sipping
 from tests.servers.http2_server import certificate_in
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.run_result import Resting
-from toolreel._driver.sync import run
-from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._scripted import ScriptedTools, saying
-from toolreel.tools._python.tools import AsyncPythonTools
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.outcome import Outcome, TransportFailed
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel._driver import AsyncPorts, Ports, Resting, arun, run
+from toolreel.cassette import RecordTransport, ReplayTransport, recording, replaying
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing import ScriptedTools, saying
+from toolreel.tools import AsyncPythonTools
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Outcome, ReplyReceived, RequestFailed, TransportFailed
+from toolreel_core._settings import LoopConfig
 
 Said: TypeAlias = ReplyReceived | RequestFailed
 Ask: TypeAlias = Callable[..., list[Said]]

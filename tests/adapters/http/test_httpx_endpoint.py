@@ -22,17 +22,16 @@ from tests.servers.chat_server import (
     replying,
     serving,
 )
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel._internal.errors import EndpointConfigError, MissingExtra
-from toolreel._journal.format import MemoryJournal
-from toolreel.cassette._transports import RecordTransport, recording
+from toolreel._driver import Ports, run
+from toolreel._internal import EndpointConfigError, MissingExtra
+from toolreel._journal import MemoryJournal
+from toolreel.cassette import RecordTransport, recording
+from toolreel.http import HttpEndpoint
 from toolreel.http import _httpx_endpoint as http
 from toolreel.http import _transport_pool as transports
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.testing._scripted import ScriptedTools, saying
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel.testing import ScriptedTools, saying
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 KEY = "not-a-real-key-4711"
 

@@ -22,10 +22,10 @@ from pytest_httpx import HTTPXMock
 
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, replying, serving
-from toolreel._internal.errors import EndpointConfigError
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._scripted import saying
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel._internal import EndpointConfigError
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing import saying
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 MODELS: Final = "http://models.test/v1"
 CHAT: Final = f"{MODELS}/chat/completions"

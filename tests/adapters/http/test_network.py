@@ -22,10 +22,9 @@ import pytest
 from tests.patience import HANG, eventually_async
 from tests.servers.chat_server import Answer, asking, replying, serving
 from tests.servers.http2_server import certificate_in
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._scripted import saying
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing import saying
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 
 HELLO: Final = replying(saying("hello")).body
 PATIENCE: Final = httpx.Timeout(HANG)

@@ -16,8 +16,8 @@ from tests.patience import HANG
 from tests.servers.chat_server import Answer, asking, serving
 from tests.servers.dripping_server import answering
 from tests.servers.odd_answers import ODD_ANSWERS, whole
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 Said: TypeAlias = ReplyReceived | RequestFailed
 Send: TypeAlias = Callable[[bool], Said]

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel._internal.errors import EndpointConfigError
-from toolreel.http._bounded_decoder import ACCEPT_ENCODING
-from toolreel.http._httpx_endpoint import while_streaming
-from toolreel.http._request import Address, checked_chat_url, request_headers
+from toolreel._internal import EndpointConfigError
+from toolreel.http import ACCEPT_ENCODING, Address, checked_chat_url, request_headers, while_streaming
 
 KEY = "not-a-real-key-4711"
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from tests.servers.chat_server import asking, replying, serving
-from toolreel._internal.errors import EndpointConfigError
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http._request import Address, header_values, request_headers
-from toolreel.testing._scripted import saying
-from toolreel_core._protocol.events import ReplyReceived
+from toolreel._internal import EndpointConfigError
+from toolreel.http import Address, AsyncHttpEndpoint, HttpEndpoint, header_values, request_headers
+from toolreel.testing import saying
+from toolreel_core._protocol import ReplyReceived
 
 KEY = "not-a-real-key-4711"
 TENANT = "tenant-secret-0815"

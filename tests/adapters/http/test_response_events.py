@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
-from toolreel.http._response_events import answered, broken, failure_event, retry_after_ms
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.outcome import FailureKind
+from toolreel.http import Stalled, TooLarge, UndecodableBody, answered, broken, failure_event, retry_after_ms
+from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
 
 
 @pytest.mark.parametrize("status", [200, 201, 299])

@@ -24,11 +24,11 @@ from tests.servers.chat_server import (
     serving,
     streaming,
 )
-from toolreel._driver.ports import Listener
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._scripted import saying
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta, Stream
+from toolreel._driver import Listener
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing import saying
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._replies import Delta, Stream
 
 DONE: Final = "data: [DONE]\n\n"
 HELLO: Final = (chunk("Hello."), chunk(None, "stop"), DONE)

@@ -24,11 +24,11 @@ from tests.patience import HANG, NEVER, eventually, eventually_async
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
 from tests.servers.http2_server import serving_http2
-from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel._internal import EndpointConfigError, MissingExtra
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http import _transport_pool as transports
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._scripted import saying
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel.testing import saying
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 HELLO = replying(saying("hello"))
 SLOW = Answer(b"{}", delay=0.15)

@@ -28,7 +28,7 @@ from toolreel import (
 )
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import calling, saying
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext import Json, canonical
 
 
 class Stock(BaseModel):

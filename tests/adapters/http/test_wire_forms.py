@@ -17,13 +17,13 @@ import pytest
 from tests.servers.chat_server import Answer, Seen, serving
 from tests.wire_forms import OTHER_FORMS, events_of, said_in
 from toolreel import AsyncPorts, AsyncPythonTools, FileJournal, Plan, Ports, PythonTools, arun, replay, run
-from toolreel._driver.ports import AsyncEndpoint, Endpoint
+from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel.cassette import use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import calling, saying
 from toolreel_core import Completed, LoopConfig, Provider, SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import canonical
+from toolreel_core._settings import WireForm
 
 KEY: Final = {"MY_KEY": "sk-0123456789abcdef0123456789"}
 STREAM: Final = {"content-type": "text/event-stream"}

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel._internal import errors
-from toolreel._internal.errors import AdapterError, CassetteError, MissingExtra, SecretFound
+from toolreel._internal import AdapterError, CassetteError, MissingExtra, SecretFound, errors
 from toolreel.http import _bounded_decoder as bounded
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 

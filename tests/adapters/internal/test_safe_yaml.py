@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TREE
+from toolreel._internal import TAG, MissingExtra, Rules, YamlError, read_tree
 from toolreel._internal import safe_yaml as yaml_reading
-from toolreel._internal.errors import MissingExtra
-from toolreel._internal.safe_yaml import TAG, Rules, YamlError, read_tree
-from toolreel.cassette._yaml import load_yaml
+from toolreel.cassette import load_yaml
 
 RECORDED = sorted(Path("cassettes").rglob("*.yaml"))
 TEXTS: Final = Rules(plain=str, tags={}, max_depth=4, max_size=100, aliases=False)

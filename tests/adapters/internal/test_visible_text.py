@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel._internal.visible_text import printable, printable_json
+from toolreel._internal import printable, printable_json
 
 UNSEEN = [
     chr(code)

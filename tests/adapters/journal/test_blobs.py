@@ -14,17 +14,20 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.samples import complaint
-from toolreel._internal.errors import JournalError, SecretFound
-from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.format import MemoryJournal, parse_journal, read_journal, unfinished
-from toolreel._journal.seal import sealed
-from toolreel_core._conversation.content.part import Image, Media, Part, blobs_of
-from toolreel_core._conversation.message import Message
-from toolreel_core._conversation.message_input import user_message
-from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import Event, ToolReturned, UserSpoke, user_spoke
+from toolreel._internal import JournalError, SecretFound
+from toolreel._journal import (
+    FileJournal,
+    MemoryJournal,
+    ReopenedJournal,
+    parse_journal,
+    read_journal,
+    sealed,
+    unfinished,
+)
+from toolreel_core._conversation import Image, Media, Message, Part, blobs_of, user_message
+from toolreel_core._jsontext import JsonText
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event, RunTool, ToolReturned, UserSpoke, user_spoke
 
 CAT: Final = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
 DOG: Final = Image.from_bytes(b"GIF89a")

@@ -13,20 +13,14 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver.performer import AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
-from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
-from toolreel._driver.user.approvers import Always
-from toolreel._internal.errors import JournalError
-from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.format import MemoryJournal, read_journal, unfinished
-from toolreel._journal.seal import sealed
-from toolreel._replay.replay import replay
-from toolreel._replay.resume import aresume, resume
-from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.tools import PythonTools, Tool, Toolbox
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.outcome import Completed
+from toolreel._driver import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports, Run, run
+from toolreel._internal import JournalError
+from toolreel._journal import FileJournal, MemoryJournal, ReopenedJournal, read_journal, sealed, unfinished
+from toolreel._replay import aresume, replay, resume
+from toolreel.testing import ScriptedEndpoint
+from toolreel.tools import PythonTools, Tool, Toolbox
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Completed
 
 
 def whole() -> str:
@@ -169,7 +163,7 @@ def test_damage_elsewhere_is_named_and_nothing_is_changed(tmp_path: Path) -> Non
 HOLDING = """
 import sys
 from pathlib import Path
-from toolreel._journal.file import ReopenedJournal
+from toolreel._journal import ReopenedJournal
 with ReopenedJournal(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -9,20 +9,25 @@ import pytest
 
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel._internal.errors import JournalError, SecretFound
-from toolreel._journal.file import FileJournal
-from toolreel._journal.format import MemoryJournal, parse_journal, read_journal
-from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.tools import PythonTools
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._jsontext.digest import digest
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import VERSION
-from toolreel_core._protocol.effects import Finish, RunTool, SendRequest
-from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
+from toolreel._driver import Ports, run
+from toolreel._internal import JournalError, SecretFound
+from toolreel._journal import FileJournal, MemoryJournal, parse_journal, read_journal
+from toolreel.testing import ScriptedEndpoint
+from toolreel.tools import PythonTools
+from toolreel_core._jsontext import canonical, digest
+from toolreel_core._loop import start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    VERSION,
+    CancelRequested,
+    Event,
+    Finish,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    SendRequest,
+    ToolReturned,
+)
 
 KEY = "sk-" + "Zx81" * 8
 HELLO = ReplyReceived(1, 200, '{"choices":[]}')

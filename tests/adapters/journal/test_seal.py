@@ -11,17 +11,23 @@ from hypothesis import strategies as st
 
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel._internal.errors import JournalError
-from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.format import MemoryJournal, parse_journal, read_journal, unfinished
-from toolreel._journal.part_file import ROOM
-from toolreel._journal.seal import sealed, unsealed
-from toolreel._replay.replay import replay
-from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.tools import PythonTools
-from toolreel_core._jsontext.digest import digest
+from toolreel._driver import Ports, run
+from toolreel._internal import JournalError
+from toolreel._journal import (
+    ROOM,
+    FileJournal,
+    MemoryJournal,
+    ReopenedJournal,
+    parse_journal,
+    read_journal,
+    sealed,
+    unfinished,
+    unsealed,
+)
+from toolreel._replay import replay
+from toolreel.testing import ScriptedEndpoint
+from toolreel.tools import PythonTools
+from toolreel_core._jsontext import digest
 
 CASSETTES: Final = Path(__file__).parents[3] / "cassettes"
 RECORDED: Final = [

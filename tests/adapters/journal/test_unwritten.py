@@ -15,23 +15,26 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
-from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
-from toolreel._internal.errors import JournalError, SecretFound
-from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.format import MemoryJournal, read_journal, unfinished
-from toolreel._journal.part_file import made_folders, sync_folders
-from toolreel._journal.withheld_results import Reason, is_withheld, withheld
-from toolreel._replay.replay import replay
-from toolreel._replay.resume import resume
-from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools._python.tools import PythonTools, Tool
-from toolreel_core._conversation.message import ToolMessage
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.outcome import Completed
+from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, Run, arun, run
+from toolreel._internal import JournalError, SecretFound
+from toolreel._journal import (
+    FileJournal,
+    MemoryJournal,
+    Reason,
+    ReopenedJournal,
+    is_withheld,
+    made_folders,
+    read_journal,
+    sync_folders,
+    unfinished,
+    withheld,
+)
+from toolreel._replay import replay, resume
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools import PythonTools, Tool
+from toolreel_core._conversation import ToolMessage
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Completed, ToolReturned
 
 KEY = "sk-" + "Zx81" * 8
 TURNS = 6
@@ -234,10 +237,10 @@ def test_new_folders_are_synced_up_to_the_first_that_existed(
 FORKING = """
 import os, sys
 from pathlib import Path
-from toolreel._journal.file import FileJournal
-from toolreel._internal.errors import JournalError
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import CancelRequested
+from toolreel._journal import FileJournal
+from toolreel._internal import JournalError
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import CancelRequested
 journal = FileJournal(Path(sys.argv[1]), Plan.of(model="m", messages="hi"))
 if not os.fork():
     with journal:

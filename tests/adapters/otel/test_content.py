@@ -14,11 +14,9 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from tests.adapters.otel.telemetry import context_of, instrumented
 from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.watching.note_fields import CONTENT, fields_of
+from toolreel._driver import CONTENT, InstantClock, fields_of
 from toolreel.http import HttpEndpoint
-from toolreel.otel import instrument, uninstrument
-from toolreel.otel._content import VARIABLE, Capture, Redaction
+from toolreel.otel import VARIABLE, Capture, Redaction, instrument, uninstrument
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ConfigError, LoopConfig
 

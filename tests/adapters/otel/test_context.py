@@ -17,8 +17,7 @@ from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
 from toolreel.http import HttpEndpoint
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel.tools.mcp import McpTools
-from toolreel.tools.mcp._config_file import ServerSettings, StdioServer
+from toolreel.tools.mcp import McpTools, ServerSettings, StdioServer
 
 SERVER = """
 from mcp.server.mcpserver import Context, MCPServer

@@ -6,9 +6,9 @@ import pytest
 
 from toolreel import AsyncPorts, Endpoints, Ports
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.otel._provider import Server, server_of
+from toolreel.otel import Server, server_of
 from toolreel.testing import ScriptedEndpoint
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,9 @@ from toolreel import (
     stream,
     tool,
 )
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.user.approvers import Always
-from toolreel._driver.watching.watch import WATCHERS
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.journal_performer import Rehearsal
+from toolreel._driver import WATCHERS, Always, ImmediateEndpoint, InstantClock
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel._replay import Rehearsal
 from toolreel.durable import DurableRuns, Worker
 from toolreel.http import HttpEndpoint
 from toolreel.otel import instrument, labelled, uninstrument

@@ -10,11 +10,10 @@ from typing import Final
 import pytest
 
 from tests.samples import ECHO, printed_under
-from toolreel.presets._catalogues import shipped
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._plan.presets.preset import Preset, changes
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
+from toolreel.presets import shipped
+from toolreel_core._jsontext import Json, parse
+from toolreel_core._plan import Preset, changes
+from toolreel_core._settings import LoopConfig, Provider
 
 SHIPPED: Final = shipped()
 
@@ -271,5 +270,5 @@ def test_signatures_of_gemini_go_where_the_provider_reads_them() -> None:
 
 
 def test_the_catalogue_is_the_same_in_every_process() -> None:
-    program = "from toolreel.presets._catalogues import shipped; print(shipped())"
+    program = "from toolreel.presets import shipped; print(shipped())"
     assert printed_under(0, program) == printed_under(1, program)

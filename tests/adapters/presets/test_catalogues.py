@@ -10,11 +10,11 @@ from typing import Any, Final
 import pytest
 
 from tests.samples import complaint
-from toolreel._internal.errors import CatalogueError
-from toolreel.presets._catalogues import CATALOGUE_VARIABLE, shipped, with_files
+from toolreel._internal import CatalogueError
+from toolreel.presets import CATALOGUE_VARIABLE, shipped, with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import parse
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._jsontext import parse
+from toolreel_core._settings import LoopConfig
 
 OWN: Final = """
 [preset.mine]

@@ -8,11 +8,11 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tests.samples import complaint
-from toolreel._internal.errors import MissingExtra, TokenizerError
+from toolreel._internal import MissingExtra, TokenizerError
 from toolreel.presets import _token_counter as tokenizer
-from toolreel.presets._token_counter import register_tokenizer
+from toolreel.presets import register_tokenizer
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings.token_estimates import bytes_per_4, estimator
+from toolreel_core._settings import bytes_per_4, estimator
 
 CORPUS = ["the cat sat on the mat", "the cat ate the rat", "the mat sat"]
 

@@ -14,13 +14,13 @@ from tests.servers.chat_server import Answer, nobody_listens, serving
 from tests.servers.quirk_profiles import EXPECTED, PROFILES
 from tests.servers.quirky_provider import Asked, Profile, Said, provider
 from toolreel import Completed, ConfigError, Plan, Ports, ReplayMismatch, ToolMessage, run
-from toolreel._internal.errors import CassetteError
+from toolreel._internal import CassetteError
 from toolreel.http import HttpEndpoint
 from toolreel.presets import shipped
 from toolreel.probe import Probed, probe, replay_probe
-from toolreel.tools._python.tools import PythonTools
-from toolreel_core._probe.probing import Probing
-from toolreel_core._text_calls.dialects import MARKED
+from toolreel.tools import PythonTools
+from toolreel_core._probe import Probing
+from toolreel_core._text_calls import MARKED
 
 KEY = "sk-live-0123456789abcdef"
 

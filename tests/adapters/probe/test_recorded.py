@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.replay.sessions import held
 from toolreel import Completed, read_journal
-from toolreel._journal.format import companion
+from toolreel._journal import companion
 from toolreel.demo import workspace
 from toolreel.presets import shipped
 from toolreel.probe import replay_probe

@@ -17,7 +17,7 @@ from tests.adapters.proxy.test_chat import ASKED, saying
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import ProxyServer, proxying, served
 from toolreel.proxy import Limits, ProxySettings, Route
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._plan import Preset
 
 BODY = {"model": "m", "messages": ASKED}
 

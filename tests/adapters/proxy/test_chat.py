@@ -27,7 +27,7 @@ from tests.servers.chat_server import (
 )
 from tests.servers.proxy_server import proxying
 from toolreel.proxy import Extras, Limits, ProxySettings, Route
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 TOOLS: Any = [
     {

@@ -13,15 +13,12 @@ from tests.adapters.proxy.test_chat import ASKED, saying
 from tests.patience import eventually
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import proxying
-from toolreel._journal.format import read_journal
-from toolreel.proxy import ProxySettings, Route
-from toolreel.proxy._recording.journal_process import JournalProcess
-from toolreel.proxy._recording.journal_queue import JournalQueue
-from toolreel.proxy._recording.journals import JournalJob
+from toolreel._journal import read_journal
+from toolreel.proxy import JournalJob, JournalProcess, JournalQueue, ProxySettings, Route
 from toolreel_core import Tree, register_transform
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._proxy.profile import Profile
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Preset
+from toolreel_core._proxy import Profile
 
 MANY = 50
 

@@ -16,11 +16,11 @@ from anthropic import Anthropic, APIStatusError, AsyncAnthropic, BadRequestError
 from tests.servers.chat_server import Answer, ChatServer, replying, serving, streaming
 from tests.servers.proxy_server import proxying
 from tests.wire_forms import events_of, said_in
-from toolreel._replay.replay import replay
+from toolreel._replay import replay
 from toolreel.proxy import Extras, ProxySettings, Route
 from toolreel_core import Completed
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._settings.wire_form import PATHS, WireForm
+from toolreel_core._jsontext import canonical
+from toolreel_core._settings import PATHS, WireForm
 
 FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")
 SCHEMA: Final[dict[str, Any]] = {

@@ -14,7 +14,7 @@ from tests.adapters.replay.from_cassette.test_pydantic_ai_of_forms import model
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import proxying
 from tests.wire_forms import OTHER_FORMS
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 
 @pytest.mark.slow

@@ -21,12 +21,12 @@ from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
-from toolreel._internal.errors import ProxyConfigError
-from toolreel._journal.format import companion
-from toolreel._replay.replay import replay
-from toolreel.cassette._open_cassette import Recording
+from toolreel._internal import ProxyConfigError
+from toolreel._journal import companion
+from toolreel._replay import replay
+from toolreel.cassette import Recording
 from toolreel.proxy import ProxySettings, Route
-from toolreel.testing._recordings.check import check
+from toolreel.testing import check
 from toolreel_core import Completed
 from toolreel_core._errors import ReplayMismatch
 

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from toolreel.proxy._serve import listening
+from toolreel.proxy import listening
 
 
 @pytest.mark.anyio

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from toolreel.presets import shipped
-from toolreel.proxy import Route
-from toolreel.proxy._settings import Routes
-from toolreel_core._settings.wire_form import WireForm
+from toolreel.proxy import Route, Routes
+from toolreel_core._settings import WireForm
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,11 @@ import pytest
 from tests.adapters.proxy.test_chat import ASKED, TOOLS, saying
 from tests.servers.chat_server import chunk, serving, streaming
 from tests.servers.proxy_server import proxying
-from toolreel.presets._catalogues import shipped
-from toolreel.proxy import ProxySettings, Route
-from toolreel.proxy._recording.thoughts import KeptThoughts
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._proxy.client_request import ClientRequest, client_request
-from toolreel_core._proxy.dropped_thoughts import wants_thoughts
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._settings.provider_support import Provider
+from toolreel.presets import shipped
+from toolreel.proxy import KeptThoughts, ProxySettings, Route
+from toolreel_core._plan import Preset
+from toolreel_core._proxy import ClientRequest, Profile, client_request, wants_thoughts
+from toolreel_core._settings import Provider
 
 CALL: Any = {"id": "c1", "type": "function", "function": {"name": "stock", "arguments": '{"part": "pin"}'}}
 THOUGHT = {"reasoning_content": "Count them."}

@@ -12,7 +12,7 @@ from starlette.routing import Route as At
 
 from tests.servers.proxy_server import proxying, served
 from toolreel.proxy import Limits, ProxySettings, Route
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 ASKED = [{"role": "user", "content": "How many?"}]
 

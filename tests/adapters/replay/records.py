@@ -6,16 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Approver
-from toolreel._driver.sync import run
-from toolreel._driver.user.approvers import Later
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
-from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools._python.tools import PythonTools, Tool, ToolLike
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
+from toolreel._driver import Approver, InstantClock, Later, Ports, run
+from toolreel._journal import MemoryJournal, Recorded, parse_journal
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel.tools import PythonTools, Tool, ToolLike
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Plan
 
 __all__ = ["ADDING", "NEEDS_APPROVAL", "SUM", "add", "adding", "asking_first", "recorded"]
 

@@ -4,14 +4,14 @@ import pytest
 
 from tests.adapters.replay.records import ADDING, adding
 from tests.samples import PING, complaint
-from toolreel._internal.errors import ForkError
-from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
-from toolreel.presets._catalogues import shipped
-from toolreel_core._conversation.message import AssistantMessage, SystemMessage, UserMessage
+from toolreel._internal import ForkError
+from toolreel._replay import NOTHING_CHANGED, Changes
+from toolreel.presets import shipped
+from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._plan import Plan
+from toolreel_core._settings import Provider
+from toolreel_core._tools import ToolSurface
 
 WAS = Plan.of(
     model="m",

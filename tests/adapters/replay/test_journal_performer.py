@@ -9,25 +9,18 @@ from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live_run import LiveSession
-from toolreel._cli.live_target import LiveTarget
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
-from toolreel._driver.run_result import retold
-from toolreel._driver.sync import run
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
-from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
-from toolreel._replay.replay import DRIVERS, Driver, replay
-from toolreel.cassette._serializer import deserialize, serialize
-from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools
+from toolreel._cli import LiveSession, LiveTarget
+from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, retold, run
+from toolreel._journal import MemoryJournal, Recorded, parse_journal, read_journal
+from toolreel._replay import DRIVERS, AsyncRehearsal, Driver, Rehearsal, replay
+from toolreel.cassette import deserialize, serialize
+from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel.tools import AsyncPythonTools, PythonTools
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import CancelRequested, ReplyReceived, ToolReturned
-from toolreel_core._protocol.outcome import Cancelled
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Cancelled, CancelRequested, ReplyReceived, RunTool, ToolReturned
+from toolreel_core._settings import LoopConfig
 
 
 def recorded(*, stopped_at: int = 99) -> Recorded:

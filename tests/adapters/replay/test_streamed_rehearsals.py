@@ -29,8 +29,8 @@ from toolreel import (
     parse_journal,
     stream,
 )
-from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel._driver import ImmediateEndpoint
+from toolreel._replay import TapedEndpoint
 from toolreel.cassette import RecordTransport, recording, replaying
 from toolreel.http import HttpEndpoint
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying, streaming

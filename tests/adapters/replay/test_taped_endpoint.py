@@ -17,15 +17,21 @@ from tests.servers.chat_server import (
     nobody_listens,
     serving,
 )
-from toolreel._driver.ports import Endpoint
-from toolreel._internal.errors import CassetteError
-from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel._driver import Endpoint
+from toolreel._internal import CassetteError
+from toolreel._replay import TapedEndpoint
+from toolreel.cassette import (
+    KINDS,
+    Break,
+    Recording,
+    RecordTransport,
+    ReplayTransport,
+    StoredResponse,
+    broken_off,
+    recording,
+)
 from toolreel.cassette import _transports as cassette_replayed
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import KINDS, Break, StoredResponse
-from toolreel.cassette._transports import RecordTransport, ReplayTransport, broken_off, recording
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.http._response_events import failure_event
+from toolreel.http import HttpEndpoint, failure_event
 from toolreel_core._errors import ReplayMismatch
 
 

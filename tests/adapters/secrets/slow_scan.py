@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from toolreel._secrets.byte_readings import as_ascii, readings
-from toolreel._secrets.patterns import names_a_secret
-from toolreel._secrets.project_rules import SecretRules
-from toolreel._secrets.scan import Leak, leaks
-from toolreel._secrets.split_texts import put_together
-from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel._secrets import Leak, SecretRules, as_ascii, leaks, names_a_secret, put_together, readings
+from toolreel_core._jsontext import Json, canonical, read
 
 _NESTED = 4
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 __all__ = ["FORMS"]
 

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel._secrets.known_values import key_as_secret, known_secrets, secrets_sent, spellings
-from toolreel._secrets.project_rules import SecretRules
-from toolreel._secrets.scan import leaks
+from toolreel._secrets import SecretRules, key_as_secret, known_secrets, leaks, secrets_sent, spellings
 
 VALUE = "s3cr3t/with+signs"
 

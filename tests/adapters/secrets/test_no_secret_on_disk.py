@@ -18,17 +18,15 @@ from tests.adapters.secrets.stream_forms import FORMS
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from tests.servers.chat_server import chunk
-from toolreel._cli.live_run import LiveSession
-from toolreel._cli.live_target import LiveTarget
-from toolreel._cli.whole_run import EndedRun
-from toolreel._internal.errors import SecretFound
-from toolreel._replay.replay import replay
-from toolreel._secrets.known_values import spellings
-from toolreel.cassette._transports import RecordTransport, recording
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools._python.tools import Tool
+from toolreel._cli import EndedRun, LiveSession, LiveTarget
+from toolreel._internal import SecretFound
+from toolreel._replay import replay
+from toolreel._secrets import spellings
+from toolreel.cassette import RecordTransport, recording
+from toolreel.testing import calling, saying
+from toolreel.tools import Tool
 from toolreel_core import Plan
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 JSON = {"content-type": "application/json"}
 SOME = [*KINDS.values()][::9]

@@ -15,17 +15,13 @@ import pytest
 from tests.adapters.secrets.stream_forms import FORMS
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel import AsyncPorts, FileJournal, Ports, aresume, arun, resume, run
-from toolreel._driver.performer import ImmediateApprover
-from toolreel._driver.ports import secrets_of
-from toolreel._driver.user.approvers import Always, Later
-from toolreel._internal.errors import EndpointConfigError, SecretFound
-from toolreel._journal.format import read_journal
-from toolreel._replay.journal_performer import Rehearsal
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http._request import Address
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools._hosts import Router
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool
+from toolreel._driver import Always, ImmediateApprover, Later, secrets_of
+from toolreel._internal import EndpointConfigError, SecretFound
+from toolreel._journal import read_journal
+from toolreel._replay import Rehearsal
+from toolreel.http import Address, AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing import calling, saying
+from toolreel.tools import AsyncPythonTools, PythonTools, Router, Tool
 from toolreel_core import Plan
 
 KEY = "plainkey"

@@ -7,10 +7,8 @@ import pytest
 
 from tests.adapters.secrets.planted import KINDS
 from tests.samples import complaint
-from toolreel._internal.errors import SecretRulesError
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.project_rules import VARIABLE, SecretRules, read_rules, rules_in
-from toolreel._secrets.scan import leaks
+from toolreel._internal import SecretRulesError
+from toolreel._secrets import VARIABLE, SecretRules, known_secrets, leaks, read_rules, rules_in
 
 KEY = KINDS["an OpenAI key"].secret
 RULES = """

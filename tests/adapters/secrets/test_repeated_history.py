@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel._secrets import SharedBeginnings
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
 
 SAID: list[Json] = [{"role": "user", "content": "é"}, {"role": "user"}, {"a": [1]}, 1, 12, "]", None, ["x"]]
 AFTER: list[dict[str, Json]] = [{}, {"n": 1}, {"messages": 0}]

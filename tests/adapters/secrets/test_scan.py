@@ -7,8 +7,7 @@ import pytest
 
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import ROOT
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.scan import Leak, leaks
+from toolreel._secrets import Leak, known_secrets, leaks
 
 # Put together here, so that no scanner takes this file for a leak.
 SHAPED = {

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.adapters.secrets.planted import KINDS
-from toolreel._secrets.scanned_texts import body_texts, leaks_at, line_texts
+from toolreel._secrets import body_texts, leaks_at, line_texts
 
 KEY = KINDS["an OpenAI key"].secret
 ESCAPED = KEY.replace("s", "\\u0073")

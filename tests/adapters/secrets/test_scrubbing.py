@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel._secrets.known_values import spellings
-from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
+from toolreel._secrets import RunningScrub, scrubbed, searched_for, spellings
 
 keys = st.text("abc-_/+=", min_size=8, max_size=20)
 

@@ -14,21 +14,24 @@ from hypothesis import strategies as st
 from tests.adapters.secrets.planted import INNOCENT, KINDS
 from tests.adapters.secrets.slow_scan import slow_body_texts, slow_leaks, slow_line_texts
 from tests.samples import ROOT
-from toolreel._internal.errors import SecretFound
-from toolreel._secrets.candidates import candidates
-from toolreel._secrets.harmless_texts import HarmlessTexts, harmless_texts
-from toolreel._secrets.patterns import EMAIL, SHAPES
-from toolreel._secrets.project_rules import SecretRules, read_rules
-from toolreel._secrets.scan import leaks
-from toolreel._secrets.scanned_texts import (
+from toolreel._internal import SecretFound
+from toolreel._secrets import (
+    EMAIL,
+    SHAPES,
+    HarmlessTexts,
+    SecretRules,
     body_texts,
+    candidates,
+    harmless_texts,
+    leaks,
     leaks_at,
     line_texts,
     new_leaks,
+    read_rules,
     refuse_secrets_in_line,
     tree_texts,
 )
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext import canonical
 
 KNOWN = {"STAFF": "quiet-horse/ÄB 17", "PIN": "1234 5678"}
 RULES = SecretRules(shapes=(*SHAPES, EMAIL))

@@ -16,9 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.secrets.stream_forms import FORMS
-from toolreel._secrets.project_rules import SecretRules
-from toolreel._secrets.scanned_texts import body_texts, leaks_at, line_texts
-from toolreel._secrets.split_texts import put_together
+from toolreel._secrets import SecretRules, body_texts, leaks_at, line_texts, put_together
 
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "plain": str,

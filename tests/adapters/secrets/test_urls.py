@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel._secrets.urls import is_secret_parameter, scrubbed_url
+from toolreel._secrets import is_secret_parameter, scrubbed_url
 
 
 @pytest.mark.parametrize(

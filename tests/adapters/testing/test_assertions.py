@@ -3,12 +3,11 @@ from __future__ import annotations
 import pytest
 
 from toolreel import Ports, PythonTools, Run, ToolError, run
-from toolreel.testing import ScriptedEndpoint, assert_reel, call
-from toolreel.testing._scripted import Line, calling, saying
-from toolreel.tools._python.tools import Tool
+from toolreel.testing import Line, ScriptedEndpoint, assert_reel, call, calling, saying
+from toolreel.tools import Tool
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._plan import Plan
+from toolreel_core._settings import LoopConfig
 
 
 def read(path: str, lines: list[int] | None = None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
+from toolreel.testing import LOOPBACK, NetworkBlocked, network_blocked
 
 ELSEWHERE = ("192.0.2.1", 9)
 """Reserved for documentation (RFC 5737): nobody is there."""

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._internal.errors import CassetteError
-from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
+from toolreel._internal import CassetteError
+from toolreel.testing import ReelFiles, files_by_name, files_of_test
 
 REELS = Path("reels")
 

@@ -7,19 +7,24 @@ from typing import cast
 from tests.adapters.tools.python.test_host import add, call
 from tests.samples import PLAN, complaint
 from tests.servers.chat_server import asking
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
-from toolreel.tools._python.tools import PythonTools
-from toolreel_core._conversation.message import AssistantMessage, SentCall
+from toolreel._driver import Ports, run
+from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
+from toolreel.tools import PythonTools
+from toolreel_core._conversation import AssistantMessage, SentCall
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
-from toolreel_core._protocol.notes import RepairApplied
-from toolreel_core._protocol.outcome import Completed, InvalidReply, Truncated
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    Completed,
+    InvalidReply,
+    RepairApplied,
+    ReplyReceived,
+    RequestFailed,
+    ToolReturned,
+    Truncated,
+)
+from toolreel_core._replies import Delta
+from toolreel_core._settings import LoopConfig
 
 
 def test_an_endpoint_says_its_lines_in_order_and_keeps_what_it_was_asked() -> None:

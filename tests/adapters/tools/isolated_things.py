@@ -13,9 +13,8 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from toolreel import Image
-from toolreel.tools._call_context import RunContext, ToolError, current_call, spend
-from toolreel.tools._python.tools import tool
-from toolreel_core._protocol.spent import Spent
+from toolreel.tools import RunContext, ToolError, current_call, spend, tool
+from toolreel_core._protocol import Spent
 
 
 @tool(isolated=True)

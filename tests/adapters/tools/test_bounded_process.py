@@ -12,7 +12,7 @@ import pytest
 
 from tests.adapters.tools.processes import gone
 from tests.patience import HANG, eventually
-from toolreel.tools._bounded_process import BoundedProcess, Output, ProcessResult, inherited_environment
+from toolreel.tools import BoundedProcess, ProcessOutput, ProcessResult, inherited_environment
 
 
 def process(program: str, *args: str, cwd: Path, limit: int = 1000) -> BoundedProcess:
@@ -28,7 +28,7 @@ def ran(
 
 def test_what_is_written_and_how_it_ended_is_told(tmp_path: Path) -> None:
     ended = ran(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
-    assert ended == ProcessResult(7, Output(b"out\n", 4), Output(b"err\n", 4))
+    assert ended == ProcessResult(7, ProcessOutput(b"out\n", 4), ProcessOutput(b"err\n", 4))
 
 
 def test_it_runs_in_its_folder_and_has_no_input(tmp_path: Path) -> None:
@@ -55,14 +55,16 @@ def test_it_sees_no_variables_but_those_that_it_is_given(
 
 def test_stderr_can_be_shared(capfd: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-c", "import sys; print('to all', file=sys.stderr)"]
-    assert BoundedProcess(command, {}, 10).run(inherit_stderr=True) == ProcessResult(0, Output(), Output())
+    assert BoundedProcess(command, {}, 10).run(inherit_stderr=True) == ProcessResult(
+        0, ProcessOutput(), ProcessOutput()
+    )
     assert capfd.readouterr().err == "to all\n"
 
 
 def test_output_is_kept_up_to_its_limit_and_all_of_it_is_read(tmp_path: Path) -> None:
     ended = ran(tmp_path, "import os; [os.write(1, b'x' * 65536) for _ in range(640)]; os.write(2, b'done')")
-    assert (ended.exit_code, ended.stderr) == (0, Output(b"done", 4))
-    assert ended.stdout == Output(b"x" * 1000, 640 * 65536)
+    assert (ended.exit_code, ended.stderr) == (0, ProcessOutput(b"done", 4))
+    assert ended.stdout == ProcessOutput(b"x" * 1000, 640 * 65536)
 
 
 def test_what_is_not_utf_8_has_a_mark(tmp_path: Path) -> None:
@@ -133,7 +135,7 @@ def test_it_ends_when_whoever_waits_for_it_does(tmp_path: Path) -> None:
 import sys, time
 from pathlib import Path
 from threading import Thread
-from toolreel.tools._bounded_process import BoundedProcess
+from toolreel.tools import BoundedProcess
 hanging = BoundedProcess([sys.executable, "-c", {script!r}], {{}}, 10)
 Thread(target=hanging.run, daemon=True).start()
 while not (Path({str(pid)!r}).exists() and Path({str(pid)!r}).read_text()):

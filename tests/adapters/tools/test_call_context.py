@@ -6,11 +6,10 @@ import threading
 import pytest
 
 from tests.samples import complaint
-from toolreel._internal.errors import AdapterError
-from toolreel.tools._call_context import CurrentCall, RunContext, current_call, running, spend, spending
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.spent import Spent
+from toolreel._internal import AdapterError
+from toolreel.tools import CurrentCall, RunContext, current_call, running, spend, spending
+from toolreel_core._jsontext import canonical
+from toolreel_core._protocol import RunTool, Spent
 
 
 def effect(name: str) -> RunTool:

@@ -20,12 +20,9 @@ from tests.adapters.tools.python.test_host import call, failing, unexpected
 from tests.patience import HANG, NEVER, eventually_async
 from tests.samples import complaint
 from toolreel import Image
-from toolreel.tools._call_context import CurrentCall
-from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool
+from toolreel.tools import AsyncPythonTools, Crash, CurrentCall, IsolatedCall, Isolation, PythonTools, Tool
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.spent import Spent
+from toolreel_core._protocol import Spent, ToolReturned
 
 REMEDY = "Do not repeat the call as it was: try other arguments, or another way."
 
@@ -212,8 +209,8 @@ HANGING = """
 from tests.adapters.tools import isolated_things as things
 from tests.adapters.tools.processes import gone
 from tests.adapters.tools.python.test_host import call
-from toolreel.tools._python.tools import PythonTools
-from toolreel.tools._python.tools import Tool
+from toolreel.tools import PythonTools
+from toolreel.tools import Tool
 tools = PythonTools([Tool.of(things.hang, isolated=True)], deadline=0.3)
 print(tools.run(call("hang", marker="m")).output)
 """

@@ -11,19 +11,14 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools._hosts import AsyncRouter, Router
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, Tool
+from toolreel._driver import Ports, run
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools import AsyncPythonTools, AsyncRouter, PythonTools, Router, Tool
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._tools.faults import tool_not_implemented
-from toolreel_core._tools.sources import ToolSource, compose
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Completed, RunTool, ToolReturned
+from toolreel_core._tools import ToolSource, compose, tool_not_implemented
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from toolreel import (
     run,
 )
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, saying
-from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core._protocol.outcome import MaxTurns
+from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core._protocol import MaxTurns
 
 
 class Point(BaseModel):

@@ -10,8 +10,7 @@ import yaml
 from tests.adapters.secrets.planted import KINDS
 from tests.cli.commands import assert_mistake, said_by_each
 from tests.replay.sessions import FOLDER
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import Break
+from toolreel.cassette import Break, Recording
 
 KEY = KINDS["an OpenAI key"].secret
 NAME = "local--qwen2.5-coder-1.5b"

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each
-from toolreel._journal.format import companion, read_journal
-from toolreel._journal.seal import sealed
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._protocol.codec import encode
+from toolreel._journal import companion, read_journal, sealed
+from toolreel_core._jsontext import canonical
+from toolreel_core._protocol import encode
 
 CASSETTES: Final = Path(__file__).resolve().parents[3] / "cassettes"
 

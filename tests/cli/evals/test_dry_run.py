@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner, Result
 
-from toolreel._cli.evals.run import run_command
+from toolreel._cli import run_command
 
 LOCAL: Final = (
     "--model",

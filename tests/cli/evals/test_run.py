@@ -21,12 +21,12 @@ from tests.cli.commands import Said, assert_mistake, environment
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL
 from tests.patience import HANG, NEVER
-from toolreel._cli.evals.group import eval_command
-from toolreel.evals._store.results import Results
+from toolreel._cli import eval_command
+from toolreel.evals import Results
 
 PROGRAM: Final = """
 import sys
-from toolreel._cli.evals.group import eval_command
+from toolreel._cli import eval_command
 eval_command(sys.argv[1:], prog_name="toolreel eval")
 """
 SCRIPTED: Final = (

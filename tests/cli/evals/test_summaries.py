@@ -18,11 +18,9 @@ from tests.evals import directories
 from tests.evals.directories import plan_with, read, recorded
 from tests.evals.evaluated import scripted
 from tests.evals.made import cell, record
-from toolreel._cli.evals.compare import compare_command
-from toolreel._cli.evals.report import report_command
-from toolreel._cli.evals.summarize import summarize_command
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._verdicts import Result as Verdicts
+from toolreel._cli import compare_command, report_command, summarize_command
+from toolreel_core.evals import Record
+from toolreel_core.evals import Result as Verdicts
 
 NAMES = (
     *("happy_path", "partial_success_failure", "missing_workspace_id", "type_error_recovery"),

@@ -11,34 +11,31 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel_core._conversation.history_policies import (
+from toolreel_core._conversation import (
+    AssistantMessage,
     Cost,
     HistoryPolicy,
-    Turn,
-    drop_old_tool_turns,
-    history_policies,
-    history_policy,
-    keep_newest_turns,
-    reduced,
-    register_history_policy,
-    shorten_old_tool_results,
-    turns,
-)
-from toolreel_core._conversation.message import (
-    AssistantMessage,
     Message,
     SentCall,
     SystemMessage,
     ToolMessage,
+    Turn,
     UserMessage,
+    drop_old_tool_turns,
+    history_policies,
+    history_policy,
+    keep_newest_turns,
+    project,
+    reduced,
+    register_history_policy,
+    shorten_old_tool_results,
+    turns,
     wire,
 )
-from toolreel_core._conversation.valid_history import project
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._settings.token_estimates import bytes_per_4
-from toolreel_core._tools.faults import arguments_not_json
-from toolreel_core._tools.result_envelope import Envelope, failed
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._settings import bytes_per_4
+from toolreel_core._tools import Envelope, arguments_not_json, failed
 
 RULES, TASK, AGAIN = SystemMessage("Be brief."), UserMessage("Count."), UserMessage("Once more.")
 DONE = AssistantMessage("Done.")

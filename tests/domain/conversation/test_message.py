@@ -7,7 +7,7 @@ from hypothesis import given
 
 from tests.samples import complaint
 from tests.strategies import messages
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SentCall,
@@ -18,7 +18,7 @@ from toolreel_core._conversation.message import (
     wire_tree,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
 
 CALLS = (SentCall("a", "echo", '{ "text": "é" }'), SentCall("b", "ping", "{}"))
 

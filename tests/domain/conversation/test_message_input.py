@@ -5,18 +5,18 @@ from typing import Any, cast
 
 import pytest
 
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SentCall,
     SystemMessage,
     ToolMessage,
     UserMessage,
+    messages_of,
     wire_tree,
 )
-from toolreel_core._conversation.message_input import messages_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext import canonical
 
 CALL = {"id": "a", "type": "function", "function": {"name": "stock", "arguments": '{"part":"pin"}'}}
 THOUGHT = canonical({"reasoning_content": "hm"})

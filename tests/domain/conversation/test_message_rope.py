@@ -6,25 +6,23 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.strategies import json_texts
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
+    BLOCK,
+    HANDFUL,
     AssistantMessage,
     Message,
+    Quotable,
+    Rope,
     SentCall,
+    StoredMessages,
     SystemMessage,
     ToolMessage,
     UserMessage,
-    wire,
-)
-from toolreel_core._conversation.message_rope import (
-    BLOCK,
-    HANDFUL,
-    Quotable,
-    Rope,
-    StoredMessages,
     memo,
+    wire,
     wire_is_memo,
 )
-from toolreel_core._jsontext.canonical import JsonText, canonical, parse, quote
+from toolreel_core._jsontext import JsonText, canonical, parse, quote
 
 LONG = ToolMessage("a", "é\n" * (BLOCK // 8))
 """So long that three of them fill a block."""

@@ -8,11 +8,19 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from tests.strategies import json_objects
-from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage, UserMessage
-from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo
-from toolreel_core._conversation.openai_messages import messages_from, messages_to
+from toolreel_core._conversation import (
+    AssistantMessage,
+    Rope,
+    SentCall,
+    StoredMessages,
+    ToolMessage,
+    UserMessage,
+    memo,
+    messages_from,
+    messages_to,
+)
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import JsonText, Tree, canonical
+from toolreel_core._jsontext import JsonText, Tree, canonical
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)

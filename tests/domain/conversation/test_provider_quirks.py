@@ -6,18 +6,20 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import messages
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
+    Form,
     Message,
     SentCall,
     SystemMessage,
     ToolMessage,
     UserMessage,
+    Written,
     wire,
+    written,
 )
-from toolreel_core._conversation.provider_quirks import Form, Written, written
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
+from toolreel_core._settings import Provider
 
 CALL = SentCall("a", "ping", "{}")
 CALLED: dict[str, Json] = {"id": "a", "type": "function", "function": {"name": "ping", "arguments": "{}"}}

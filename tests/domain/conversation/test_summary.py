@@ -3,32 +3,28 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._conversation.history_policies import (
+from toolreel_core._conversation import (
     SUMMARIZE,
-    Turn,
-    keep_newest_turns,
-    parted,
-    summarize_old_turns,
-    turns,
-)
-from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
+    Passage,
     SentCall,
     SystemMessage,
     ToolMessage,
+    Turn,
     UserMessage,
-)
-from toolreel_core._conversation.summary import (
-    Passage,
     as_task,
     is_question,
     is_summary,
+    keep_newest_turns,
+    parted,
     passages,
     request_text,
+    summarize_old_turns,
     summary_message,
+    turns,
 )
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 HI, AGAIN, SAID = UserMessage("hi"), UserMessage("Once more."), AssistantMessage("Hello.")
 EARLIER = summary_message("They met.")

@@ -7,23 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
+    Form,
     Message,
     SentCall,
     SystemMessage,
     ToolMessage,
+    Transcript,
     UserMessage,
+    project,
+    tokens_of,
     wire,
+    written,
 )
-from toolreel_core._conversation.provider_quirks import Form, written
-from toolreel_core._conversation.transcript import Transcript, tokens_of
-from toolreel_core._conversation.valid_history import project
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._jsontext.digest import chain
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.token_estimates import bytes_per_4
+from toolreel_core._jsontext import canonical, chain
+from toolreel_core._settings import Provider, bytes_per_4
 
 conversations = st.lists(strategies.messages, max_size=4)
 HI, BYE = UserMessage("hi"), AssistantMessage("bye")

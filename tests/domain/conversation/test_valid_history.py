@@ -11,27 +11,29 @@ from pyrsistent import PMap, pmap
 
 from tests.samples import ID_FORMS, printed_under
 from tests.strategies import histories, providers
-from toolreel_core._conversation.content.part import Audio, Image, Media, Part, Text, text_of
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
+    Audio,
+    Image,
+    Media,
     Message,
+    Outgoing,
+    Part,
+    Projection,
     SentCall,
     SystemMessage,
+    Text,
     ToolMessage,
     UserMessage,
-)
-from toolreel_core._conversation.valid_history import (
-    Outgoing,
-    Projection,
     arranged,
     free_id,
     project,
+    text_of,
     turn_begins,
 )
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._settings.provider_support import IdStyle, Provider
-from toolreel_core._tools.faults import result_unknown
-from toolreel_core._tools.result_envelope import failed
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._settings import IdStyle, Provider
+from toolreel_core._tools import failed, result_unknown
 
 HI, BYE = UserMessage("hi"), AssistantMessage("bye")
 RULE, OTHER = SystemMessage("a"), SystemMessage("b")

@@ -7,18 +7,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolreel_core._jsontext.canonical import Json, canonical, parse
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Finish, RunTool, SendRequest
-from toolreel_core._protocol.events import ReplyReceived, ToolReturned, UserSpoke
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core.evals._scenarios.evidence import Evidence, Sent, evidence_of
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import Script, scripted_reply, scripted_stream
-from toolreel_core.evals._verdicts import Verdict, judge
+from toolreel_core._jsontext import Json, canonical, parse
+from toolreel_core._loop import start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    Completed,
+    Finish,
+    ReplyReceived,
+    RunTool,
+    SendRequest,
+    ToolReturned,
+    UserSpoke,
+)
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core.evals import (
+    Evidence,
+    Scenario,
+    Script,
+    Sent,
+    Verdict,
+    evidence_of,
+    judge,
+    scripted_reply,
+    scripted_stream,
+)
 
 __all__ = ["Rehearsed", "rehearse"]
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from toolreel_core.evals._runner import ConcurrencyLimit
+from toolreel_core.evals import ConcurrencyLimit
 
 
 def test_it_begins_wide_open_and_never_goes_beyond_that() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core.evals._verdicts import (
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core.evals import (
     CATEGORIES,
     Family,
     alias_of,

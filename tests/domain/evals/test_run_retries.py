@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core.evals._runner import Retries, remaining_retries, retry_delay_ms
-from toolreel_core.evals._verdicts import Result, Verdict
+from toolreel_core.evals import Result, Retries, Verdict, remaining_retries, retry_delay_ms
 
 
 @pytest.mark.parametrize(

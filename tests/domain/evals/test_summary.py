@@ -7,11 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evals.made import CELL, cell, record
-from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._summary import ResultCounts, Summary, summarise
-from toolreel_core.evals._verdicts import Result, Verdict
+from toolreel_core.evals import (
+    AcceptedVoids,
+    Cell,
+    Result,
+    ResultCounts,
+    SentRequest,
+    Summary,
+    Verdict,
+    summarise,
+)
 
 CHAT = cell(scenario="chat_only")
 OTHER = cell(strategy="production")

@@ -7,9 +7,9 @@ import pytest
 from tests.evals.made import record
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._summary import (
+from toolreel_core.evals import (
     ResultCounts,
+    SentRequest,
     Usage,
     nearest_rank,
     reference_percentile,

@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._protocol.outcome import (
+from toolreel_core._conversation import UserMessage
+from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
     CapabilityRefused,
@@ -28,13 +28,21 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._replies.provider_errors import ProblemCode
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._scenarios.checks import exercise, outcome
-from toolreel_core.evals._scenarios.evidence import Evidence, ObservedTurn
-from toolreel_core.evals._scenarios.scenario import Case, Check
-from toolreel_core.evals._verdicts import CATEGORIES, Result, Verdict, judge
-from toolreel_core.evals._worlds.desk import Desk
+from toolreel_core._replies import ProblemCode
+from toolreel_core._tools import ToolSurface
+from toolreel_core.evals import (
+    CATEGORIES,
+    Case,
+    Check,
+    Desk,
+    Evidence,
+    ObservedTurn,
+    Result,
+    Verdict,
+    exercise,
+    judge,
+    outcome,
+)
 
 RIGHT = outcome("right", lambda seen: "" if "right" in seen.final else "it is not right")
 KIND = outcome("kind", lambda seen: "" if "kind" in seen.final else "it is not kind")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolreel_core._internal.brief_repr import brief_repr
+from toolreel_core._internal import brief_repr
 
 
 @dataclass

@@ -9,8 +9,9 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import (
+from toolreel_core._internal import (
     PlaceError,
+    Registry,
     Table,
     changed,
     check_choice,
@@ -22,7 +23,6 @@ from toolreel_core._internal.config_checks import (
     check_text,
     named,
 )
-from toolreel_core._internal.name_registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

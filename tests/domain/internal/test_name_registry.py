@@ -6,7 +6,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import Registry, unknown_name
+from toolreel_core._internal import Registry, unknown_name
 
 
 @pytest.mark.parametrize("known", [["alpha", "beta"], ("alpha", "beta"), {"alpha": 1, "beta": 2}])

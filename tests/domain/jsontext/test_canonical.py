@@ -11,7 +11,7 @@ from returns.result import Failure, Success
 
 from tests.samples import complaint, printed_under
 from tests.strategies import json_values
-from toolreel_core._jsontext.canonical import (
+from toolreel_core._jsontext import (
     MAX_DEPTH,
     Json,
     JsonText,
@@ -56,7 +56,7 @@ def test_what_is_written_is_read_back_as_the_same_value_and_the_same_text(value:
 
 
 def test_the_text_does_not_depend_on_the_hash_seed() -> None:
-    program = "from toolreel_core._jsontext.canonical import *; "
+    program = "from toolreel_core._jsontext import *; "
     program += 'print(canonical(read(\'{"b":1,"a":[],"c":0}\').unwrap()))'
     assert {printed_under(seed, program) for seed in range(3)} == {'{"b":1,"a":[],"c":0}'}
 
@@ -103,7 +103,7 @@ def test_whether_an_integer_is_too_long_does_not_depend_on_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PYTHONINTMAXSTRDIGITS", "0")
-    program = "from toolreel_core._jsontext.canonical import read; print(read('1' * 4301))"
+    program = "from toolreel_core._jsontext import read; print(read('1' * 4301))"
     assert printed_under(0, program) == "<Failure: an integer of 4301 digits is too long>"
 
 

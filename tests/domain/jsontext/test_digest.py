@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.digest import chain, digest, link, linked
+from toolreel_core._jsontext import chain, digest, link, linked
 
 texts = st.lists(st.text(), max_size=4)
 

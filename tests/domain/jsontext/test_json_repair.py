@@ -11,17 +11,19 @@ from hypothesis import strategies as st
 from returns.pipeline import is_successful
 
 from tests.strategies import json_objects, json_values
-from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._jsontext.json_repair import (
+from toolreel_core._jsontext import (
     REPAIRS,
     WORDS,
     Bare,
     Flaw,
+    Json,
     Repair,
     SearchedText,
     Style,
     Value,
+    canonical,
     members_at,
+    read,
     skip,
     value_at,
 )

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_values
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._jsontext.partial import partial_value
+from toolreel_core._jsontext import Json, canonical, partial_value
 
 
 def is_part(part: Json, whole: Json) -> bool:

@@ -9,10 +9,12 @@ from hypothesis import given
 from tests.samples import complaint
 from tests.strategies import json_objects, json_values
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import (
+from toolreel_core._jsontext import (
+    Json,
+    Tree,
     as_tree,
     calls_of,
+    canonical,
     in_order,
     is_blank,
     items_of,

@@ -19,32 +19,50 @@ from tests.playbook import (
     tells,
 )
 from tests.samples import printed_under
-from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.admission import (
+from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._loop import (
     admit,
     ask_approval,
     call_key,
     coerced_arguments,
     needs_approval,
+    pending,
     run_tool,
+    start,
+    step,
 )
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_effect, load_state
-from toolreel_core._protocol.effects import AskApproval, RunTool
-from toolreel_core._protocol.events import ApprovalGiven, ReplyReceived, ToolReturned
-from toolreel_core._protocol.notes import CallRejected, CallStarted, RepairApplied
-from toolreel_core._protocol.outcome import Completed, ToolFailed
-from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, State
-from toolreel_core._replies.calls.arguments import ArgumentError, Arguments, read_arguments
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.faults import Fault, arguments_too_large, arguments_violate_schema, tool_not_allowed
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    ApprovalGiven,
+    AskApproval,
+    AwaitingApproval,
+    AwaitingTools,
+    CallRejected,
+    CallStarted,
+    Completed,
+    RepairApplied,
+    ReplyReceived,
+    RunTool,
+    State,
+    ToolFailed,
+    ToolReturned,
+    dump,
+    load_effect,
+    load_state,
+)
+from toolreel_core._replies import ArgumentError, Arguments, ToolCall, read_arguments
+from toolreel_core._schema import Violation
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import (
+    Fault,
+    ToolDefinition,
+    ToolSurface,
+    arguments_too_large,
+    arguments_violate_schema,
+    masked,
+    tool_not_allowed,
+)
 
 ADD = ToolDefinition.of(
     "add",

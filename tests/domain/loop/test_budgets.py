@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from tests.samples import PLAN
-from toolreel_core._loop.budgets import exhausted_limit, spent_budget, tool_calls_spent
-from toolreel_core._protocol.outcome import BudgetKind, BudgetSpent, CostUnknown, MaxTurns
-from toolreel_core._protocol.state import State, Tally
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._loop import exhausted_limit, spent_budget, tool_calls_spent
+from toolreel_core._protocol import BudgetKind, BudgetSpent, CostUnknown, MaxTurns, State, Tally
+from toolreel_core._settings import LoopConfig
 
 
 def run(tally: Tally | None = None, **settings: Any) -> State:  # noqa: ANN401 - of any setting

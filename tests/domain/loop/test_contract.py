@@ -36,61 +36,62 @@ from tests.playbook import (
     waits,
 )
 from tests.samples import printed_under
-from toolreel_core._conversation.content.part import Image
-from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._loop.repetition import with_repetition_warning
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ApprovalGiven, CancelRequested, UserSpoke
-from toolreel_core._protocol.notes import (
+from toolreel_core._conversation import AssistantMessage, Image, Message, ToolMessage, UserMessage
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import pending, start, step, with_repetition_warning
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    ApprovalGiven,
+    AwaitingReply,
+    BudgetSpent,
     CallAbandoned,
     CallRepeated,
     CallsIgnored,
-    ContentStripped,
-    HistoryShortened,
-    ModelNudged,
-    OptionIgnored,
-    PartsLeftOut,
-    QuirkApplied,
-    RecoveryTried,
-    RepairApplied,
-    RequestAbandoned,
-    RequestLost,
-    RequestSent,
-    RetryPlanned,
-    RunSettled,
-    TextCallsOff,
-    ToolsDropped,
-)
-from toolreel_core._protocol.outcome import (
-    BudgetSpent,
     Cancelled,
+    CancelRequested,
     CapabilityRefused,
     Completed,
+    ContentStripped,
     ContextOverflow,
     ConversationSpent,
     CostUnknown,
     EmptyFinal,
     FailureKind,
+    HistoryShortened,
     InvalidReply,
     MaxTurns,
+    ModelNudged,
     NoToolCalls,
+    OptionIgnored,
     Outcome,
+    PartsLeftOut,
+    QuirkApplied,
+    RecoveryTried,
+    RepairApplied,
     RepeatedCall,
+    RequestAbandoned,
+    RequestLost,
+    RequestSent,
+    RetryPlanned,
+    RunSettled,
+    SendRequest,
+    Settled,
+    Spent,
+    TextCallsOff,
     ToolFailed,
+    ToolsDropped,
     TransportFailed,
     Truncated,
+    UserSpoke,
+    dump,
+    load_state,
 )
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._protocol.state import AwaitingReply, Settled
-from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.faults import (
+from toolreel_core._schema import Violation
+from toolreel_core._settings import LoopConfig, Price, Provider
+from toolreel_core._tools import (
+    Envelope,
+    ToolDefinition,
+    ToolSurface,
     arguments_too_deep,
     arguments_too_large,
     arguments_truncated,
@@ -103,9 +104,6 @@ from toolreel_core._tools.faults import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.result_envelope import Envelope
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
 
 ANYTHING = canonical({"type": "object"})
 LOOK = ToolDefinition("look", parameters=ANYTHING, read_only=True)

@@ -25,40 +25,42 @@ from tests.playbook import (
     tells,
     waits,
 )
-from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._loop.on_reply import delay_ms
-from toolreel_core._loop.reducer import fold, pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import Finish, SendRequest
-from toolreel_core._protocol.events import CancelRequested, ReplyReceived, ToolReturned, UserSpoke
-from toolreel_core._protocol.notes import (
-    ExchangeBegan,
-    OptionIgnored,
-    UserMessageKept,
-    UserMessagesAdded,
-)
-from toolreel_core._protocol.outcome import (
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._loop import delay_ms, fold, pending, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
+    CancelRequested,
     Completed,
     ConversationSpent,
     EmptyFinal,
+    ExchangeBegan,
+    Finish,
     MaxTurns,
+    Memory,
+    OptionIgnored,
     Outcome,
     RepeatedCall,
+    ReplyReceived,
+    SendRequest,
+    Settled,
+    State,
+    Tally,
+    ToolReturned,
     TransformFailed,
     TransportFailed,
+    UserMessageKept,
+    UserMessagesAdded,
+    UserSpoke,
+    dump,
+    load_state,
 )
-from toolreel_core._protocol.state import Memory, Settled, State, Tally
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.faults import call_abandoned, call_cancelled
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core._transforms import registry
-from toolreel_core._transforms.registry import register_transform
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import ToolDefinition, call_abandoned, call_cancelled
+from toolreel_core._transforms import register_transform, registry
 
 PLAN = Plan.of(
     model="m",

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.samples import PLAN
-from toolreel_core._loop.counted_reply import counted_reply
-from toolreel_core._protocol.state import State, Tally
-from toolreel_core._replies.provider_errors import Problem
-from toolreel_core._replies.reply import Reply, Usage
-from toolreel_core._settings.price import Price
+from toolreel_core._loop import counted_reply
+from toolreel_core._protocol import State, Tally
+from toolreel_core._replies import Problem, Reply, Usage
+from toolreel_core._settings import Price
 
 BROKEN = Problem("MALFORMED_FUNCTION_CALL", "f(")
 

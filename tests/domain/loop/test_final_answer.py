@@ -6,25 +6,32 @@ from typing import Any
 import pytest
 
 from tests.samples import PLAN
-from toolreel_core._conversation.message import AssistantMessage, Message, UserMessage
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.final_answer import final_reply
-from toolreel_core._protocol.effects import Finish, SendRequest
-from toolreel_core._protocol.notes import ModelNudged, RecoveryTried, RepairApplied, RunSettled
-from toolreel_core._protocol.outcome import (
+from toolreel_core._conversation import AssistantMessage, Message, UserMessage
+from toolreel_core._jsontext import canonical
+from toolreel_core._loop import final_reply
+from toolreel_core._protocol import (
+    AwaitingReply,
     Completed,
     EmptyFinal,
+    Finish,
     InvalidReply,
+    Memory,
+    ModelNudged,
     NoToolCalls,
     Outcome,
+    RecoveryTried,
     Refused,
+    RepairApplied,
+    RunSettled,
+    SendRequest,
+    State,
+    Step,
+    Tally,
     Truncated,
 )
-from toolreel_core._protocol.state import AwaitingReply, Memory, State, Step, Tally
-from toolreel_core._replies.provider_errors import Problem
-from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._replies import Problem, Reply
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolSurface
 
 EARLIER = RepairApplied(1, "X")
 TEXT = Reply(content="Done.", finish="stop")

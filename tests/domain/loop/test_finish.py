@@ -6,27 +6,30 @@ from typing import get_args
 import pytest
 from pyrsistent import pmap
 
-from toolreel_core._loop.finish import outcome_of, settle
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import Finish
-from toolreel_core._protocol.notes import RequestLost, RunSettled
-from toolreel_core._protocol.outcome import (
+from toolreel_core._loop import outcome_of, settle
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
     Completed,
     ContentFiltered,
     EmptyFinal,
+    Finish,
     InvalidReply,
     MaxTurns,
+    Memory,
     NoToolCalls,
     Outcome,
     Refused,
+    RequestLost,
+    RunSettled,
+    Settled,
+    State,
+    Step,
     ToolFailed,
     Truncated,
 )
-from toolreel_core._protocol.state import Memory, Settled, State, Step
-from toolreel_core._replies.provider_errors import Problem, ProblemCode
-from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._replies import Problem, ProblemCode, Reply
+from toolreel_core._settings import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._tools import ToolDefinition
 
 
 def test_a_settled_run_finishes_and_says_so_last() -> None:

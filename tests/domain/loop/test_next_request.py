@@ -5,39 +5,46 @@ from dataclasses import replace
 import pytest
 
 from tests.playbook import Playbook, asks, calling, finishes, replies_calling, returns, runs, tells
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SentCall,
     SystemMessage,
     UserMessage,
 )
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.next_request import (
+from toolreel_core._jsontext import canonical
+from toolreel_core._loop import (
     opening_notes,
     request_of,
     resend_request,
     send_next_request,
     wait,
 )
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import Request
-from toolreel_core._protocol.effects import Finish, SendRequest, Wait
-from toolreel_core._protocol.notes import (
+from toolreel_core._plan import Plan, Request
+from toolreel_core._protocol import (
+    AwaitingReply,
+    BudgetSpent,
     CallStarted,
+    ContextOverflow,
+    Finish,
     HistoryShortened,
+    MaxTurns,
+    Memory,
     OptionIgnored,
     PresetsApplied,
     QuirkApplied,
     RequestSent,
     RetryPlanned,
     RunSettled,
+    SendRequest,
+    Settled,
+    State,
+    Tally,
+    Wait,
+    Waiting,
 )
-from toolreel_core._protocol.outcome import BudgetSpent, ContextOverflow, MaxTurns
-from toolreel_core._protocol.state import AwaitingReply, Memory, Settled, State, Tally, Waiting
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import ToolDefinition
 
 PLAN = Plan.of(
     model="m",

@@ -28,50 +28,47 @@ from tests.playbook import (
     waits,
 )
 from tests.samples import printed_under
-from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.on_reply import delay_ms, refuses_tools, retryable
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import RequestFailed
-from toolreel_core._protocol.notes import (
+from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import delay_ms, refuses_tools, retryable, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
     CallRejected,
     CallsIgnored,
     CallStarted,
-    ContentStripped,
-    Note,
-    QuirkApplied,
-    RepairApplied,
-    ReplyRead,
-    RequestLost,
-    RetryPlanned,
-    RunSettled,
-    ToolsDropped,
-    UpstreamPinned,
-)
-from toolreel_core._protocol.outcome import (
     CapabilityRefused,
     Completed,
     ContentFiltered,
+    ContentStripped,
     EmptyFinal,
     FailureKind,
     InvalidReply,
+    Note,
     Outcome,
+    QuirkApplied,
     Refused,
+    RepairApplied,
+    ReplyRead,
+    RequestFailed,
+    RequestLost,
+    RetryPlanned,
+    RunSettled,
+    RunTool,
+    SendRequest,
+    ToolsDropped,
     TransportFailed,
     Truncated,
+    UpstreamPinned,
 )
-from toolreel_core._settings.loop_config import LoopConfig, ToolUseMode
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.faults import (
+from toolreel_core._settings import LoopConfig, Provider, ToolUseMode
+from toolreel_core._tools import (
     Fault,
+    ToolDefinition,
     arguments_not_json,
     arguments_not_object,
     arguments_too_deep,
     arguments_truncated,
 )
-from toolreel_core._tools.tool_definition import ToolDefinition
 
 ANYTHING: Final[dict[str, Any]] = {"type": "object"}
 TOOLS = [ToolDefinition.of("add", parameters=ANYTHING), ToolDefinition.of("ping")]

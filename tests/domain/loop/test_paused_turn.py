@@ -6,16 +6,13 @@ import json
 from typing import Any
 
 from tests.playbook import Playbook, asks, at, finishes, replies_with
-from toolreel_core._conversation.message import AssistantMessage
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import pending
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.outcome import Completed, MaxTurns
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._conversation import AssistantMessage
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import pending
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Completed, MaxTurns, SendRequest, dump, load_state
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import ToolDefinition
 
 SEARCH: dict[str, Json] = {
     "type": "server_tool_use",

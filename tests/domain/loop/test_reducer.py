@@ -29,32 +29,27 @@ from tests.playbook import (
     tells,
     waits,
 )
-from toolreel_core._conversation.content.part import Image
-from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
-from toolreel_core._conversation.summary import summary_message
-from toolreel_core._errors import ProtocolError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
-from toolreel_core._loop.repetition import with_repetition_warning
-from toolreel_core._plan.fallback import FallbackPlan
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    UserSpoke,
-    WaitElapsed,
+from toolreel_core._conversation import (
+    AssistantMessage,
+    Image,
+    Message,
+    ToolMessage,
+    UserMessage,
+    summary_message,
 )
-from toolreel_core._protocol.notes import LateAnswer, Note, RequestSent, RunSettled
-from toolreel_core._protocol.outcome import (
+from toolreel_core._errors import ProtocolError
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._loop import fold, pending, start, step, uncertain, with_repetition_warning
+from toolreel_core._plan import FallbackPlan, Plan
+from toolreel_core._protocol import (
+    ApprovalGiven,
+    AskApproval,
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
     BudgetSpent,
     Cancelled,
+    CancelRequested,
     CapabilityRefused,
     Completed,
     ContentFiltered,
@@ -62,47 +57,58 @@ from toolreel_core._protocol.outcome import (
     ConversationSpent,
     CostUnknown,
     EmptyFinal,
-    InvalidOutput,
-    InvalidReply,
-    MaxTurns,
-    NoToolCalls,
-    Outcome,
-    Refused,
-    RepeatedCall,
-    ToolFailed,
-    TransformFailed,
-    TransportFailed,
-    Truncated,
-)
-from toolreel_core._protocol.state import (
-    AwaitingApproval,
-    AwaitingReply,
-    AwaitingTools,
+    Event,
+    Finish,
     Idle,
     InFlight,
+    InvalidOutput,
+    InvalidReply,
+    LateAnswer,
+    MaxTurns,
+    Note,
+    NoToolCalls,
+    Outcome,
     Phase,
+    Refused,
+    RepeatedCall,
+    ReplyReceived,
+    RequestFailed,
+    RequestSent,
+    RunSettled,
+    RunStarted,
+    RunTool,
+    SendRequest,
     Settled,
     State,
     Step,
+    ToolFailed,
+    ToolReturned,
+    TransformFailed,
+    TransportFailed,
+    Truncated,
+    UserSpoke,
+    Wait,
+    WaitElapsed,
     Waiting,
+    dump,
+    load_state,
 )
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.faults import (
+from toolreel_core._replies import ArgumentError, ToolCall
+from toolreel_core._schema import Violation
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import (
+    Envelope,
+    ToolDefinition,
+    ToolFlags,
+    ToolSurface,
+    already_done,
     arguments_violate_schema,
     call_abandoned,
     call_cancelled,
     call_denied,
     tool_not_found,
 )
-from toolreel_core._tools.result_envelope import Envelope, already_done
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
-from toolreel_core._transforms import registry
-from toolreel_core._transforms.registry import TransformKind, register_transform
+from toolreel_core._transforms import TransformKind, register_transform, registry
 
 ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
 PLAN = Plan.of(

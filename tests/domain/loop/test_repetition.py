@@ -3,12 +3,11 @@ from __future__ import annotations
 import pytest
 from pyrsistent import pmap
 
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
-from toolreel_core._protocol.state import Memory
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._jsontext import canonical
+from toolreel_core._loop import record_repetition, with_repetition_warning
+from toolreel_core._protocol import Memory
+from toolreel_core._replies import ArgumentError, ToolCall
+from toolreel_core._tools import Envelope
 
 WELL = Envelope(True, "add", canonical({"sum": 2}))
 OTHER = Envelope(True, "add", canonical({"sum": 3}))

@@ -9,16 +9,13 @@ import pytest
 from tests.playbook import body_of
 from tests.samples import PLAN
 from tests.wire_forms import said_in
-from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.reply_parsing import received, salvaged
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.state import State
-from toolreel_core._replies.provider_errors import Problem
-from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._jsontext import canonical
+from toolreel_core._loop import received, salvaged
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import State
+from toolreel_core._replies import Problem, Reply
+from toolreel_core._settings import LoopConfig, Provider, WireForm
 
 LEGACY = {"role": "assistant", "content": None, "function_call": {"name": "ping", "arguments": ""}}
 TEXT = '{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}'

@@ -24,29 +24,34 @@ from tests.playbook import (
     tells,
 )
 from tests.samples import PLAN
-from toolreel_core._conversation.message import Message, ToolMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.repetition import with_repetition_warning
-from toolreel_core._loop.tool_calls import rendered
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import CancelRequested
-from toolreel_core._protocol.notes import (
+from toolreel_core._conversation import Message, ToolMessage
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._loop import rendered, with_repetition_warning
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
     ApprovalAsked,
+    AwaitingTools,
+    BudgetSpent,
     CallAbandoned,
     CallEnded,
     CallRejected,
     CallRepeated,
     CallStarted,
+    Cancelled,
+    CancelRequested,
+    Completed,
     QuirkApplied,
     RepairApplied,
+    RepeatedCall,
+    State,
 )
-from toolreel_core._protocol.outcome import BudgetSpent, Cancelled, Completed, RepeatedCall
-from toolreel_core._protocol.state import AwaitingTools, State
-from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.faults import (
+from toolreel_core._schema import Violation
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import (
+    Envelope,
     Fault,
+    ToolDefinition,
+    ToolFailure,
     arguments_not_json,
     arguments_not_object,
     arguments_too_deep,
@@ -55,13 +60,12 @@ from toolreel_core._tools.faults import (
     call_abandoned,
     call_cancelled,
     call_denied,
+    failed,
     output_not_json,
     output_too_large,
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.result_envelope import Envelope, ToolFailure, failed
-from toolreel_core._tools.tool_definition import ToolDefinition
 
 ADD = ToolDefinition.of(
     "add",

@@ -6,15 +6,13 @@ from typing import Any, cast
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._conversation.message import SystemMessage, UserMessage
+from toolreel_core._conversation import SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._plan.constrained_calls import Constraint
-from toolreel_core._plan.plan import Plan
-from toolreel_core._schema.validation import violations
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._plan import Constraint, Plan
+from toolreel_core._schema import violations
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import ToolDefinition
 
 NODE: dict[str, Json] = {
     "type": "object",

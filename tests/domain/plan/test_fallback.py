@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._plan import OF_RUN, REASONS, FallbackPlan, Plan
+from toolreel_core._settings import LoopConfig, Price, Provider
 
 BACKUP = FallbackPlan.of("backup", model="b")
 

@@ -9,28 +9,22 @@ from hypothesis import given
 
 from tests.samples import ECHO, PING, PLAN, complaint, printed_under
 from tests.strategies import plans
-from toolreel_core._conversation.content.part import Image
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
+    Form,
+    Image,
     SentCall,
     SystemMessage,
     ToolMessage,
     UserMessage,
+    user_message,
 )
-from toolreel_core._conversation.message_input import user_message
-from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._plan.fallback import FallbackPlan
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import Ignored, RequestOptions
-from toolreel_core._protocol.codec import dump, load_plan
-from toolreel_core._settings.loop_config import LoopConfig, ToolUseMode
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider, Support
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._plan import FallbackPlan, Ignored, OutputSpec, Plan, RequestOptions
+from toolreel_core._protocol import dump, load_plan
+from toolreel_core._settings import LoopConfig, Price, Provider, Support, ToolUseMode
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 HI = (UserMessage("hi"),)
 CALL = SentCall("a", "echo", "{}")

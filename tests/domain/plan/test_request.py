@@ -8,12 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects, transcripts
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._conversation.message_rope import BLOCK
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
-from toolreel_core._jsontext.digest import chain, digest
-from toolreel_core._plan.request import (
+from toolreel_core._conversation import BLOCK, Transcript, UserMessage
+from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
+from toolreel_core._plan import (
     Bodies,
     Ignored,
     IgnoredWhy,
@@ -23,8 +20,7 @@ from toolreel_core._plan.request import (
     pinned,
     reserved_keys,
 )
-from toolreel_core._settings.loop_config import LoopConfig, StreamMode
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings import LoopConfig, Provider, StreamMode
 
 HI = Transcript.of([UserMessage("hi")])
 NO_OPTIONS = RequestOptions(canonical({}))

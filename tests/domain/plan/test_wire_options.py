@@ -4,15 +4,11 @@ import json
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._loop.reducer import start
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.wire_options import MAX_TOKENS, is_unsaid, options_in, words_in
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.notes import OptionIgnored
-from toolreel_core._protocol.state import Step
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json
+from toolreel_core._loop import start
+from toolreel_core._plan import MAX_TOKENS, Plan, is_unsaid, options_in, words_in
+from toolreel_core._protocol import OptionIgnored, SendRequest, Step
+from toolreel_core._settings import Provider, WireForm
 
 PING: dict[str, Json] = {
     "type": "function",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.preset_values import preset
-from toolreel_core._probe.comparison import compared
-from toolreel_core._probe.fitting import Setting
+from toolreel_core._probe import Setting, compared
 
 SHIPPED = preset(
     provider={"name": "lab", "id_style": "kimi", "supports_tools": "yes", "thinking": True},

@@ -8,12 +8,9 @@ import pytest
 
 from tests.probes import probed
 from tests.servers.quirky_provider import Profile
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._probe.estimate import Cost, estimate
-from toolreel_core._probe.probing import Probing
-from toolreel_core._probe.questions.catalogue import selected
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.token_estimates import bytes_per_4
+from toolreel_core._jsontext import canonical
+from toolreel_core._probe import Cost, Probing, estimate, selected
+from toolreel_core._settings import Price, bytes_per_4
 
 
 def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe.finding import Finding, observed
-from toolreel_core._probe.probing import Probing
-from toolreel_core._probe.questions.catalogue import selected
-from toolreel_core._protocol.events import ReplyReceived
+from toolreel_core._probe import Finding, Probing, observed, selected
+from toolreel_core._protocol import ReplyReceived
 
 CALL = {"id": "call_0123456789", "type": "function", "function": {"name": "ping", "arguments": "{}"}}
 

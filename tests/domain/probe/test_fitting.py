@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe.finding import Finding, trees
-from toolreel_core._probe.fitting import Setting, preset_tree, settings
+from toolreel_core._probe import Finding, Setting, preset_tree, settings, trees
 
 
 def finding(name: str, word: str, detail: str = "", *words: tuple[str, int]) -> Finding:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._probe.histories import beside_call, content_of, tool_turn
-from toolreel_core._probe.known_facts import Known
-from toolreel_core._probe.verdict import Word
+from toolreel_core._probe import Known, Word, beside_call, content_of, tool_turn
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._probe.finding import findings
-from toolreel_core._probe.fitting import preset_tree, settings
-from toolreel_core._probe.known_facts import Known
-from toolreel_core._probe.observation import Answered, Detour, Refused, Stop, Unreadable, observe
-from toolreel_core._probe.probing import Probing
-from toolreel_core._probe.questions.catalogue import QUESTIONS
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.outcome import FailureKind
+from toolreel_core._probe import (
+    QUESTIONS,
+    Answered,
+    Detour,
+    Known,
+    Probing,
+    Refused,
+    Stop,
+    Unreadable,
+    findings,
+    observe,
+    preset_tree,
+    settings,
+)
+from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
 
 
 def received(body: object) -> ReplyReceived:

@@ -8,11 +8,8 @@ import pytest
 
 from tests.probes import Event, probed
 from tests.servers.quirky_provider import Profile
-from toolreel_core._probe.finding import findings
-from toolreel_core._probe.fitting import settings
-from toolreel_core._probe.probing import Ask, Probing
-from toolreel_core._probe.questions.catalogue import selected
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._probe import Ask, Probing, findings, selected, settings
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 GOOD = Profile()
 OK = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}

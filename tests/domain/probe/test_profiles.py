@@ -8,10 +8,9 @@ import pytest
 
 from tests.probes import probed
 from tests.servers.quirk_profiles import EXPECTED, PROFILES
-from toolreel_core._jsontext.canonical import Tree
-from toolreel_core._plan.presets.preset import Preset, changes
-from toolreel_core._probe.finding import findings
-from toolreel_core._probe.fitting import preset_tree, settings
+from toolreel_core._jsontext import Tree
+from toolreel_core._plan import Preset, changes
+from toolreel_core._probe import findings, preset_tree, settings
 
 
 def sections(tree: Tree) -> dict[str, Any]:

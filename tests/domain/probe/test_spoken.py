@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe.histories import own_turn
-from toolreel_core._probe.known_facts import Known
-from toolreel_core._probe.observation import Answered, observe
-from toolreel_core._probe.question import Question
-from toolreel_core._probe.questions.catalogue import QUESTIONS
-from toolreel_core._probe.spoken import spoken
-from toolreel_core._probe.verdict import Word
-from toolreel_core._protocol.events import ReplyReceived
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._probe import QUESTIONS, Answered, Known, Question, Word, observe, own_turn, spoken
+from toolreel_core._protocol import ReplyReceived
+from toolreel_core._settings import WireForm
 
 BY_NAME = {each.name: each for each in QUESTIONS}
 THOUGHT = {"type": "thinking", "thinking": "I look it up.", "signature": "c2ln"}

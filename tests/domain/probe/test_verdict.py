@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe import verdict
-from toolreel_core._probe.observation import Answered, Detour, Refused, Stop, Unreadable, observe
-from toolreel_core._probe.verdict import Verdict
-from toolreel_core._protocol.events import ReplyReceived
+from toolreel_core._probe import Answered, Detour, Refused, Stop, Unreadable, Verdict, observe, verdict
+from toolreel_core._protocol import ReplyReceived
 
 LOOKUP = {"id": "c", "type": "function", "function": {"name": "lookup", "arguments": '{"key":"a"}'}}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolreel_core._probe.written_request import WrittenRequest
+from toolreel_core._probe import WrittenRequest
 
 
 def test_the_body_is_what_was_written() -> None:

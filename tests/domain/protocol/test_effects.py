@@ -9,36 +9,31 @@ from hypothesis import given
 
 from tests import strategies
 from tests.samples import printed_under
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._plan.request import Request, RequestOptions
-from toolreel_core._protocol.effects import (
+from toolreel_core._conversation import Transcript, UserMessage
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import Request, RequestOptions
+from toolreel_core._protocol import (
     ANSWERS,
-    AskApproval,
-    Effect,
-    Finish,
-    RunTool,
-    SendRequest,
-    Wait,
-    fingerprint,
-)
-from toolreel_core._protocol.events import (
     ApprovalGiven,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    ToolReturned,
-    WaitElapsed,
-)
-from toolreel_core._protocol.outcome import (
+    AskApproval,
     Cancelled,
     Completed,
+    Effect,
     EmptyFinal,
+    Event,
+    Finish,
     Outcome,
     Refused,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    SendRequest,
+    ToolReturned,
     TransportFailed,
     Truncated,
+    Wait,
+    WaitElapsed,
+    fingerprint,
 )
 
 REQUEST = Request("m", Transcript.of([UserMessage("hi")]), RequestOptions(canonical({})))

@@ -8,9 +8,8 @@ import pytest
 
 from tests.domain.protocol.defined import dataclasses_in
 from toolreel_core._errors import ProtocolError
-from toolreel_core._protocol import events
-from toolreel_core._protocol.effects import ANSWERS
-from toolreel_core._protocol.events import (
+from toolreel_core._protocol import (
+    ANSWERS,
     ApprovalGiven,
     CancelRequested,
     Event,
@@ -19,6 +18,7 @@ from toolreel_core._protocol.events import (
     RunStarted,
     ToolReturned,
     UserSpoke,
+    events,
 )
 
 KINDS: tuple[type[Any], ...] = get_args(Event)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._protocol.hmac_seal import seal, unseal
+from toolreel_core._jsontext import canonical
+from toolreel_core._protocol import seal, unseal
 
 KEY, OTHER = bytes(range(16)), bytes(range(1, 17))
 BROKEN = "the seal does not fit: the value was changed, or sealed with another key or `about`"

@@ -7,17 +7,18 @@ from hypothesis import given
 
 from tests.domain.protocol.defined import dataclasses_in
 from tests.strategies import runs
-from toolreel_core._protocol import notes
-from toolreel_core._protocol.notes import (
+from toolreel_core._protocol import (
     CallEnded,
     LateAnswer,
     Note,
     OptionIgnored,
     PresetsApplied,
     RunSettled,
+    Settled,
+    Step,
     TextCallsOff,
+    notes,
 )
-from toolreel_core._protocol.state import Settled, Step
 
 KINDS: tuple[type[Any], ...] = get_args(Note)
 

@@ -6,9 +6,8 @@ from typing import Any, get_args
 import pytest
 
 from tests.domain.protocol.defined import dataclasses_in
-from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._protocol import outcome
-from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
+from toolreel_core._jsontext import JsonText
+from toolreel_core._protocol import Cancelled, Completed, Outcome, outcome
 
 KINDS: tuple[type[Any], ...] = get_args(Outcome)
 

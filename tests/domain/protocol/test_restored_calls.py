@@ -11,27 +11,26 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import JsonText, canonical, parse
-from toolreel_core._loop.reducer import pending, uncertain
-from toolreel_core._plan.fallback import FallbackPlan
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest
-from toolreel_core._protocol.state import (
+from toolreel_core._jsontext import JsonText, canonical, parse
+from toolreel_core._loop import pending, uncertain
+from toolreel_core._plan import FallbackPlan, Plan
+from toolreel_core._protocol import (
+    AskApproval,
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
     Idle,
     InFlight,
+    RunTool,
+    SendRequest,
     State,
     Waiting,
+    dump,
+    load_state,
 )
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.result_envelope import Envelope
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._replies import ArgumentError, ToolCall
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import Envelope, ToolDefinition, ToolSurface
 
 PARAMETERS = canonical({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 SURFACE = ToolSurface(

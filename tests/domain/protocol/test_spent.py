@@ -8,11 +8,8 @@ import pytest
 
 from tests.samples import PLAN
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._protocol.codec import dump, load_event, load_state
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._protocol.state import State, Tally
-from toolreel_core._replies.reply import Usage
+from toolreel_core._protocol import Spent, State, Tally, ToolReturned, dump, load_event, load_state
+from toolreel_core._replies import Usage
 
 
 def test_a_cost_that_is_not_given_is_unknown_and_never_zero() -> None:

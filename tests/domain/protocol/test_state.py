@@ -9,15 +9,13 @@ from hypothesis import given
 
 from tests.samples import PLAN
 from tests.strategies import runs
-from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._plan.fallback import FallbackPlan
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.outcome import Cancelled
-from toolreel_core._protocol.state import (
+from toolreel_core._conversation import AssistantMessage, SentCall, Transcript, UserMessage
+from toolreel_core._plan import FallbackPlan, Plan
+from toolreel_core._protocol import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
+    Cancelled,
     Idle,
     Memory,
     Phase,
@@ -27,8 +25,8 @@ from toolreel_core._protocol.state import (
     Tally,
     Waiting,
 )
-from toolreel_core._replies.reply import Usage
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._replies import Usage
+from toolreel_core._settings import Provider
 
 
 def test_before_the_first_event_a_run_knows_its_plan_and_nothing_else() -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._proxy import upstream_request
-from toolreel_core._proxy.client_request import ClientRequest, client_request
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.reply import Head, Repaired, repaired
-from toolreel_core._proxy.upstream_request import Outbound
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._proxy import (
+    ClientRequest,
+    Head,
+    Outbound,
+    Profile,
+    Repaired,
+    client_request,
+    repaired,
+    upstream_request,
+)
 
 __all__ = [
     "HEAD",

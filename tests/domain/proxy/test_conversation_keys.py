@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._proxy.conversation_keys import further, key_of, openings
+from toolreel_core._proxy import further, key_of, openings
 
 ASKED: dict[str, Any] = {"role": "user", "content": "Hi."}
 

@@ -7,12 +7,20 @@ from typing import Any
 import pytest
 
 from tests.domain.proxy.asked import Loose, asked, call, said, whole
-from toolreel_core._jsontext.canonical import Json, JsonText, parse
-from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.dropped_thoughts import Find, Kept, Thoughts, kept, restored, wants_thoughts
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.upstream_request import Outbound, outbound
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._jsontext import Json, JsonText, parse
+from toolreel_core._proxy import (
+    ClientRequest,
+    Find,
+    Kept,
+    Outbound,
+    Profile,
+    Thoughts,
+    kept,
+    outbound,
+    restored,
+    wants_thoughts,
+)
+from toolreel_core._settings import Provider
 
 DEEPSEEK = Provider(reasoning_required_on="tool_turns", reasoning_placeholder=" ")
 GEMINI = Provider(signature_channel="extra_content")

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from toolreel_core._proxy.held_text import HeldText
-from toolreel_core._text_calls.dialects import BARE, MARKED
+from toolreel_core._proxy import HeldText
+from toolreel_core._text_calls import BARE, MARKED
 
 
 def shown(text: str, dialects: tuple[str, ...] = MARKED, size: int = 1) -> str:

@@ -9,12 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.proxy.asked import HEAD, PING, STOCK, asked, call, choices_of, said, whole
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._proxy.client_request import ClientRequest, client_request
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.reply import repaired, salvaged, words_of
-from toolreel_core._proxy.upstream_request import outbound
-from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._proxy import (
+    ClientRequest,
+    Profile,
+    client_request,
+    outbound,
+    repaired,
+    salvaged,
+    words_of,
+)
+from toolreel_core._replies import Problem
 
 JSON: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5) | st.just("tool"),

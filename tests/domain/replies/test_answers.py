@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_values
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.answers import Answers, answers_in
+from toolreel_core._jsontext import ArgumentRepairs, Json, canonical
+from toolreel_core._replies import Answers, answers_in
 
 
 def found(text: str, repairs: ArgumentRepairs = "safe") -> Answers:

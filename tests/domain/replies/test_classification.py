@@ -2,21 +2,23 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, JsonText
-from toolreel_core._replies.calls.arguments import ArgumentError, Arguments
-from toolreel_core._replies.calls.call_location import Oddity
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.classification import (
+from toolreel_core._jsontext import Json, JsonText
+from toolreel_core._replies import (
+    ArgumentError,
+    Arguments,
     Finish,
     Heard,
+    Oddity,
+    Problem,
+    ProblemCode,
+    ToolCall,
     Verdict,
+    WarningCode,
     finish_of,
     judged,
     problem_of,
     says_what_went_wrong,
 )
-from toolreel_core._replies.provider_errors import Problem, ProblemCode
-from toolreel_core._replies.warning_codes import WarningCode
 
 PING = ToolCall("call_a", "ping", JsonText("{}"), "{}")
 BROKEN = ArgumentError("ARGUMENTS_INVALID_JSON", "odd")

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import json_values
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.content import Content, content_of, visible
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._jsontext import Json
+from toolreel_core._replies import Content, WarningCode, content_of, visible
 
 ODD: Final[tuple[WarningCode, ...]] = ("CONTENT_NOT_STRING",)
 PASSED_OVER: Final[tuple[WarningCode, ...]] = ("CONTENT_NOT_STRING", "NON_TEXT_PART")

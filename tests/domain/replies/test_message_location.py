@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import json_values
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
-from toolreel_core._replies.provider_errors import Problem
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._jsontext import Json
+from toolreel_core._replies import FoundMessage, Problem, WarningCode, as_documented, find_message
 
 HELLO: dict[str, Json] = {"role": "assistant", "content": "Hello."}
 CHOICE: dict[str, Json] = {"message": HELLO, "finish_reason": "stop"}

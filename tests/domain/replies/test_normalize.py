@@ -9,16 +9,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.playbook import body_of
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.provider_errors import Problem
-from toolreel_core._replies.reply import Reply, Served, Usage
-from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._replies import (
+    ArgumentError,
+    Problem,
+    Reply,
+    Served,
+    ToolCall,
+    Usage,
+    normalize_reply,
+    unstreamed,
+)
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 CORPORA = Path(__file__).resolve().parents[2] / "corpora"
 CASES = [json.loads(line) for line in (CORPORA / "wire.jsonl").read_text("utf-8").splitlines()]

@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.provider_errors import (
+from toolreel_core._jsontext import Json
+from toolreel_core._replies import (
     PROBLEM_WORDS,
     Problem,
     ProblemCode,

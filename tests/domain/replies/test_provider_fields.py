@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import NOTHING, Json
-from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
+from toolreel_core._jsontext import NOTHING, Json
+from toolreel_core._replies import of_call, of_message, reasoning_in
 
 
 def test_the_fields_of_a_message_that_go_back_keep_their_order_and_values() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import NOTHING, Json
-from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
+from toolreel_core._jsontext import NOTHING, Json
+from toolreel_core._replies import Reply, Served, Usage, served_in, usage_in
 
 
 def test_a_reply_of_which_nothing_is_known_is_empty() -> None:

@@ -4,7 +4,7 @@ import ast
 from typing import get_args
 
 from tests.architecture.source import DOMAIN, modules
-from toolreel_core._replies.warning_codes import WORDS, WarningCode
+from toolreel_core._replies import WORDS, WarningCode
 
 CODES = get_args(WarningCode)
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from toolreel_core._jsontext.canonical import Json, canonical, parse
-from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
-from toolreel_core._schema.validation import violations
+from toolreel_core._jsontext import Json, canonical, parse
+from toolreel_core._schema import MAX_LEVELS, compiled, violations
 
 BIG = 2**53
 BOUNDS = [0, 1, -1, 2, 1.0, 0.5, -0.0, BIG, BIG + 1, 1e300, 10**40]

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._schema.draft_upgrade import modern
-from toolreel_core._schema.validation import check_schema
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._schema import check_schema, modern
 
 
 @pytest.mark.parametrize(

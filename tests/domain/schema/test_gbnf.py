@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._schema.gbnf import grammar_of
+from toolreel_core._jsontext import Json
+from toolreel_core._schema import grammar_of
 
 
 def root(schema: dict[str, Json]) -> str:

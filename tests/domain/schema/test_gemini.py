@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._schema.gemini import gemini_subset, with_all_of, with_properties_of
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._schema import gemini_subset, with_all_of, with_properties_of
 
 KNOWN = {
     *("anyOf", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum"),

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._schema.inlining import inline_defs, inlined
-from toolreel_core._schema.validation import check_schema
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._schema import check_schema, inline_defs, inlined
 
 TEXT: Tree = {"type": "string"}
 NODE: Tree = {"type": "object", "title": "Node", "properties": {"next": {"$ref": "#/$defs/Node"}, "v": TEXT}}

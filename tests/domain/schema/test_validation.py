@@ -4,8 +4,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._schema.validation import Violation, broken_places, check_schema, refused_nulls, violations
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._schema import Violation, broken_places, check_schema, refused_nulls, violations
 
 
 def told(schema: Json, arguments: Json) -> list[str]:

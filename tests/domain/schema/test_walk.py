@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._schema.walk import Place, References, changed_within, schemas_in, subschemas
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._schema import Place, References, changed_within, schemas_in, subschemas
 
 
 def marked(schema: Json) -> Json:

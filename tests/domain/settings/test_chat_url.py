@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._settings.chat_url import chat_url, prefix_fault
+from toolreel_core._settings import chat_url, prefix_fault
 
 AZURE = "https://x.openai.azure.com/openai/deployments/d"
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol.codec import VERSION
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
+from toolreel_core._protocol import VERSION
+from toolreel_core._settings import LoopConfig
+from toolreel_core._text_calls import DIALECTS, MARKED
 
 COUNTS: dict[str, int] = {
     "max_turns": 1,

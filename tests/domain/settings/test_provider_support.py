@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings.provider_support import PART_SETTINGS, Provider
+from toolreel_core._settings import PART_SETTINGS, Provider
 
 SUPPORT = ("yes", "no", "unknown")
 TEXTS = ("name", "reasoning_field", "reasoning_placeholder")

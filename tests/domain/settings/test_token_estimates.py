@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings.token_estimates import bytes_per_4, estimator, register_estimator
+from toolreel_core._settings import bytes_per_4, estimator, register_estimator
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm, form_of
+from toolreel_core._settings import Provider, WireForm, form_of
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from typing import Final
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.decoder_interface import Offered, Source
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._text_calls.parse import TextCalls, text_calls
+from toolreel_core._jsontext import Json
+from toolreel_core._text_calls import DIALECTS, MARKED, Offered, Source, TextCalls, text_calls
 
 __all__ = ["OFFERED", "SAME", "SCHEMAS", "Row", "ask", "each", "in_words", "source"]
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.text_calls.asking import SCHEMAS
-from toolreel_core._text_calls.calls_in_unknown_formats import has_skeleton
-from toolreel_core._text_calls.unread_calls import looks_like_a_call
+from toolreel_core._text_calls import has_skeleton, looks_like_a_call
 
 
 @pytest.mark.parametrize(

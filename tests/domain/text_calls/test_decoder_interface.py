@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.domain.text_calls.asking import OFFERED, source
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._text_calls.decoder_interface import Found, Offered, Source, found
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._text_calls import Found, Offered, Source, found
 
 
 def test_a_call_has_canonical_arguments() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED
+from toolreel_core._text_calls import BARE, DIALECTS, MARKED
 
 
 def test_each_dialect_is_marked_or_bare() -> None:

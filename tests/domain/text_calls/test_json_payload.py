@@ -5,10 +5,12 @@ import re
 import pytest
 
 from tests.domain.text_calls.asking import OFFERED, source
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading
-from toolreel_core._text_calls.json_payload import (
+from toolreel_core._jsontext import Json
+from toolreel_core._text_calls import (
     Block,
+    Broken,
+    Calls,
+    Reading,
     arguments,
     arguments_of,
     bare_calls,

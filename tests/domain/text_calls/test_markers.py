@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core._text_calls.markers import OPENERS, mark_at, trigger
+from toolreel_core._text_calls import MARKED, OPENERS, mark_at, trigger
 
 
 def test_every_marked_dialect_has_an_opener() -> None:

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
+from toolreel_core._jsontext import canonical
+from toolreel_core._text_calls import DIALECTS, MARKED, TextCall, TextCalls, text_calls
 
 CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "text-calls.jsonl"
 CASES = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]

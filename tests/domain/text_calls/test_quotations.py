@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.text_calls.asking import SAME, ask, in_words
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._text_calls.quotations import was_said
+from toolreel_core._jsontext import canonical
+from toolreel_core._text_calls import was_said
 
 PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 QUOTATIONS = [

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.text_calls.asking import source
-from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts, thoughts
+from toolreel_core._text_calls import closer_of, opener_of_thoughts, thoughts
 
 
 @pytest.mark.parametrize(

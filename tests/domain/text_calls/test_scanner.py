@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.text_calls.asking import SAME, ask, in_words, source
-from toolreel_core._text_calls.parse import text_calls
-from toolreel_core._text_calls.scanner import Span, scan
+from toolreel_core._text_calls import Span, scan, text_calls
 
 PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 

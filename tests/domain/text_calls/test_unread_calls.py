@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core._text_calls.parse import TextCalls, text_calls
-from toolreel_core._text_calls.unread_calls import (
+from toolreel_core._text_calls import (
+    MARKED,
+    TextCalls,
     has_think_tags,
     is_plain,
     looks_like_a_call,
+    text_calls,
 )
 
 KNOWN = ("ping", "add")

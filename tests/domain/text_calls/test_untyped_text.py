@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
+from toolreel_core._jsontext import Json
+from toolreel_core._text_calls import decoded, typed, unwrapped
 
 
 @pytest.mark.parametrize(

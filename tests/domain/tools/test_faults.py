@@ -4,9 +4,9 @@ from typing import get_args
 
 import pytest
 
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._schema.validation import Violation
-from toolreel_core._tools.faults import (
+from toolreel_core._jsontext import canonical
+from toolreel_core._schema import Violation
+from toolreel_core._tools import (
     Fault,
     FaultCode,
     arguments_in_envelope,

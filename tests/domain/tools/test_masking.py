@@ -7,10 +7,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.sources import ToolSource, compose
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._tools import ToolDefinition, ToolSource, ToolSurface, compose, masked
 
 READ = ToolDefinition.of("files.read")
 WRITE = ToolDefinition.of("files.write")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint, printed_under
 from toolreel_core._errors import ConfigError
-from toolreel_core._tools.names import check_name, matches, outward_name, prefixed_name, shown
+from toolreel_core._tools import check_name, matches, outward_name, prefixed_name, shown
 
 INNER = st.text("abcXYZ019_./:-", min_size=1, max_size=256)
 LONG = "files." + "x" * 60
@@ -54,7 +54,7 @@ def test_long_names_that_begin_alike_stay_apart() -> None:
 
 
 def test_a_name_is_shortened_alike_in_every_process() -> None:
-    program = "from toolreel_core._tools.names import outward_name; print(outward_name('files.' + 'x' * 60))"
+    program = "from toolreel_core._tools import outward_name; print(outward_name('files.' + 'x' * 60))"
     assert {printed_under(seed, program) for seed in range(2)} == {outward_name(LONG)}
 
 

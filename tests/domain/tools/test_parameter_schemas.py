@@ -7,9 +7,9 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._schema.validation import check_schema
-from toolreel_core._tools.parameter_schemas import SchemaLike, opened, schema_text, schema_tree, sendable
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._schema import check_schema
+from toolreel_core._tools import SchemaLike, opened, schema_text, schema_tree, sendable
 
 POINT: Mapping[str, Json] = {"type": "object", "properties": {"x": {"type": "integer"}}}
 NODE: Mapping[str, Json] = {"properties": {"next": {"$ref": "#/$defs/Node"}}}

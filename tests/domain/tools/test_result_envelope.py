@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._tools.faults import Fault
-from toolreel_core._tools.result_envelope import (
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._tools import (
     Envelope,
+    Fault,
     ToolFailure,
     already_done,
     envelope_of,

@@ -4,9 +4,7 @@ from typing import Any
 
 from tests.samples import ECHO, complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._tools.sources import ToolSource, compose
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._tools import ToolDefinition, ToolSource, ToolSurface, compose
 
 READ = ToolDefinition.of("files.read")
 WRITE = ToolDefinition.of("files.write")

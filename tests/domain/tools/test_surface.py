@@ -8,9 +8,8 @@ import pytest
 
 from tests.samples import ECHO, PING, complaint, printed_under
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 
 def test_a_definition_is_written_as_the_model_will_see_it() -> None:

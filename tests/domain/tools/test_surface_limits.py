@@ -4,11 +4,17 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.sources import ToolSource, compose
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.surface_limits import SourceShare, check_surface, largest, shares
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import (
+    SourceShare,
+    ToolDefinition,
+    ToolSource,
+    ToolSurface,
+    check_surface,
+    compose,
+    largest,
+    shares,
+)
 
 HIDDEN = ToolDefinition.of("hidden", "x" * 500, exposed=False)
 

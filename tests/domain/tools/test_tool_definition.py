@@ -7,8 +7,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._tools import ToolDefinition
 
 
 def test_without_a_schema_a_tool_takes_no_arguments() -> None:

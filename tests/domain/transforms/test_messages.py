@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._transforms.messages import (
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core._transforms import (
     content_null_if_blank,
     reasoning_content_empty_if_missing,
     signature_skip_validator_if_missing,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core._transforms.neutral_control_tokens import FAMILIES, neutralized
+from toolreel_core._jsontext import Tree, canonical
+from toolreel_core._transforms import FAMILIES, neutralized
 
 EXAMPLES = {
     "bars": (

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from tests.samples import complaint
 from tests.strategies import json_objects
 from toolreel_core._errors import ConfigError, TransformError
-from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core._transforms import registry
-from toolreel_core._transforms.registry import (
+from toolreel_core._jsontext import Tree, canonical
+from toolreel_core._transforms import (
     KINDS,
     Applied,
     TransformKind,
     apply_all,
     names,
     register_transform,
+    registry,
     transform,
 )
 

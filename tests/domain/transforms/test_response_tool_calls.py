@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core._transforms.registry import Change
-from toolreel_core._transforms.response_tool_calls import (
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._replies import Reply, normalize_reply
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core._transforms import (
+    Change,
     arguments_blank_to_empty_object,
     arguments_json_string_if_hash,
     content_tool_call_tags_to_tool_calls,

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._transforms.registry import Change
-from toolreel_core._transforms.small_surfaces import (
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core._transforms import (
+    Change,
     tool_example_call,
     tool_first_sentences,
     tool_required_properties,

@@ -4,12 +4,13 @@ from typing import get_args
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._settings.provider_support import SchemaTransform
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core._transforms.registry import Change, names
-from toolreel_core._transforms.tools import (
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core._settings import SchemaTransform
+from toolreel_core._tools import ToolDefinition
+from toolreel_core._transforms import (
+    Change,
     compact_envelope,
+    names,
     schema_gemini_subset,
     schema_inline_defs,
     schema_strip_strict,

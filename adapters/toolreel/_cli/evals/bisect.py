@@ -9,7 +9,7 @@ import click
 from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.summarize import show_tables
-from toolreel_core.evals._plan.filters import comma_separated
+from toolreel_core.evals import comma_separated
 
 _BISECT_EPILOG = "Exit codes: 0 done, 2 usage."
 
@@ -75,17 +75,20 @@ def bisect_command(  # noqa: PLR0913, PLR0917 - options of a command
     toolreel eval bisect results
     toolreel eval bisect results 7c5dd875e43a --only config.text_dialects+llama_json
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._replay.bisect import RunFilter, bisected, with_only
-    from toolreel.evals._runner.plan_loader import plan_of_header
-    from toolreel.evals._store.results import Results, write_atomically
-    from toolreel.evals._tables.bisection_tables import (
+    from toolreel.evals import (
+        Results,
+        RunFilter,
+        as_markdown,
+        bisected,
         bisection_lines,
         bisection_tables,
         bisection_tree,
+        plan_of_header,
         verdict_line,
+        with_only,
+        write_atomically,
     )
-    from toolreel.evals._tables.table import as_markdown
-    from toolreel_core.evals._scenarios.catalogue import select_scenarios
+    from toolreel_core.evals import select_scenarios
 
     results = Results.open(folder)
     plan = plan_of_header(results.header)

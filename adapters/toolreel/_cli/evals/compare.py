@@ -19,9 +19,9 @@ from toolreel._cli.evals.summarize import (
     write_files,
     write_junit,
 )
-from toolreel._internal.errors import ResultsError
+from toolreel._internal import ResultsError
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 _AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "endpoint"))
 
@@ -98,11 +98,17 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval compare results/ --by strategy raw production --gate no-regression
     toolreel eval compare results/ --with case-study
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._summary.comparison import compare, read_sides
-    from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
-    from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
-    from toolreel.evals._tables.summary_tables import gate_table
-    from toolreel_core.evals._statistics.differences import equivalence
+    from toolreel.evals import (
+        GateOption,
+        check_gate_options,
+        compare,
+        comparison_lines,
+        comparison_tables,
+        comparison_tree,
+        gate_table,
+        read_sides,
+    )
+    from toolreel_core.evals import equivalence
 
     if study:
         if others or axis or gates or junit:
@@ -145,10 +151,14 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
 
 def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> int:
     """The evaluation compared with the case study."""
-    from toolreel.evals._runner.plan_loader import plan_of_header
-    from toolreel.evals._store.results import Results
-    from toolreel.evals._summary.summary_files import summary_of
-    from toolreel.evals._tables.case_study import beside_case_study, beside_tables, beside_tree
+    from toolreel.evals import (
+        Results,
+        beside_case_study,
+        beside_tables,
+        beside_tree,
+        plan_of_header,
+        summary_of,
+    )
 
     results = Results.open(folder)
     found = beside_case_study(summary_of(results, plan_of_header(results.header)))

@@ -6,19 +6,17 @@ from collections.abc import Iterator
 
 from toolreel._cli.console import counted, labelled, out, printable, show_columns
 from toolreel._cli.errors import say
-from toolreel._internal.errors import MissingExtra
-from toolreel._secrets.urls import shown_url
-from toolreel.evals._store.configuration_differences import (
+from toolreel._internal import MissingExtra
+from toolreel._secrets import shown_url
+from toolreel.evals import (
     StrategyDifference,
     configuration_under,
     strategy_differences,
 )
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._jsontext.canonical import Json, JsonText, parse
-from toolreel_core._plan.presets.preset import Change
-from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimate_cost
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import kind_of
+from toolreel_core._internal import Table
+from toolreel_core._jsontext import Json, JsonText, parse
+from toolreel_core._plan import Change
+from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost, kind_of
 
 _LONG = 4
 _SHOWN = 12
@@ -117,7 +115,7 @@ def _show_gates(plan: EvalPlan) -> None:
 def _gate_warnings(plan: EvalPlan) -> tuple[str, ...]:
     """What has to be known of gates before any run is made."""
     try:
-        from toolreel.evals._summary.plan_gates import gate_warnings
+        from toolreel.evals import gate_warnings
     except MissingExtra:
         return ()  # the line about power says what is missing
     return gate_warnings(plan)
@@ -144,7 +142,7 @@ def _cost(estimate: Estimate, plan: EvalPlan) -> str:
 def _power(plan: EvalPlan) -> str:
     """Which difference the plan can show."""
     try:
-        from toolreel.evals._summary.planned_power import planned_power
+        from toolreel.evals import planned_power
     except MissingExtra as missing:
         return f"unknown: {missing}"
     found = planned_power(plan)

@@ -16,14 +16,11 @@ from toolreel._cli.console import complain
 from toolreel._cli.errors import USAGE
 from toolreel._cli.options import catalogue_option, parse_settings
 from toolreel._cli.server_options import API_KEY_HEADER_HELP, header_option
-from toolreel._internal.errors import EvalPlanError
+from toolreel._internal import EvalPlanError
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Json, Tree, read
-from toolreel_core._jsontext.tree_access import merged
-from toolreel_core._settings.loop_config import ToolFailurePolicy
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._plan.options import SIZES
+from toolreel_core._jsontext import Json, Tree, merged, read
+from toolreel_core._settings import ToolFailurePolicy
+from toolreel_core.evals import SIZES, EvalPlan, comma_separated
 
 _Result = TypeVar("_Result")
 
@@ -205,7 +202,7 @@ def _planned(
     plan_headers: Mapping[str, str],
     catalogues: tuple[Path, ...],
 ) -> EvalPlan:
-    from toolreel.evals._runner.plan_loader import planned
+    from toolreel.evals import planned
 
     return planned(
         plan_path,

@@ -20,17 +20,13 @@ from rich.text import Text
 from toolreel._cli.console import counted, err, printable, withhold
 from toolreel._cli.errors import INTERRUPTED
 from toolreel._cli.options import NO_PRESETS
-from toolreel._driver.timing import duration
-from toolreel._secrets.known_values import key_notice
-from toolreel.evals._runner.spending import Spent
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import kind_of
+from toolreel._driver import duration
+from toolreel._secrets import key_notice
+from toolreel.evals import Spent
+from toolreel_core.evals import EvalPlan, Record, Sample, kind_of
 
 if TYPE_CHECKING:
-    from toolreel.evals._runner.connection import Connection
-    from toolreel.evals._runner.evaluation import ExistingRuns
+    from toolreel.evals import Connection, ExistingRuns
 
 
 def connect_with_notices(plan: EvalPlan) -> Connection:
@@ -39,7 +35,7 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
     :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
         scripts
     """
-    from toolreel.evals._runner.connection import connect
+    from toolreel.evals import connect
 
     connection = connect(plan)
     withhold(connection.secrets)

@@ -9,13 +9,20 @@ import click
 
 from toolreel._cli.console import counted, err, out, printable
 from toolreel._cli.errors import DRIFT, json_option, reporting, say
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._replay.regression_test import find_run, promote
-from toolreel.evals._replay.replay import Replayed, replays, write_replayed
-from toolreel.evals._replay.whatif import tallies_under, whatif_lines, whatif_tree
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._store.results import Results
-from toolreel_core.evals._verdicts import Verdict
+from toolreel._internal import ResultsError
+from toolreel.evals import (
+    Replayed,
+    Results,
+    find_run,
+    plan_of_header,
+    promote,
+    replays,
+    tallies_under,
+    whatif_lines,
+    whatif_tree,
+    write_replayed,
+)
+from toolreel_core.evals import Verdict
 
 _REPLAY_EPILOG: Final = (
     "Exit codes: 0 as recorded, or written, 2 usage, 3 a run would go another way or be judged in another "

@@ -10,7 +10,7 @@ import click
 from toolreel._cli.console import counted, err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.replay import folder_argument
-from toolreel.evals._store.results import write_atomically
+from toolreel.evals import write_atomically
 
 
 @click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page.")
@@ -47,9 +47,8 @@ def report_command(
     toolreel eval report results
     toolreel eval report results --out report.html --open
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._internal.browser import show
-    from toolreel.evals._report.page import report_content, report_page
-    from toolreel.evals._store.results import Results
+    from toolreel._internal import show
+    from toolreel.evals import Results, report_content, report_page
 
     found = report_content(Results.open(folder))
     target = page or folder / "report.html"
@@ -96,7 +95,7 @@ def export_command(folder: Path, form: str, target: Path, as_machine: bool) -> i
 
     What that format has no place for is in the metadata of each sample.
     """
-    from toolreel.evals._replay.inspect_log import write_inspect_logs
+    from toolreel.evals import write_inspect_logs
 
     paths = write_inspect_logs(folder, target)
     if as_machine:

@@ -14,12 +14,11 @@ from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel._cli.evals.dry_run import show_plan
 from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
-from toolreel.evals._runner.plan_loader import sharded
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record
+from toolreel.evals import sharded
+from toolreel_core.evals import EvalPlan, Record
 
 if TYPE_CHECKING:
-    from toolreel.evals._runner.evaluation import EvaluationOutcome
+    from toolreel.evals import EvaluationOutcome
 
 _EPILOG = (
     "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void (unless accepted), "
@@ -90,7 +89,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     if folder is None:
         raise click.UsageError("Missing option '--out': the directory of the results.")
     # Imported late, as HTTP and recordings are with it: --help needs none of that.
-    from toolreel.evals._runner.evaluation import evaluate
+    from toolreel.evals import evaluate
 
     level = plan.options.verbosity
     if shard is not None:
@@ -122,13 +121,13 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
 
 def _summed_up(folder: Path, plan: EvalPlan) -> bool:
     """Write the summary files, if what computes intervals is installed."""
-    from toolreel._internal.errors import MissingExtra
+    from toolreel._internal import MissingExtra
 
     try:
-        from toolreel.evals._summary.summary_files import write_summaries
+        from toolreel.evals import write_summaries
     except MissingExtra:
         return False
-    from toolreel.evals._store.results import Results
+    from toolreel.evals import Results
 
     write_summaries(Results.open(folder), plan)
     return True

@@ -11,11 +11,17 @@ import click
 from toolreel._cli.console import err, labelled, out, printable
 from toolreel._cli.errors import FAILED, json_option, reporting, say
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
-from toolreel.evals._authoring.proof import Proof, proof_of, sentences
-from toolreel.evals._authoring.scenario_of_session import draft_of, read_session
-from toolreel.evals._authoring.template import write_new, write_template
-from toolreel.evals._scenario_files.files import read_scenarios
-from toolreel_core._jsontext.canonical import Json
+from toolreel.evals import (
+    Proof,
+    draft_of,
+    proof_of,
+    read_scenarios,
+    read_session,
+    sentences,
+    write_new,
+    write_template,
+)
+from toolreel_core._jsontext import Json
 
 
 @click.command("new", short_help="Write a commented scenario to start from.")

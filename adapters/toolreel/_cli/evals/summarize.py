@@ -10,11 +10,10 @@ import click
 
 from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import DRIFT, FAILED, json_option, reporting, say
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._store.results import Results, write_atomically
-from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._statistics.gates import GateResult, overall_standing
+from toolreel._internal import ResultsError
+from toolreel.evals import Results, TextTable, as_markdown, without_constant_columns, write_atomically
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import GateResult, overall_standing
 
 GATES_EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
@@ -74,14 +73,23 @@ def summarize_command(
     toolreel eval summarize results
     toolreel eval summarize monday tuesday --out results
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._runner.joining import join_results
-    from toolreel.evals._runner.plan_loader import plan_of_header
-    from toolreel.evals._summary.plan_changes import plan_changes, with_lateness
-    from toolreel.evals._summary.plan_gates import check_gates, gates_of
-    from toolreel.evals._summary.summary_files import summary_of, summary_trees, write_trees
-    from toolreel.evals._summary.summary_statistics import findings_of
-    from toolreel.evals._tables.answer import answer_of, compared_strategies
-    from toolreel.evals._tables.summary_tables import gate_table, head_lines, summary_tables
+    from toolreel.evals import (
+        answer_of,
+        check_gates,
+        compared_strategies,
+        findings_of,
+        gate_table,
+        gates_of,
+        head_lines,
+        join_results,
+        plan_changes,
+        plan_of_header,
+        summary_of,
+        summary_tables,
+        summary_trees,
+        with_lateness,
+        write_trees,
+    )
 
     if (target is None) != (len(folders) == 1):
         raise ResultsError("name one directory, or the shards of a plan with --out WHOLE")
@@ -139,7 +147,7 @@ def write_junit(junit: Path | None, results: Iterable[GateResult], why_incomplet
     :raises ResultsError: if the file cannot be written
     """
     if junit:
-        from toolreel.evals._tables.junit import as_junit
+        from toolreel.evals import as_junit
 
         write_atomically(junit, as_junit(results, why_incomplete))
 

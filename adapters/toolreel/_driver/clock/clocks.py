@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 
 from toolreel._driver.clock.time_left import time_left
-from toolreel._internal.errors import MissingExtra
-from toolreel_core._protocol.effects import Wait
-from toolreel_core._protocol.events import (
+from toolreel._internal import MissingExtra
+from toolreel_core._protocol import (
+    Wait,
     WaitElapsed,
 )
 

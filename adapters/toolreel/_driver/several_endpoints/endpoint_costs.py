@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from toolreel_core._protocol.notes import EndpointChanged, Note
-from toolreel_core._protocol.state import State
+from toolreel_core._protocol import EndpointChanged, Note, State
 
 
 @dataclass(frozen=True, slots=True)

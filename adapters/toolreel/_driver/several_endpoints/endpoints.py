@@ -14,10 +14,9 @@ from toolreel._driver.ports import (
     secrets_of,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._replies import Delta
 
 
 @dataclass(frozen=True, slots=True)

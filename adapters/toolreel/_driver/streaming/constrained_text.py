@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolreel._driver.streaming.events import PartialOutput, TextDelta
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.partial import partial_value
-from toolreel_core._plan.constrained_calls import ANSWER
-from toolreel_core._plan.plan import Plan
+from toolreel_core._jsontext import Json, partial_value
+from toolreel_core._plan import ANSWER, Plan
 
 _GROWTH: Final = 64
 """A reply is read again when it has grown by one part in this many; see ``PartialAnswer``."""

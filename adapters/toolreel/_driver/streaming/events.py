@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from toolreel._driver.run_result import Run
-from toolreel_core._conversation.content.part import Media
-from toolreel_core._jsontext.canonical import Json, JsonText
-from toolreel_core._protocol.notes import Note
+from toolreel_core._conversation import Media
+from toolreel_core._jsontext import Json, JsonText
+from toolreel_core._protocol import Note
 
 _Run_co = TypeVar("_Run_co", bound=Run, covariant=True)
 

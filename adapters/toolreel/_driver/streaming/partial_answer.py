@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolreel._driver.streaming.events import PartialOutput, TextDelta, ToolCallDelta
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.output.spec import OutputSpec
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import OutputSpec
 
 _GROWTH: Final = 64
 """An answer is read again when it has grown by one part in this many: reading all of it at each piece would

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager
 from typing import TypeAlias, TypeVar
 
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._replies import Delta
 
 _Item = TypeVar("_Item")
 _Reply: TypeAlias = ReplyReceived | RequestFailed

@@ -13,8 +13,8 @@ from toolreel._driver.streaming.events import (
     ToolCallDelta,
 )
 from toolreel._driver.streaming.partial_answer import PartialAnswer
-from toolreel_core._plan.plan import Plan
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._plan import Plan
+from toolreel_core._replies import Delta
 
 if TYPE_CHECKING:
     from toolreel._driver.streaming.constrained_text import ConstrainedText

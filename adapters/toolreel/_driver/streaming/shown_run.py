@@ -10,23 +10,26 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.streaming.events import NoteMade, RunEnded, ShownEvent, ToolResult, ToolStarted
 from toolreel._driver.streaming.shown_reply import ShownReply
 from toolreel._driver.timing import Lap, Timing, record
-from toolreel_core._loop.reply_parsing import received
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import (
+from toolreel_core._loop import received
+from toolreel_core._protocol import (
     ApprovalGiven,
     CancelRequested,
     Event,
+    Note,
     ReplyReceived,
     RequestFailed,
     RunStarted,
+    RunTool,
+    SendRequest,
+    Settled,
+    State,
+    Step,
     ToolReturned,
     UserSpoke,
     WaitElapsed,
+    Waiting,
 )
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.state import Settled, State, Step, Waiting
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._replies.wire_forms.as_chat import deltas_in
+from toolreel_core._replies import Delta, deltas_in
 
 STOPPED: Final = "the stream of the run was closed before its end"
 """The reason of the cancellation where a stream is not read to its end."""

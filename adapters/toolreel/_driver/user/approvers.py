@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolreel_core._protocol.effects import AskApproval
-from toolreel_core._protocol.events import (
+from toolreel_core._protocol import (
     ApprovalGiven,
+    AskApproval,
 )
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
-from toolreel_core._conversation.content.part import Audio, File, Image, Media
+from toolreel_core._conversation import Audio, File, Image, Media, media_type_in, usual_media_type
 from toolreel_core._errors import ConfigError
 
 _BY_SUFFIX: Final[Mapping[str, str]] = {

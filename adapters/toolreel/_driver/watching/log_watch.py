@@ -6,15 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from toolreel._driver.watching.note_fields import Field, fields_of, name_of
-from toolreel._internal.logs import Concern, Level, is_heard, log
+from toolreel._internal import Concern, Level, is_heard, log
+from toolreel_core._protocol import AskApproval, Effect, RunTool, SendRequest, Settled
 from toolreel_core._protocol import notes as n
-from toolreel_core._protocol.effects import AskApproval, Effect, RunTool, SendRequest
-from toolreel_core._protocol.state import Settled
 
 if TYPE_CHECKING:
     from toolreel._driver.ports import Wanted
-    from toolreel_core._protocol.events import Event
-    from toolreel_core._protocol.state import State, Step
+    from toolreel_core._protocol import Event, State, Step
 
 LEVELS: Final[Mapping[type[n.Note], tuple[Concern, Level]]] = {
     n.PresetsApplied: ("loop", "debug"),

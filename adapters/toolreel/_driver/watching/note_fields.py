@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Final, TypeAlias
 
-from toolreel_core._protocol.codec import tag
-from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol import Note, tag
 
 Field: TypeAlias = str | int | float | bool | tuple[str, ...]
 

@@ -17,9 +17,8 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.streaming.pulling import apulled, pulled
 from toolreel._driver.watching.watch import Watches
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import Event
-from toolreel_core._replies.streaming.stream import Delta
+from toolreel_core._protocol import Event, SendRequest
+from toolreel_core._replies import Delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel._driver.ports import Wanted, secrets_of
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import Event
-from toolreel_core._protocol.state import State, Step
+from toolreel_core._protocol import Event, SendRequest, State, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import json
 from typing import Final
 
 from toolreel._internal.visible_text import printable
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 _LEVEL: Final = 6
 

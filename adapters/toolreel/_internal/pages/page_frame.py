@@ -57,7 +57,7 @@ def framed(
     )
 
 
-def asset(package: ModuleType, name: str) -> str:
+def asset(package: ModuleType | str, name: str) -> str:
     """A text file that lies in a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 
 def shortened(value: Json, longest: int) -> Json:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from toolreel._driver.run_result import Resting
+from toolreel._driver import Resting
+from toolreel_core._protocol import AskApproval
 from toolreel_core._protocol import outcome as outcomes
-from toolreel_core._protocol.effects import AskApproval
 
 _NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
 _UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid", "no such")

@@ -11,19 +11,14 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any, Final, assert_never, cast
 
-from toolreel._replay.retrace import Traced
-from toolreel.cassette._request_diff import Change, changes
-from toolreel_core._conversation.content.part import shown_parts
-from toolreel_core._conversation.content.wire import with_digests
-from toolreel_core._conversation.message import wire_tree
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
-from toolreel_core._loop.reply_parsing import received
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol import events
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel._replay.trace import Traced
+from toolreel.cassette import Change, changes
+from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with_digests
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._loop import received
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
+from toolreel_core._replies import ArgumentError, ToolCall
 
 _OPTIONS: Final = ("options", "overrides")
 _REMEMBERED: Final = 4096

@@ -11,15 +11,15 @@ from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from typing import Final, Literal, TypeAlias, cast
 
-from toolreel._driver.run_result import Run, outcome_of
-from toolreel._journal.format import Source, opened
+from toolreel._driver import Run, outcome_of
+from toolreel._journal import Source, opened
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.plan_and_event_changes import effect_changes, event_changes, plan_changes
 from toolreel._replay.explain.turns import TurnSummary, story
-from toolreel._replay.retrace import Trace, Traced, retrace
-from toolreel.cassette._request_diff import Change
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol.outcome import Completed
+from toolreel._replay.trace import Trace, Traced, retrace
+from toolreel.cassette import Change
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import Completed
 
 Aspect: TypeAlias = Literal["wanted", "told", "end"]
 """``wanted``: the effects differ, such as the request or the call; ``told``: the same effect has a different
@@ -102,7 +102,7 @@ def diff(a: Source, b: Source) -> Difference:
 
     >>> from toolreel.demo._recorded_session import demo_cassette
     >>> from toolreel._replay.fork_changes import Changes
-    >>> from toolreel._replay.fork import fork
+    >>> from toolreel._replay.forked_run import fork
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
     >>> difference = diff(demo_cassette(), forked.recorded)
     >>> [change.place for change in difference.plan], difference.first.n, difference.first.aspect

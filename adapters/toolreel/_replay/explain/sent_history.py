@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from toolreel.cassette._request_diff import Change, changes
-from toolreel_core._conversation.message import Message, wire_tree
-from toolreel_core._conversation.provider_quirks import Form
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._plan.request import Request
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
+from toolreel.cassette import Change, changes
+from toolreel_core._conversation import Form, Message, Transcript, wire_tree
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._plan import Request
+from toolreel_core._settings import Provider, WireForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, assert_never
 
-from toolreel._driver.run_result import Run
-from toolreel_core._conversation.message import (
+from toolreel._driver import Run
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SentCall,
@@ -16,11 +16,10 @@ from toolreel_core._conversation.message import (
     UserMessage,
     shown_content,
 )
-from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._plan.request import IgnoredWhy
-from toolreel_core._protocol import notes
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._replies.warning_codes import UNREPAIRED
+from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._plan import IgnoredWhy
+from toolreel_core._protocol import Completed, notes
+from toolreel_core._replies import UNREPAIRED
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final, assert_never
 
-from toolreel._driver.run_result import Resting
-from toolreel._replay.retrace import Trace, Traced
+from toolreel._driver import Resting
+from toolreel._replay.trace import Trace, Traced
+from toolreel_core._protocol import Note, RunSettled
 from toolreel_core._protocol import outcome as outcomes
-from toolreel_core._protocol.notes import Note, RunSettled
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings import LoopConfig
 
 
 @dataclass(frozen=True, slots=True)

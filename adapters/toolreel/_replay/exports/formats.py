@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel._driver.run_result import Run
+from toolreel._driver import Run
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.exports.inspect_messages import LOG_VERSION, STOP_REASONS, inspect_message
 from toolreel._replay.exports.markdown import transcript
-from toolreel._replay.retrace import Trace
-from toolreel_core._conversation.openai_messages import messages_to
-from toolreel_core._jsontext.canonical import Json, Tree, parse
+from toolreel._replay.trace import Trace
+from toolreel_core._conversation import messages_to
+from toolreel_core._jsontext import Json, Tree, parse
 from toolreel_core._protocol import notes
 
 Format: TypeAlias = Literal["openai", "markdown", "inspect"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SystemMessage,
@@ -14,7 +14,7 @@ from toolreel_core._conversation.message import (
     shown_content,
     wire_tree,
 )
-from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse, read
+from toolreel_core._jsontext import NOTHING, Json, Tree, parse, read
 
 LOG_VERSION: Final = 2
 STOP_REASONS: Final[Mapping[str, str]] = {

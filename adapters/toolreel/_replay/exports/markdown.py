@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from toolreel._driver.run_result import Run
-from toolreel._internal.visible_text import printable
+from toolreel._driver import Run
+from toolreel._internal import printable
 from toolreel._replay.explain.outcome import describe_outcome
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SystemMessage,
@@ -18,7 +18,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
     shown_content,
 )
-from toolreel_core._jsontext.canonical import read
+from toolreel_core._jsontext import read
 
 _TICKS: Final = re.compile(r"`+")
 """A run of backticks: the fence around a text is longer than any in it."""

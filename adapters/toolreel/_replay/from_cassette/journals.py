@@ -12,12 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
-from toolreel._driver.ports import ToolHost, Wanted
-from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run
-from toolreel._driver.timing import NOT_MEASURED, Lap
-from toolreel._internal.errors import JournalError
-from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
+from toolreel._driver import NOT_MEASURED, Lap, Run, ToolHost, Wanted, run
+from toolreel._internal import JournalError
+from toolreel._journal import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.from_cassette.recorded_requests import (
     Comparison,
     chat_tree,
@@ -26,17 +23,12 @@ from toolreel._replay.from_cassette.recorded_requests import (
     plan_in,
 )
 from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette._lookup import canonical_body, endpoint
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._request_diff import drift
-from toolreel.cassette._stored_exchange import Exchange
+from toolreel.cassette import Exchange, Recording, canonical_body, drift, endpoint
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._protocol import events
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._settings.wire_form import PATHS, form_of
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._plan import Plan, Preset
+from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
+from toolreel_core._settings import PATHS, form_of
 
 _ENDED: Final = "the recorded client asked no further"
 _NO_PRESET: Final = Preset()

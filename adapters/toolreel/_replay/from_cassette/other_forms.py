@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
-from toolreel._internal.errors import JournalError
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, items_of
-from toolreel_core._settings.wire_form import WireForm
+from toolreel._internal import JournalError
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
+from toolreel_core._settings import WireForm
 
 _OWNED: Final = frozenset({"input", "instructions", "messages", "system", "tools", "tool_choice"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})

@@ -10,25 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from toolreel._internal.errors import JournalError
+from toolreel._internal import JournalError
 from toolreel._replay.from_cassette.other_forms import as_chat_request
-from toolreel_core._conversation.content.part import shown_parts
-from toolreel_core._conversation.content.wire import part_in
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SentCall,
     SystemMessage,
     ToolMessage,
     UserMessage,
+    message_in,
+    part_in,
+    shown_parts,
 )
-from toolreel_core._conversation.message_input import message_in
 from toolreel_core._errors import ConfigError, ToolreelError
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.wire_form import WireForm
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, Tree, canonical, read
+from toolreel_core._plan import Plan, Preset
+from toolreel_core._settings import WireForm
+from toolreel_core._tools import ToolDefinition
 
 Comparison: TypeAlias = Literal["exact", "conversation", "replies"]
 """How two requests are compared: ``exact`` as canonical JSON, as in a replay; ``conversation`` by model,

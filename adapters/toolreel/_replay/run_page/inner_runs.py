@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from glob import escape
 from pathlib import Path
 
-from toolreel._internal.errors import AdapterError
-from toolreel._journal.format import opened
-from toolreel._replay.retrace import Trace, retrace
+from toolreel._internal import AdapterError
+from toolreel._journal import opened
 from toolreel._replay.run_page.page import PageRun
 from toolreel._replay.run_page.run_tree import traced_tree
+from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol import RunTool
 
 
 def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[PageRun]:

@@ -13,12 +13,10 @@ from itertools import chain, islice
 from typing import Final, Literal, TypeAlias
 
 from toolreel._replay.explain.sent_history import plain_items, role_of, unequal
-from toolreel_core._conversation.message import Message
-from toolreel_core._conversation.message_rope import Rope
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._plan.request import Request
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._conversation import Message, Rope, Transcript
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._plan import Request
+from toolreel_core._settings import WireForm
 
 Sending: TypeAlias = Literal["same", "changed", "left_out", "added"]
 Pair: TypeAlias = tuple[int | None, int | None]

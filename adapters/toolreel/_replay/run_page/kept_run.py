@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from toolreel._driver.run_result import Run
+from toolreel._driver import Run
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel._replay.run_page.items import Items
 from toolreel._replay.run_page.remarks import told_notes
 from toolreel._replay.run_page.run_tree import RunTree, run_head, run_tree
 from toolreel._replay.run_page.turns import Steps
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._conversation import UserMessage
+from toolreel_core._jsontext import Json, Tree
 
 
 def kept_tree(run: Run, name: str) -> RunTree:

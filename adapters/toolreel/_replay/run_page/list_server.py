@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 
-from toolreel._internal.errors import AdapterError, MissingExtra
-from toolreel._journal.format import Source
+from toolreel._internal import AdapterError, MissingExtra
+from toolreel._journal import Source
 from toolreel._replay.run_page.page import list_page, message_page
 from toolreel._replay.run_page.recording_list import RecordingList, recorded_at
 from toolreel._replay.run_page.view import page_of

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, TypeVar
 
-from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
-from toolreel._internal.pages.page_frame import asset, framed
-from toolreel._internal.pages.shortened_texts import shortened
-from toolreel._internal.visible_text import printable
+from toolreel._internal import asset, framed, json_element, packed, packed_element, printable, shortened
 from toolreel._replay import run_page as package
 from toolreel._replay.run_page.run_tree import RunTree
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 _T = TypeVar("_T")
 LIMIT: Final = 14_000_000
@@ -36,7 +33,7 @@ class PageRun:
     """The number of the run that made this call."""
 
 
-def run_page(runs: Sequence[PageRun], comparison: Json = None, limit: int = LIMIT) -> str:
+def page_of_runs(runs: Sequence[PageRun], comparison: Json = None, limit: int = LIMIT) -> str:
     """The page of runs: of one with its inner runs, or of two that are compared.
 
     The same runs give the same page.

@@ -10,14 +10,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from toolreel._driver.run_result import Run, cost_in_words
-from toolreel._internal.errors import AdapterError
-from toolreel._internal.pages.embedded_data import visible
-from toolreel._journal.format import Recorded, parse_journal, read_journal
+from toolreel._driver import Run, cost_in_words
+from toolreel._internal import AdapterError, visible
+from toolreel._journal import Recorded, parse_journal, read_journal
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._loop.reducer import fold, pending
-from toolreel_core._protocol.effects import AskApproval
+from toolreel_core._jsontext import Json
+from toolreel_core._loop import fold, pending
+from toolreel_core._protocol import AskApproval
 
 _JOURNAL: Final = ".journal.jsonl"
 _PART: Final = ".journal.jsonl.part"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel._driver.run_result import Run
+from toolreel._driver import Run
 from toolreel._replay.explain.turns import remarks_of
 from toolreel._replay.explain.why import note_words
-from toolreel._replay.retrace import cut
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol import notes
-from toolreel_core._protocol.notes import Note
-from toolreel_core._replies.warning_codes import UNREPAIRED
+from toolreel._replay.trace import cut
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import Note, notes
+from toolreel_core._replies import UNREPAIRED
 
 Level: TypeAlias = Literal["bad", "warn", "info", "silent"]
 """``silent``: what a page shows in another place."""

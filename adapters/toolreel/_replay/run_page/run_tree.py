@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
-from toolreel._driver.run_result import Resting, Run, cost_in_words
-from toolreel._driver.timing import duration
+from toolreel._driver import Resting, Run, cost_in_words, duration
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.why import note_words, rule_of, why
-from toolreel._replay.retrace import Trace, cut
 from toolreel._replay.run_page.items import Items
 from toolreel._replay.run_page.remarks import warnings_of
 from toolreel._replay.run_page.turns import RunTurns, Steps
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, parse
+from toolreel._replay.trace import Trace, cut
+from toolreel_core._conversation import UserMessage
+from toolreel_core._jsontext import Json, JsonText, parse
 from toolreel_core._protocol import notes
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings import LoopConfig
 
 _LABEL: Final = 90
 _TITLE: Final = 140

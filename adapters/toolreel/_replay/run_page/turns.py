@@ -6,20 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TypeAlias, assert_never
 
-from toolreel._replay.retrace import Trace, Traced
 from toolreel._replay.run_page.items import Items
 from toolreel._replay.run_page.remarks import told_notes
-from toolreel_core._conversation.content.wire import wire_part
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, read
-from toolreel_core._loop.reply_parsing import received
-from toolreel_core._protocol import events, notes
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.state import Settled
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel._replay.trace import Trace, Traced
+from toolreel_core._conversation import UserMessage, wire_part
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read
+from toolreel_core._loop import received
+from toolreel_core._protocol import AskApproval, Note, RunTool, SendRequest, Settled, Wait, events, notes
+from toolreel_core._replies import ArgumentError, ToolCall, unstreamed
 
 Steps: TypeAlias = list[Json]
 

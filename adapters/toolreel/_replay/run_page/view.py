@@ -8,16 +8,15 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
-from toolreel._driver.run_result import Run
-from toolreel._internal.browser import show
-from toolreel._internal.errors import AdapterError
-from toolreel._journal.format import Source, companion, opened
+from toolreel._driver import Run
+from toolreel._internal import AdapterError, show
+from toolreel._journal import Source, companion, opened
 from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.retrace import Trace, retrace
 from toolreel._replay.run_page.inner_runs import with_inner_runs
 from toolreel._replay.run_page.kept_run import cleaned, kept_tree
-from toolreel._replay.run_page.page import PageRun, run_page
+from toolreel._replay.run_page.page import PageRun, page_of_runs
 from toolreel._replay.run_page.run_tree import traced_tree
+from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
 
 _EMBEDDED: Final = 500_000
@@ -34,11 +33,11 @@ def page_of(source: Source, other: Source | None = None) -> str:
     """
     if other is None:
         folder = None if not isinstance(source, Path | str) else Path(source).parent
-        return run_page(with_inner_runs(_traces(source), folder))
+        return page_of_runs(with_inner_runs(_traces(source), folder))
     difference = diff(source, other)
     named = zip((source, other), _names_of_two(source, other), strict=True)
     runs = [PageRun(traced_tree(retrace(opened(each)), name)) for each, name in named]
-    return run_page(runs, difference.tree())
+    return page_of_runs(runs, difference.tree())
 
 
 def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
@@ -53,8 +52,8 @@ def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]
         except (AdapterError, ReplayMismatch):
             trace = None
         if trace is not None and trace.run.state == run.state:
-            return run_page(with_inner_runs([(name_of(recording), trace)], recording.parent))
-    return run_page([PageRun(cleaned(kept_tree(run, "run"), shown))])
+            return page_of_runs(with_inner_runs([(name_of(recording), trace)], recording.parent))
+    return page_of_runs([PageRun(cleaned(kept_tree(run, "run"), shown))])
 
 
 def view_run(
@@ -118,7 +117,7 @@ def name_of(source: Source) -> str:
 def _traces(source: Source) -> Iterator[tuple[str, Trace]]:
     if isinstance(source, Path | str) and (cassette := _foreign(Path(source))) is not None:
         from toolreel._replay.from_cassette.journals import recover_runs
-        from toolreel.cassette._open_cassette import Recording
+        from toolreel.cassette import Recording
 
         for run in recover_runs(Recording.load(cassette)):
             yield name_of(source), retrace(run.recorded)

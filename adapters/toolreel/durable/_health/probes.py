@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from toolreel._internal.errors import DurableError
+from toolreel._internal import DurableError
 from toolreel.durable._health.metrics import Performed, Present, text
 from toolreel.durable._health.server import Page, Pages
 from toolreel.durable._limits.ledger import Ledger

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from toolreel._internal.errors import DurableError
+from toolreel._internal import DurableError
 
 
 class Page(NamedTuple):

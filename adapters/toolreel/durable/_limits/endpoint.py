@@ -10,21 +10,20 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import assert_never, cast, overload
 
-from toolreel._driver.ports import (
+from toolreel._driver import (
     AsyncEndpoint,
     AsyncStreamingEndpoint,
     Endpoint,
     StreamingEndpoint,
     secrets_of,
 )
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 from toolreel.durable._limits.ledger import Ledger, Turn
 from toolreel.durable._limits.limits import Limits
 from toolreel.durable._limits.queue import Attempt, Pause, turn_of
 from toolreel.durable._limits.settlement import Piece, settling
-from toolreel.tools._hosts import awaited, in_thread
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel.tools import awaited, in_thread
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 
 
 @overload

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 from toolreel.durable._limits.limits import Estimate, Limits, Started, seconds_to_wait
 from toolreel.durable._limits.tables import ACCOUNTS, TICKETS, opened, seconds_now
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import JsonText, parse
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._settings.price import Price
+from toolreel_core._jsontext import JsonText, as_tree, parse
+from toolreel_core._protocol import SendRequest
+from toolreel_core._settings import Price
 
 _BYTES_PER_TOKEN: Final = 4
 _CAPS: Final = ("max_completion_tokens", "max_tokens")

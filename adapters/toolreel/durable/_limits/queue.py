@@ -13,11 +13,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from toolreel._driver.clock.time_left import time_left
+from toolreel._driver import time_left
 from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost, Turn
 from toolreel.durable._limits.limits import Limits
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import RequestFailed
+from toolreel_core._protocol import RequestFailed, SendRequest
 
 _POLL: Final = 0.25
 """Seconds at most between two attempts of a request that is not the next."""

@@ -9,13 +9,10 @@ from typing import Final, TypeVar, assert_never
 
 from toolreel.durable._limits.ledger import Ledger
 from toolreel.durable._limits.limits import Limits
-from toolreel_core._jsontext.canonical import read
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.reply import Usage, usage_in
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._replies.wire_forms.as_chat import as_chat
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import as_tree, read
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._replies import Delta, Usage, as_chat, usage_in
+from toolreel_core._settings import WireForm
 
 Piece = Delta | ReplyReceived | RequestFailed
 _Piece = TypeVar("_Piece", bound=Piece)

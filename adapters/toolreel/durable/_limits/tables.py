@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 
 try:
     from sqlalchemy import (

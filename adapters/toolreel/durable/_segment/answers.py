@@ -8,27 +8,27 @@ from dataclasses import replace
 from math import inf
 from typing import Literal, TypeAlias
 
-from toolreel._driver.ports import Performer, Wanted
-from toolreel._driver.stopwatch import Stopwatch, timed_anew
-from toolreel._driver.timing import Lap
+from toolreel._driver import Lap, Performer, Stopwatch, Wanted, timed_anew
 from toolreel.durable._segment.book import Book
 from toolreel.durable._store.claims import Claimed, now_ms
 from toolreel.durable._store.inbox import Said
 from toolreel.durable._store.steps import Written
-from toolreel_core._jsontext.digest import digest
-from toolreel_core._loop.reducer import uncertain
-from toolreel_core._protocol.codec import tag
-from toolreel_core._protocol.effects import AskApproval, RunTool, Wait, fingerprint
-from toolreel_core._protocol.events import (
+from toolreel_core._jsontext import digest
+from toolreel_core._loop import uncertain
+from toolreel_core._protocol import (
     ApprovalGiven,
+    AskApproval,
     CancelRequested,
     Event,
+    RunTool,
     ToolReturned,
     UserSpoke,
+    Wait,
     WaitElapsed,
+    fingerprint,
+    tag,
 )
-from toolreel_core._tools.faults import result_unknown
-from toolreel_core._tools.result_envelope import failed
+from toolreel_core._tools import failed, result_unknown
 
 Uncertain: TypeAlias = Literal["repeat", "ask"]
 """What is done about a call that a dead worker may have begun, if repeating it may do harm."""

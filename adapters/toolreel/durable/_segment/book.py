@@ -6,24 +6,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from toolreel._driver.ports import Wanted
-from toolreel._driver.timing import Lap
-from toolreel._driver.watching.watch import Watches
-from toolreel._internal.errors import DurableError, SecretFound
-from toolreel._journal.format import Recorded, blob_lines, event_line, header_line, parse_journal
-from toolreel._journal.withheld_results import withheld
-from toolreel._replay.retrace import retrace
-from toolreel._secrets.scanned_texts import refuse_secrets_in_blobs, refuse_secrets_in_line
+from toolreel._driver import Lap, Wanted, Watches
+from toolreel._internal import DurableError, SecretFound
+from toolreel._journal import Recorded, blob_lines, event_line, header_line, parse_journal, withheld
+from toolreel._replay import retrace
+from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
 from toolreel.durable._store.steps import Written
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Json, either, read
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.blobs import blobs_in, with_blobs
-from toolreel_core._protocol.codec import decode_event
-from toolreel_core._protocol.effects import fingerprint
-from toolreel_core._protocol.events import CancelRequested, Event, ToolReturned
-from toolreel_core._protocol.state import Settled, State
+from toolreel_core._jsontext import Json, either, read
+from toolreel_core._loop import pending, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    CancelRequested,
+    Event,
+    Settled,
+    State,
+    ToolReturned,
+    blobs_in,
+    decode_event,
+    fingerprint,
+    with_blobs,
+)
 
 HIDDEN: Final = "a reply was not stored, because it holds a secret"
 

@@ -12,15 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from toolreel._driver.ports import Performer, Wanted
-from toolreel._driver.several_endpoints.endpoints import check_endpoints
-from toolreel._driver.watching.performer import Watched
-from toolreel._driver.watching.trace_context import joined_trace
-from toolreel._driver.watching.watch import watched
-from toolreel._internal.errors import DurableError
-from toolreel._internal.logs import log
-from toolreel._journal.format import Recorded
-from toolreel._replay.replay import check_surface
+from toolreel._driver import Performer, Wanted, Watched, check_endpoints, joined_trace, watched
+from toolreel._internal import DurableError, log
+from toolreel._journal import Recorded
+from toolreel._replay import check_surface
 from toolreel.durable._run_views import Awaited
 from toolreel.durable._segment.answers import Answers, Uncertain
 from toolreel.durable._segment.book import Book, Told, fingerprint_of, retold
@@ -29,11 +24,9 @@ from toolreel.durable._store.database import AWAY
 from toolreel.durable._store.inbox import Said
 from toolreel.durable._store.steps import Written
 from toolreel_core._errors import ConfigError, ToolreelError
-from toolreel_core._loop.reducer import pending
-from toolreel_core._protocol.codec import tag
-from toolreel_core._protocol.effects import AskApproval, RunTool, Wait, fingerprint
-from toolreel_core._protocol.state import Settled, Step
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._loop import pending
+from toolreel_core._protocol import AskApproval, RunTool, Settled, Step, Wait, fingerprint, tag
+from toolreel_core._tools import ToolSurface
 
 INLINE_MS: Final = 1_000
 """A wait of at most this long is slept through; a longer one gives its place to another run."""

@@ -19,7 +19,7 @@ from dbos import DBOSClient, EnqueueOptions
 
 from toolreel.durable._store.inbox import Said, leave, was_left
 from toolreel.durable._store.tables import RUNS
-from toolreel_core._protocol.events import CancelRequested, Event
+from toolreel_core._protocol import CancelRequested, Event
 
 WORKFLOW: Final = "toolreel.run"
 Status: TypeAlias = Literal["queued", "running", "waiting", "sleeping", "ended", "failed", "refused"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
-from toolreel._internal.errors import DurableError, MissingExtra
+from toolreel._internal import DurableError, MissingExtra
 
 try:
     import sqlalchemy as sa

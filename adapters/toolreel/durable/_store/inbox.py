@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from toolreel.durable._store.tables import INBOX
-from toolreel_core._jsontext.canonical import canonical, either, read
-from toolreel_core._protocol.codec import decode_event, encode
-from toolreel_core._protocol.events import Event
+from toolreel_core._jsontext import canonical, either, read
+from toolreel_core._protocol import Event, decode_event, encode
 
 
 @dataclass(frozen=True, slots=True)

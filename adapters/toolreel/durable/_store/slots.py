@@ -19,8 +19,8 @@ from typing import IO, Final, Protocol
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from toolreel._internal.errors import DurableError
-from toolreel._journal.lock import taken
+from toolreel._internal import DurableError
+from toolreel._journal import taken
 from toolreel.durable._store.database import lasting
 
 _MOST: Final = 1_000

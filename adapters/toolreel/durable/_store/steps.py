@@ -10,7 +10,7 @@ from typing import cast
 from dbos import DBOSClient
 
 from toolreel.durable._store.claims import Segment
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from toolreel.durable._store.claims import Claimed, Resting, Segment
 from toolreel.durable._store.database import close_database, lasting, open_database
 from toolreel.durable._store.inbox import Said
 from toolreel.durable._store.steps import Written
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol import Event
 
 A_MINUTE: Final = 60.0
 FOR_EVER: Final = math.inf

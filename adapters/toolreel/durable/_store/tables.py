@@ -10,8 +10,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from toolreel._internal.errors import DurableError
-from toolreel._internal.format_version import check_version
+from toolreel._internal import DurableError, check_version
 
 METADATA: Final = sa.MetaData()
 _LOCK: Final = 7_236_110_522

@@ -9,15 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from toolreel._driver.clock.clocks import InstantClock
+from toolreel._driver import InstantClock
 from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.exchanges import converse, live_tools
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._own_scenarios.data_checks import ANSWERED
-from toolreel_core.evals._scenarios.catalogue import KINDS
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts
-from toolreel_core.evals._verdicts import Result, Verdict, judge
+from toolreel_core.evals import ANSWERED, KINDS, Kind, Result, Scenario, ScenarioScripts, Verdict, judge
 
 SEEDS: Final = 20
 """Trials that a proof draws."""

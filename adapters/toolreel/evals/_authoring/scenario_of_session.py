@@ -9,24 +9,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, assert_never
 
-from toolreel._driver.run_result import Run, retold
-from toolreel._internal.errors import CassetteError, EvalPlanError
-from toolreel._journal.format import companion, read_journal
-from toolreel._replay.from_cassette.journals import recover_runs
-from toolreel.cassette._open_cassette import Recording
+from toolreel._driver import Run, retold
+from toolreel._internal import CassetteError, EvalPlanError
+from toolreel._journal import companion, read_journal
+from toolreel._replay import recover_runs
+from toolreel.cassette import Recording
 from toolreel.evals._authoring.proof import Proof, proof_of
 from toolreel.evals._authoring.toml_text import has_null, scenario_text
-from toolreel_core._conversation.content.part import Text
-from toolreel_core._conversation.message import AssistantMessage, SystemMessage, ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse, read
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._protocol.events import Event, UserSpoke
-from toolreel_core._protocol.notes import CallRejected
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core.evals._own_scenarios.draws import escaped
-from toolreel_core.evals._own_scenarios.own_scenario import check_scenario_name, own_scenario
+from toolreel_core._conversation import AssistantMessage, SystemMessage, Text, ToolMessage, UserMessage
+from toolreel_core._jsontext import Json, Tree, canonical, parse, read
+from toolreel_core._plan import Preset
+from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
+from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core.evals import check_scenario_name, escaped, own_scenario
 
 _NO_PRESET: Final = Preset()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import EvalPlanError
-from toolreel_core.evals._own_scenarios.own_scenario import check_scenario_name
+from toolreel._internal import EvalPlanError
+from toolreel_core.evals import check_scenario_name
 
 
 def template(name: str) -> str:

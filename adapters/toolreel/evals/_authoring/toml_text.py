@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 """A key that TOML takes without quotes."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from toolreel._internal.errors import CassetteError, ResultsError
-from toolreel.cassette._open_cassette import Recording
+from toolreel._internal import CassetteError, ResultsError
+from toolreel.cassette import Recording
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import plan_under, run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
@@ -18,13 +18,21 @@ from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.bisection import Answer, Bisected, Bisection, smallest_set
-from toolreel_core.evals._records.configuration_keys import Key, keys_between, keys_named, with_keys
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._verdicts import Verdict
+from toolreel_core._internal import unknown_name
+from toolreel_core.evals import (
+    Bisected,
+    Bisection,
+    Configuration,
+    EvalPlan,
+    Key,
+    Record,
+    TrialAnswer,
+    Verdict,
+    keys_between,
+    keys_named,
+    smallest_set,
+    with_keys,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +197,7 @@ def _bisected(run: _RecordedRun) -> Bisected:
     if content.fate != "turned":
         return content
 
-    def ask(some: tuple[Key, ...]) -> Answer:
+    def ask(some: tuple[Key, ...]) -> TrialAnswer:
         verdict, _ = run.outcome(some)
         if verdict is None or not verdict.valid:
             return "undecided"

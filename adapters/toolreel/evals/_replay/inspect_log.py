@@ -13,20 +13,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from toolreel._driver.run_result import Run
-from toolreel._internal.errors import ResultsError
-from toolreel._replay.exports.inspect_messages import LOG_VERSION, STOP_REASONS, inspect_message
-from toolreel._secrets.urls import shown_url
+from toolreel._driver import Run
+from toolreel._internal import ResultsError
+from toolreel._replay import LOG_VERSION, STOP_REASONS, inspect_message
+from toolreel._secrets import shown_url
 from toolreel.evals._replay.replay import rerun
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.results import Results, write_json
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Json, Tree, parse
-from toolreel_core._jsontext.digest import chain
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._plan.cells import Task
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record
+from toolreel_core._jsontext import Json, Tree, chain, parse
+from toolreel_core._settings import LoopConfig
+from toolreel_core.evals import EvalPlan, Record, Task
 
 _SCORER: Final = "toolreel"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import ResultsError
+from toolreel._internal import ResultsError
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
@@ -19,15 +19,18 @@ from toolreel.evals._scenario_files.files import scenario_of_tree
 from toolreel.evals._store.recordings import recording_bytes, recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
-from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.tree_access import merged
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.record import Record, record_of, record_tree
-from toolreel_core.evals._runner import Retries
-from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._verdicts import Verdict
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical, merged, parse
+from toolreel_core.evals import (
+    Configuration,
+    EvalPlan,
+    Record,
+    Retries,
+    Sample,
+    Verdict,
+    record_of,
+    record_tree,
+    scenario,
+)
 
 _VERSION = 1
 _NO_CHANGES: Tree = {}

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from toolreel._driver.run_result import Run
-from toolreel._internal.errors import CassetteError, ResultsError
+from toolreel._driver import Run
+from toolreel._internal import CassetteError, ResultsError
 from toolreel.evals._runner.connection import catalogue_of, replay_context
 from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.exchanges import converse
@@ -20,10 +20,7 @@ from toolreel.evals._store.configuration_differences import configuration_differ
 from toolreel.evals._store.recordings import copy_recordings
 from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record, record_line
-from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._verdicts import TAXONOMY
+from toolreel_core.evals import TAXONOMY, EvalPlan, Evidence, Record, record_line
 
 
 @dataclass(frozen=True, slots=True)

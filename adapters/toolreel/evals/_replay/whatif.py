@@ -17,10 +17,8 @@ from typing import Final, cast
 
 import httpx
 
-from toolreel._internal.errors import ResultsError
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import Exchange
-from toolreel.cassette._transports import replayed
+from toolreel._internal import ResultsError
+from toolreel.cassette import Exchange, Recording, replayed
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job
@@ -28,21 +26,24 @@ from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._statistics.significance_tests import mcnemar_p
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
-from toolreel.http._httpx_endpoint import HttpEndpoint
+from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._jsontext.canonical import Tree
-from toolreel_core._protocol.notes import Note, RequestSent, SummaryRequested
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Attempt, Record
-from toolreel_core.evals._records.request_divergence import (
+from toolreel_core._jsontext import Tree
+from toolreel_core._protocol import Note, RequestSent, SummaryRequested
+from toolreel_core.evals import (
+    Attempt,
     Divergence,
+    EvalPlan,
+    Fate,
+    Record,
     RequestContent,
+    Sample,
+    Verdict,
+    WhatIf,
+    WhatIfTally,
     first_divergence,
     request_content,
 )
-from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
-from toolreel_core.evals._verdicts import Verdict
 
 
 class Diverged(Exception):

@@ -10,10 +10,7 @@ from typing import Final
 from toolreel.evals._statistics.intervals import mean_over_scenarios, wilson
 from toolreel.evals._summary.summary_statistics import cell_rate, counted_cells, pass_count
 from toolreel.evals._tables.formats import RESULTS, heat_class, interval_words
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._summary import CellSummary, ResultCounts, Summary, TaskSummary
+from toolreel_core.evals import Cell, CellSummary, EvalPlan, Interval, ResultCounts, Summary, TaskSummary
 
 _UNKNOWN: Final = "no longer in the plan"
 

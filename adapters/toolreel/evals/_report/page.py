@@ -13,9 +13,7 @@ from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolreel._internal.errors import MissingExtra
-from toolreel._internal.pages.page_frame import asset, framed
-from toolreel._internal.visible_text import printable
+from toolreel._internal import MissingExtra, asset, framed, printable
 from toolreel.evals import _report as report
 from toolreel.evals._report.heat_map import HeatMap, heat_map, split_bar, split_words
 from toolreel.evals._report.run_data import cell_name, run_data, run_name, transcript_tree
@@ -45,12 +43,8 @@ from toolreel.evals._tables.formats import (
     thousands,
     truncated,
 )
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary import RunEntry, Summary, Usage
-from toolreel_core.evals._verdicts import Category, category
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import Category, EvalPlan, GateResult, Interval, RunEntry, Summary, Usage, category
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._internal.pages.embedded_data import json_element, packed, packed_element
-from toolreel._internal.pages.shortened_texts import cut_to, shortened
+from toolreel._internal import cut_to, json_element, packed, packed_element, shortened
 from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
 from toolreel.evals._summary.run_pairs import AXES
 from toolreel.evals._tables.formats import LONGEST, RESULTS
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.evidence import ObservedCall
-from toolreel_core.evals._summary import CellSummary, RunEntry, Summary
+from toolreel_core._jsontext import Json, chain
+from toolreel_core.evals import Cell, CellSummary, EvalPlan, ObservedCall, RunEntry, Summary
 
 LIMIT: Final = 14_000_000
 """Bytes of all transcripts; above it, their texts are shortened until they fit."""

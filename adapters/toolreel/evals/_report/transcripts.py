@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolreel._driver.run_result import Run
-from toolreel._replay.explain.outcome import describe_outcome
-from toolreel._replay.explain.turns import TurnSummary, story
+from toolreel._driver import Run
+from toolreel._replay import TurnSummary, describe_outcome, story
 from toolreel.evals._replay.replay import rerun
-from toolreel_core._conversation.message import shown_content, wire_tree
+from toolreel_core._conversation import shown_content, wire_tree
 from toolreel_core._errors import ToolreelError
-from toolreel_core._protocol.notes import ReplyRead
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
+from toolreel_core._protocol import ReplyRead
+from toolreel_core.evals import EvalPlan, Evidence, ObservedCall, ObservedTurn, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,25 +15,19 @@ from itertools import starmap
 from operator import or_
 from pathlib import Path
 
-from toolreel._driver.clock.clocks import InstantClock, SystemClock
-from toolreel._driver.ports import Clock, Observer
-from toolreel._driver.ports import Endpoint as EndpointPort
-from toolreel._internal.errors import CassetteError, MissingExtra
-from toolreel._secrets.known_values import key_as_secret, known_secrets
-from toolreel.cassette._session import Session
+from toolreel._driver import Clock, InstantClock, Observer, SystemClock
+from toolreel._driver import Endpoint as EndpointPort
+from toolreel._internal import CassetteError, MissingExtra
+from toolreel._secrets import key_as_secret, known_secrets
+from toolreel.cassette import Session
 from toolreel.evals._runner.endpoints import ModelLimits, RateLimitedEndpoint, ScriptedEndpoint
 from toolreel.evals._runner.exchanges import RecordedTools, live_tools
 from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Header
-from toolreel.http._httpx_endpoint import TIMEOUT, HttpEndpoint
-from toolreel.http._request import AUTHORIZATION, header_values, request_headers
-from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.named_endpoints import Endpoint
-from toolreel_core.evals._records.record import Attempt
-from toolreel_core.evals._scenarios.catalogue import catalogue_digest, kind_of, scripts_of
-from toolreel_core.evals._verdicts import TAXONOMY
+from toolreel.http import AUTHORIZATION, TIMEOUT, HttpEndpoint, header_values, request_headers
+from toolreel_core._jsontext import chain
+from toolreel_core.evals import TAXONOMY, Attempt, Endpoint, EvalPlan, catalogue_digest, kind_of, scripts_of
 
 try:
     import httpx

@@ -9,20 +9,27 @@ from dataclasses import dataclass
 from threading import Condition
 from typing import Final, cast
 
-from toolreel._driver.ports import Endpoint
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, read, read_tolerant
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.notes import Note, RequestSent, SummaryRequested
-from toolreel_core._replies.classification import finish_of
-from toolreel_core._replies.reply import served_in, usage_in
-from toolreel_core._replies.wire_forms.as_chat import as_chat
-from toolreel_core._settings.wire_form import WireForm
-from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._runner import ConcurrencyLimit
-from toolreel_core.evals._scenarios.catalogue import reply_of
-from toolreel_core.evals._scenarios.scripted_model import Kind, ScenarioScripts, scripted_stream
-from toolreel_core.evals._verdicts import provider_hint
+from toolreel._driver import Endpoint
+from toolreel_core._jsontext import Json, Tree, canonical, read, read_tolerant
+from toolreel_core._protocol import (
+    Note,
+    ReplyReceived,
+    RequestFailed,
+    RequestSent,
+    SendRequest,
+    SummaryRequested,
+)
+from toolreel_core._replies import as_chat, finish_of, served_in, usage_in
+from toolreel_core._settings import WireForm
+from toolreel_core.evals import (
+    ConcurrencyLimit,
+    Kind,
+    ScenarioScripts,
+    SentRequest,
+    provider_hint,
+    reply_of,
+    scripted_stream,
+)
 
 
 class ScriptedEndpoint:

@@ -16,24 +16,27 @@ from pathlib import Path
 from threading import Event
 from typing import Final, Generic, Protocol, TypeVar
 
-from toolreel._internal.errors import ResultsError
-from toolreel._secrets.urls import scrubbed_url
+from toolreel._internal import ResultsError
+from toolreel._secrets import scrubbed_url
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._scenario_files.real_tools import check_served
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
-from toolreel_core._jsontext.canonical import NOTHING
-from toolreel_core.evals._plan.accepted_voids import AcceptedVoids
-from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.cost_estimate import check_cost_cap
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._runner import Retries
-from toolreel_core.evals._scenarios.catalogue import kind_of
-from toolreel_core.evals._verdicts import Verdict
+from toolreel_core._jsontext import NOTHING
+from toolreel_core.evals import (
+    AcceptedVoids,
+    Cell,
+    Configuration,
+    EvalPlan,
+    Record,
+    Retries,
+    Sample,
+    Verdict,
+    check_cost_cap,
+    kind_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

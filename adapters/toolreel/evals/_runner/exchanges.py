@@ -9,24 +9,31 @@ from itertools import count
 from typing import Final, Protocol
 from uuid import uuid4
 
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Clock, Endpoint, Observer, ToolHost
-from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run, speak
+from toolreel._driver import Clock, Endpoint, Observer, Ports, Run, ToolHost, run, speak
 from toolreel.evals._scenario_files.real_tools import real_hosts, served_host
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import JsonText, parse
-from toolreel_core._jsontext.digest import chain
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core.evals._own_scenarios.table_world import TableWorld
-from toolreel_core.evals._records.record import Attempt, ToolResult
-from toolreel_core.evals._scenarios.evidence import Evidence, Sent, evidence_of
-from toolreel_core.evals._scenarios.scenario import Case, Scenario
-from toolreel_core.evals._worlds.desk import Desk
-from toolreel_core.evals._worlds.world import World
+from toolreel_core._jsontext import JsonText, chain, parse
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    Completed,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    SendRequest,
+    ToolReturned,
+)
+from toolreel_core.evals import (
+    Attempt,
+    Case,
+    Desk,
+    Evidence,
+    Scenario,
+    Sent,
+    TableWorld,
+    ToolResult,
+    World,
+    evidence_of,
+)
 
 
 class OutsideTools(Protocol):

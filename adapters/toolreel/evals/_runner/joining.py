@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from toolreel._internal.errors import ResultsError
+from toolreel._internal import ResultsError
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.recordings import copy_recordings
 from toolreel.evals._store.results import Header, Results, read_header, write_atomically, write_json
-from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import Record, record_line
+from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core.evals import Cell, Record, record_line
 
 _Run: TypeAlias = tuple[Cell, int]
 _MAY_DIFFER: Final = ("plan.options.eval.jobs:", "plan.options.eval.verbosity:")

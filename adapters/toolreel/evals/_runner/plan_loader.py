@@ -12,24 +12,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from toolreel._internal.errors import EvalPlanError, ResultsError
-from toolreel._internal.toml_files import line_at, read_file, read_toml
+from toolreel._internal import EvalPlanError, ResultsError, line_at, read_file, read_toml
 from toolreel.evals._scenario_files.files import beside, select_all, stored_scenarios
 from toolreel.evals._store.results import Header
-from toolreel.presets._catalogues import with_files
+from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Tree, parse
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core.evals._plan.cells import Shard
-from toolreel_core.evals._plan.cost_estimate import check_cost_cap
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._plan.options import Options, layered
-from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
-from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
-from toolreel_core.evals._statistics.gates import METRICS, Threshold, gate_from
+from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._jsontext import Tree, parse
+from toolreel_core._plan import Presets
+from toolreel_core.evals import (
+    METRICS,
+    VARIABLES,
+    WITH_CASE_STUDY,
+    EvalPlan,
+    Options,
+    Shard,
+    Threshold,
+    check_cost_cap,
+    comma_separated,
+    environment,
+    gate_from,
+    layered,
+)
 
 _Place = tuple[str, ...]
 _Built = TypeVar("_Built")

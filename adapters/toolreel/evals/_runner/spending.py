@@ -7,19 +7,12 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Final
 
-from toolreel._driver.ports import Endpoint
+from toolreel._driver import Endpoint
 from toolreel.evals._runner.endpoints import ObservedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext, run_job
-from toolreel_core._jsontext.digest import digest
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.notes import Note
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.options import Budget
-from toolreel_core.evals._plan.prices import PriceList
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest
-from toolreel_core.evals._scenarios.catalogue import kind_of
-from toolreel_core.evals._verdicts import Verdict
+from toolreel_core._jsontext import digest
+from toolreel_core._protocol import Note, ReplyReceived, RequestFailed, SendRequest
+from toolreel_core.evals import Attempt, Budget, Cell, PriceList, Record, SentRequest, Verdict, kind_of
 
 
 @dataclass(frozen=True, slots=True)

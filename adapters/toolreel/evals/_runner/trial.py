@@ -6,19 +6,27 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from toolreel._driver.ports import Clock, Endpoint, Observer
-from toolreel._driver.run_result import Run
+from toolreel._driver import Clock, Endpoint, Observer, Run
 from toolreel.evals._runner.endpoints import LastError, ObservedEndpoint, last_error
 from toolreel.evals._runner.exchanges import NO_TOOLS, OutsideTools, converse
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.notes import Note
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest, ToolResult
-from toolreel_core.evals._runner import Retries, remaining_retries, retry_delay_ms
-from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Case, Scenario
-from toolreel_core.evals._verdicts import Verdict, judge
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Note
+from toolreel_core.evals import (
+    Attempt,
+    Case,
+    Configuration,
+    Evidence,
+    Record,
+    Retries,
+    Sample,
+    Scenario,
+    SentRequest,
+    ToolResult,
+    Verdict,
+    judge,
+    remaining_retries,
+    retry_delay_ms,
+)
 
 
 @dataclass(frozen=True, slots=True)

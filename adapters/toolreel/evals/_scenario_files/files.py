@@ -12,23 +12,23 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import EvalPlanError, ResultsError
-from toolreel._internal.toml_files import read_file, read_toml
+from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.evals._scenario_files.real_tools import with_real_tools
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical
-from toolreel_core._jsontext.digest import digest
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._own_scenarios.own_scenario import (
+from toolreel_core._internal import PlaceError
+from toolreel_core._jsontext import NOTHING, Json, Tree, canonical, digest
+from toolreel_core._plan import Preset
+from toolreel_core._settings import LoopConfig
+from toolreel_core.evals import (
     PACK,
+    SCENARIOS,
+    Case,
     OwnScenario,
+    Scenario,
     check_scenario_name,
     own_scenario,
+    select_scenarios,
 )
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
-from toolreel_core.evals._scenarios.scenario import Case, Scenario
 
 
 def scenario(

@@ -15,17 +15,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from toolreel._driver.ports import ToolHost
-from toolreel._internal.errors import EvalPlanError, MissingExtra
-from toolreel.tools._python.tools import PythonTools, load_tools
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, JsonText, parse
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel._driver import ToolHost
+from toolreel._internal import EvalPlanError, MissingExtra
+from toolreel.tools import PythonTools, load_tools
+from toolreel_core._internal import Table, unknown_name
+from toolreel_core._jsontext import Json, JsonText, parse
+from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core.evals import Scenario
 
 
 class _Host(ToolHost):
@@ -62,8 +59,7 @@ def served_host(scenario: Scenario, seed: str, stack: ExitStack) -> ToolHost:
     :raises AdapterError: if it cannot be started
     """
     check_served([scenario])
-    from toolreel.tools.mcp import McpTools, StdioServer
-    from toolreel.tools.mcp._config_file import ServerSettings
+    from toolreel.tools.mcp import McpTools, ServerSettings, StdioServer
 
     arguments = ("-m", "toolreel.evals._scenario_files.world_server", scenario.name, seed)
     # It only imports before it answers; on a busy machine with many jobs that may take long.

@@ -14,10 +14,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 
-from toolreel_core._jsontext.canonical import parse
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._scenarios.scenario import Case
+from toolreel_core._jsontext import as_tree, parse
+from toolreel_core.evals import Case, scenario
 
 
 class WorldServer:

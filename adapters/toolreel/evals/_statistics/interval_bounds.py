@@ -22,7 +22,7 @@ from functools import lru_cache
 from math import sqrt
 from typing import Final, TypeAlias
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 
 try:
     import numpy as np

@@ -19,8 +19,7 @@ from toolreel.evals._statistics.interval_bounds import (
     two_way_mean_bounds,
     wilson_bounds,
 )
-from toolreel_core.evals._statistics.checked_numbers import inside
-from toolreel_core.evals._statistics.counts import Count, Interval, total
+from toolreel_core.evals import Count, Interval, inside, total
 
 MODELS_OF_A_SAMPLE: Final = 6
 """Models from which on they are a sample of models; with fewer, a total is about these models alone."""

@@ -18,13 +18,15 @@ from typing import Final
 
 from toolreel.evals._statistics.interval_bounds import Bounds, cluster_mean_bounds, wilson_bounds
 from toolreel.evals._statistics.significance_tests import flips_p, permutation_p, two_way_p
-from toolreel_core.evals._statistics.checked_numbers import inside
-from toolreel_core.evals._statistics.counts import Count, Interval, total_pairs
-from toolreel_core.evals._statistics.differences import (
+from toolreel_core.evals import (
+    Count,
     Difference,
+    Interval,
     PairedCell,
+    inside,
     smallest_flips_p,
     smallest_permutation_p,
+    total_pairs,
 )
 
 MANY_MODELS: Final = 6

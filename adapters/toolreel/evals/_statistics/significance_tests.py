@@ -9,8 +9,8 @@ from functools import lru_cache
 from math import gcd, lcm
 from typing import Final, TypeAlias, TypeVar
 
-from toolreel._internal.errors import MissingExtra
-from toolreel_core.evals._statistics.differences import Difference
+from toolreel._internal import MissingExtra
+from toolreel_core.evals import Difference
 
 try:
     import numpy as np

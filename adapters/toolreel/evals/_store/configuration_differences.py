@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._plan.presets.preset import Change, differences
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.run_configuration import Configuration
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._plan import Change, differences
+from toolreel_core.evals import Cell, Configuration, EvalPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.digest import digest
+from toolreel_core._jsontext import Json, Tree, canonical, digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from toolreel._internal.errors import CassetteError
-from toolreel.cassette._file import replace_file
-from toolreel.cassette._open_cassette import Recording
+from toolreel._internal import CassetteError
+from toolreel.cassette import Recording, replace_file
 
 
 def recording_of(folder: Path, name: str) -> Recording:

@@ -23,23 +23,22 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 
-from toolreel._internal.errors import ResultsError
-from toolreel._internal.format_version import check_version
-from toolreel._journal.lock import taken
-from toolreel._secrets.scanned_texts import new_leaks, tree_texts
+from toolreel._internal import ResultsError, check_version
+from toolreel._journal import taken
+from toolreel._secrets import new_leaks, tree_texts
 from toolreel.evals._store.plan_history import EarlierPlan, earlier_plans
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import (
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core.evals import (
     VERSION,
+    Cell,
     Record,
+    Verdict,
     record_line,
     record_of,
     record_tree,
     run_in,
 )
-from toolreel_core.evals._verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)

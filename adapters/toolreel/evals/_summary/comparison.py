@@ -16,13 +16,19 @@ from toolreel.evals._summary.plan_gates import lacking, measured_figures
 from toolreel.evals._summary.run_pairs import AXES, Axis, Match, Matches, pair_runs, paired_cells, valid
 from toolreel.evals._summary.summary_files import cells_of, summary_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Count, Pairs, total_pairs
-from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._statistics.gates import Figures
-from toolreel_core.evals._summary import CellSummary, RunEntry, Summary
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core.evals import (
+    CellSummary,
+    Count,
+    Difference,
+    EvalPlan,
+    Figures,
+    Pairs,
+    RunEntry,
+    Summary,
+    total_pairs,
+)
 
 
 @dataclass(frozen=True, slots=True)

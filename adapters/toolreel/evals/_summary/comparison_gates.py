@@ -24,9 +24,9 @@ from typing import Final, Literal
 from toolreel.evals._summary.comparison import Comparison, Row
 from toolreel.evals._summary.plan_gates import adjusted_comparisons
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core.evals._statistics.differences import About
-from toolreel_core.evals._statistics.gates import (
+from toolreel_core._internal import unknown_name
+from toolreel_core.evals import (
+    About,
     Figures,
     Gate,
     GateResult,

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from toolreel._internal.errors import ResultsError
+from toolreel._internal import ResultsError
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.plan_history import plan_of_first_runs
 from toolreel.evals._store.results import Header
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
-from toolreel_core.evals._statistics.gates import Gate, GateResult, gate_from
+from toolreel_core._internal import Table
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical
+from toolreel_core.evals import Gate, GateResult, gate_from
 
 _UNREMARKABLE: Final = ("eval.jobs", "eval.verbosity")
 """Settings that decide about no figure."""

@@ -13,25 +13,30 @@ from toolreel.evals._statistics.side_differences import compare_scenarios, compa
 from toolreel.evals._statistics.significance_tests import adjusted
 from toolreel.evals._summary.run_pairs import Axis, pair_runs, paired_cells
 from toolreel.evals._summary.summary_statistics import Total, total_of
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._jsontext.canonical import parse
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Count, Pairs
-from toolreel_core.evals._statistics.differences import About, PairedCell, clusters_to_show, runs_to_show
-from toolreel_core.evals._statistics.gates import (
+from toolreel_core._internal import Table
+from toolreel_core._jsontext import parse
+from toolreel_core.evals import (
+    About,
+    Cell,
+    Count,
+    EvalPlan,
     Figures,
     Gate,
     GateResult,
     Measurements,
     NoRegression,
     NoWorseThan,
+    PairedCell,
+    Pairs,
+    RunEntry,
     StrategyComparison,
+    Summary,
     Threshold,
     check_gate,
+    clusters_to_show,
     gate_from,
+    runs_to_show,
 )
-from toolreel_core.evals._summary import RunEntry, Summary
 
 _Group = tuple[str, str, str]
 Name = TypeVar("Name", bound=Hashable)

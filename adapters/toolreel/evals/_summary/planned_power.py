@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 from toolreel.evals._statistics.side_differences import MANY_MODELS
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.checked_numbers import inside
-from toolreel_core.evals._statistics.differences import clusters_to_reach
+from toolreel_core.evals import EvalPlan, clusters_to_reach, inside
 
 try:
     from scipy import stats

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core.evals._statistics.counts import Pairs
-from toolreel_core.evals._statistics.differences import PairedCell
-from toolreel_core.evals._summary import RunEntry
+from toolreel_core.evals import PairedCell, Pairs, RunEntry
 
 Axis: TypeAlias = Literal["", "model", "profile", "strategy", "fallback", "endpoint"]
 """What two sides differ in within one evaluation; empty: they are two evaluations."""

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from toolreel._secrets.urls import shown_url
+from toolreel._secrets import shown_url
 from toolreel.evals._statistics.intervals import Clustered, wilson
 from toolreel.evals._store.results import Results, write_json
 from toolreel.evals._summary.plan_changes import earlier_digests
@@ -27,22 +27,23 @@ from toolreel.evals._summary.summary_statistics import (
     recommendation,
     task_rate,
 )
-from toolreel_core._jsontext.canonical import Json, Tree, parse
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import WITH_CASE_STUDY
-from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._summary import (
+from toolreel_core._jsontext import Json, Tree, parse
+from toolreel_core.evals import (
+    TAXONOMY,
+    WITH_CASE_STUDY,
+    Cell,
     CellSummary,
+    EvalPlan,
+    Interval,
     ResultCounts,
     RunEntry,
     Summary,
     TaskSummary,
+    alias_of,
     nearest_rank,
     reference_percentile,
     summarise,
 )
-from toolreel_core.evals._verdicts import TAXONOMY, alias_of
 
 SUMMARY: Final = "summary.json"
 BY_SCENARIO: Final = "summary_by_scenario.json"

@@ -25,17 +25,21 @@ from toolreel.evals._statistics.intervals import (
 from toolreel.evals._statistics.side_differences import scenarios_p
 from toolreel.evals._statistics.significance_tests import holm
 from toolreel.evals._summary.run_pairs import Axis, scenario_and_model, task_of, valid
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import CellMean, Count, Pairs, pass_hat
-from toolreel_core.evals._statistics.differences import PairedCell, clusters_to_reach
-from toolreel_core.evals._summary import (
+from toolreel_core.evals import (
+    CellMean,
     CellSummary,
+    Count,
+    EvalPlan,
+    PairedCell,
+    Pairs,
     ResultCounts,
     RunEntry,
     Summary,
     TaskSummary,
     Usage,
+    clusters_to_reach,
     nearest_rank,
+    pass_hat,
 )
 
 

@@ -11,10 +11,7 @@ from toolreel.evals._statistics.side_differences import compare_scenarios
 from toolreel.evals._summary.run_pairs import pair_runs, paired_cells
 from toolreel.evals._summary.summary_statistics import LEVEL, Findings, PValues, Total, counted_cells
 from toolreel.evals._tables.formats import percent, points
-from toolreel_core.evals._statistics.counts import Pairs, total_pairs
-from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary import RunEntry, Summary
+from toolreel_core.evals import Difference, GateResult, Pairs, RunEntry, Summary, total_pairs
 
 _NAMED: Final = 4
 """Candidates that a sentence names; it counts more of them."""

@@ -6,12 +6,10 @@ import shlex
 from collections.abc import Iterable
 
 from toolreel.evals._tables.table import TextTable, out_of, shortened
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._records.bisection import Bisected, Bisection, Fate, KeyTally
-from toolreel_core.evals._records.configuration_keys import Key
-from toolreel_core.evals._verdicts import Verdict
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core.evals import Bisected, Bisection, Key, KeyTally, SettingFate, Verdict
 
-_FATES: dict[Fate, str] = {
+_FATES: dict[SettingFate, str] = {
     "turned": "lost under {0}, won under {1}",
     "broken": "won under {0}, lost under {1}",
     "lost_again": "lost under both",

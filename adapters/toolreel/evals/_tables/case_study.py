@@ -12,9 +12,8 @@ from toolreel.evals._statistics.intervals import wilson
 from toolreel.evals._statistics.side_differences import stratified_bounds
 from toolreel.evals._summary.summary_files import interval_tree
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, points
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._statistics.counts import Count, Interval, total
-from toolreel_core.evals._summary import CellSummary, Summary
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core.evals import CellSummary, Count, Interval, Summary, total
 
 _STUDIED: Final = "study_"
 

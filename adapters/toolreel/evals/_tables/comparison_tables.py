@@ -9,10 +9,8 @@ from toolreel.evals._summary.comparison import Comparison, Row
 from toolreel.evals._summary.run_pairs import Match
 from toolreel.evals._summary.summary_files import interval_tree
 from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, points, shortened, where
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._statistics.counts import Count
-from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._summary import RunEntry
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core.evals import Count, Difference, RunEntry
 
 
 def comparison_lines(found: Comparison) -> tuple[str, ...]:

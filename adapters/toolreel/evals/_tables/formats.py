@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolreel._internal.visible_text import printable
-from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._verdicts import Result
+from toolreel._internal import printable
+from toolreel_core.evals import Interval, Result
 
 LONGEST: Final = 4_000
 """Characters of one text that the page shows."""

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from typing import Final, assert_never
 
-from toolreel_core.evals._statistics.gates import Gate, GateResult, NoRegression, NoWorseThan, Threshold
+from toolreel_core.evals import Gate, GateResult, NoRegression, NoWorseThan, Threshold
 
 _UNFIT: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even spelt as a reference."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from toolreel._secrets.urls import shown_url
+from toolreel._secrets import shown_url
 from toolreel.evals._statistics.intervals import methods_of, wilson
 from toolreel.evals._summary.summary_statistics import (
     COVERED,
@@ -16,10 +16,15 @@ from toolreel.evals._summary.summary_statistics import (
     task_rate,
 )
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened, where
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary import RunEntry, Summary, TaskSummary, reference_percentile
-from toolreel_core.evals._verdicts import alias_of
+from toolreel_core.evals import (
+    EvalPlan,
+    GateResult,
+    RunEntry,
+    Summary,
+    TaskSummary,
+    alias_of,
+    reference_percentile,
+)
 
 _TASK_HEAD = (
     *("model", "profile", "strategy", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),

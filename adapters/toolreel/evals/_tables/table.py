@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._internal.visible_text import printable
-from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._summary import RunEntry
+from toolreel._internal import printable
+from toolreel_core.evals import Interval, RunEntry
 
 _ERROR_LENGTH: Final = 120
 _USUAL: Final = {

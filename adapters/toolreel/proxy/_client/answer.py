@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from typing import Any, Final, TypeAlias
 
 from toolreel.proxy._client.errors import Trouble
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._proxy.client_forms.answers import broken_in, error_in
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._proxy import broken_in, error_in
+from toolreel_core._settings import WireForm
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext.canonical import Json, Tree, finite, read
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._protocol.events import RequestFailed
-from toolreel_core._proxy.reply import words_of
-from toolreel_core._replies.provider_errors import Problem, ProblemCode
+from toolreel_core._jsontext import Json, Tree, as_tree, finite, read
+from toolreel_core._protocol import RequestFailed
+from toolreel_core._proxy import words_of
+from toolreel_core._replies import Problem, ProblemCode
 
 OURS: Final = "toolreel_error"
 """The type of errors that the proxy makes itself."""

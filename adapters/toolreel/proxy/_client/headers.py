@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
-from toolreel._internal.errors import ProxyConfigError
-from toolreel.http._request import ANTHROPIC_VERSION
-from toolreel_core._settings.wire_form import WireForm
+from toolreel._internal import ProxyConfigError
+from toolreel.http import ANTHROPIC_VERSION
+from toolreel_core._settings import WireForm
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI has them: names in lower case."""

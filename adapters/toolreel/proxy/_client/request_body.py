@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from toolreel.proxy._client.answer import Gone, Receive, TooLong, body_of
 from toolreel.proxy._client.errors import Trouble, refused
-from toolreel_core._proxy.client_request import ClientRequest, Refusal, client_request
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._proxy import ClientRequest, Refusal, client_request
+from toolreel_core._settings import WireForm
 
 
 async def request_in(receive: Receive, form: WireForm, most: int) -> ClientRequest | Trouble | None:

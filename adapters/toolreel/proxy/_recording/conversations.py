@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolreel.cassette._open_cassette import Recording
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.conversation_keys import Key, further, openings
-from toolreel_core._proxy.profile import Profile
+from toolreel.cassette import Recording
+from toolreel_core._jsontext import Json
+from toolreel_core._proxy import ClientRequest, Key, Profile, further, openings
 
 _KEPT: Final = 2_000
 """Conversations that are remembered; the one that has rested longest is forgotten first."""

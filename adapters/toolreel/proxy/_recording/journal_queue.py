@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from toolreel.proxy._recording.journal_process import JournalProcess
 from toolreel.proxy._recording.journals import JournalJob
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 Tell: TypeAlias = Callable[[Mapping[str, Json]], None]
 """Takes one entry of the log."""

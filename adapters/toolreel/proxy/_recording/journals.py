@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from toolreel._internal.errors import AdapterError
-from toolreel._journal.seal import sealed
-from toolreel._replay.from_cassette.journals import recover_runs
-from toolreel._replay.replay import BEHIND_PROXY
-from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.scan import leaks
-from toolreel.cassette._open_cassette import Recording
+from toolreel._internal import AdapterError
+from toolreel._journal import sealed
+from toolreel._replay import BEHIND_PROXY, recover_runs
+from toolreel._secrets import known_secrets, leaks
+from toolreel.cassette import Recording
 from toolreel_core._errors import ConfigError, ToolreelError
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
-from toolreel_core._plan.presets.preset import Preset, exact_config
-from toolreel_core._proxy.profile import Profile
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical
+from toolreel_core._plan import Preset, exact_config
+from toolreel_core._proxy import Profile
 
 _SECRET = "the journal would hold what looks like a secret"  # noqa: S105 - a sentence
 

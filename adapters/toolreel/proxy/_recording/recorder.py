@@ -9,18 +9,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
-from toolreel.cassette._transports import AsyncRecordTransport, replayed
+from toolreel._internal import CassetteError, MissingExtra, SecretFound
+from toolreel.cassette import AsyncRecordTransport, replayed
 from toolreel.proxy._recording.conversations import Conversation, Conversations
 from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
 from toolreel.proxy._recording.journals import JournalJob
 from toolreel.proxy._recording.shelf import Shelf
 from toolreel.proxy._recording.writer import Writer
 from toolreel.proxy._settings import ProxySettings
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.corrections import Extras
-from toolreel_core._proxy.profile import Profile
+from toolreel_core._jsontext import Json
+from toolreel_core._proxy import ClientRequest, Extras, Profile
 
 try:
     import httpx

@@ -11,14 +11,21 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from toolreel.cassette._lookup import RERECORD, canonical_body, endpoint
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._request_diff import difference, drift
-from toolreel.cassette._stored_exchange import Break, Exchange, StoredResponse
-from toolreel.cassette._vary import Vary, put_through
+from toolreel.cassette import (
+    RERECORD,
+    Break,
+    Exchange,
+    Recording,
+    StoredResponse,
+    Vary,
+    canonical_body,
+    difference,
+    drift,
+    endpoint,
+    put_through,
+)
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import read
-from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._jsontext import as_tree, read
 
 Answer: TypeAlias = StoredResponse | Break
 

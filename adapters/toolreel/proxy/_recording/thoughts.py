@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._proxy.client_request import ClientRequest
-from toolreel_core._proxy.conversation_keys import Key
-from toolreel_core._proxy.dropped_thoughts import RESTORED, Thoughts, kept, restored
-from toolreel_core._proxy.profile import Profile
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._proxy import RESTORED, ClientRequest, Key, Profile, Thoughts, kept, restored
 
 _BYTES: Final = 64 * 2**20
 """Size of the thoughts that are kept; those that were wanted least recently are forgotten first."""

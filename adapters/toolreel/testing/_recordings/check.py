@@ -12,23 +12,25 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from toolreel._internal.errors import VaryError
-from toolreel._journal.format import Recorded, read_journal
-from toolreel._replay.journal_performer import Rehearsal, breaks_in
-from toolreel._replay.replay import BEHIND_PROXY, check_recovered
-from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel._secrets.project_rules import SecretRules, rules_in
-from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel._secrets.scan import leaks
-from toolreel._secrets.scanned_texts import interaction_texts, leaks_at, line_texts
+from toolreel._internal import VaryError
+from toolreel._journal import Recorded, read_journal
+from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, breaks_in, check_recovered
+from toolreel._secrets import (
+    SecretRules,
+    SharedBeginnings,
+    interaction_texts,
+    leaks,
+    leaks_at,
+    line_texts,
+    rules_in,
+)
+from toolreel.cassette import CassetteFile, Recording, interaction_dicts
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.cassette._file import CassetteFile, interaction_dicts
-from toolreel.cassette._open_cassette import Recording
 from toolreel.testing._recordings.found_recordings import Group, found_in
 from toolreel.testing._recordings.names_in_tests import Names, names_in, reel_tests
 from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
-from toolreel_core._protocol.codec import VERSION
+from toolreel_core._protocol import VERSION
 
 Kind: TypeAlias = Literal[
     "leak", "unreadable", "version", "drift", "rule", "orphan", "old", "alone", "unplayed", "remains"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal.errors import CassetteError
+from toolreel._internal import CassetteError
 
 _JOURNAL: Final = ".journal.jsonl"
 _HOMES: Final = frozenset({"cassettes", "reels"})

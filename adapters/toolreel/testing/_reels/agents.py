@@ -7,24 +7,19 @@ from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Unpack, cast
 
-from toolreel._agent.agent import Agent
-from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.inbox import Incoming
-from toolreel._driver.performer import AsyncPorts, ImmediateClock, Ports
-from toolreel._driver.ports import Observer
+from toolreel._agent import Agent, AgentEvent, AgentRun, Value_co
+from toolreel._driver import AsyncPorts, ImmediateClock, Incoming, InstantClock, Observer, Ports
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
 from toolreel.testing._reels.reel_recording import ReelRecording
-from toolreel.tools._python.tools import Tool
-from toolreel_core._conversation.message_input import Messages
+from toolreel.tools import Tool
+from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._tools.tool_definition import ToolFlags
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._replies import Delta
+from toolreel_core._tools import ToolFlags
 
 if TYPE_CHECKING:
-    from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+    from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 
 
 class ReelAgent(Generic[Value_co]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
+from toolreel._secrets import key_as_secret, key_notice, known_secrets
 
 
 @dataclass(frozen=True, slots=True)

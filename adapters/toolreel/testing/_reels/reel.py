@@ -13,27 +13,39 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolreel._driver.aio import arun, aspeak
-from toolreel._driver.clock.clocks import AsyncSystemClock, InstantClock, SystemClock
-from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
-from toolreel._driver.ports import Approver, AsyncApprover, AsyncClock, AsyncToolHost, Observer, ToolHost
-from toolreel._driver.run_result import Run
-from toolreel._driver.sync import run, speak
-from toolreel._driver.user.approvers import AsyncLater, Later
-from toolreel._internal.errors import MissingExtra
-from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
-from toolreel._replay.replay import Driver, run_on
-from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette._vary import Vary
+from toolreel._driver import (
+    Approver,
+    AsyncApprover,
+    AsyncClock,
+    AsyncLater,
+    AsyncPorts,
+    AsyncSystemClock,
+    AsyncToolHost,
+    ImmediateClock,
+    ImmediateEndpoint,
+    InstantClock,
+    Later,
+    Observer,
+    Ports,
+    Run,
+    SystemClock,
+    ToolHost,
+    arun,
+    aspeak,
+    run,
+    speak,
+)
+from toolreel._internal import MissingExtra
+from toolreel._replay import AsyncRehearsal, Driver, Rehearsal, TapedEndpoint, breaks_in, run_on
+from toolreel.cassette import Vary
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.live_side import LiveSide
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
 from toolreel.testing._reels.reel_recording import ReelRecording
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools, ToolLike
+from toolreel.tools import AsyncPythonTools, PythonTools, ToolLike
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import RunTool, ToolReturned
 
 try:
     import anyio.to_thread
@@ -41,8 +53,7 @@ except ImportError:
     raise MissingExtra.of("http", "anyio") from None
 
 if TYPE_CHECKING:
-    from toolreel._agent.agent import Agent
-    from toolreel._agent.agent_run import Value_co
+    from toolreel._agent import Agent, Value_co
     from toolreel.testing._reels.agents import ReelAgent
 
 

@@ -7,18 +7,16 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
-from toolreel._driver.ports import Wanted
-from toolreel._journal.file import FileJournal
-from toolreel._journal.format import MemoryJournal, Recorded
-from toolreel._replay.allowed_differences import AllowedDifferences
-from toolreel._secrets.scanned_texts import refuse_secrets_in_line
-from toolreel.cassette._request_diff import first_change
+from toolreel._driver import Wanted
+from toolreel._journal import FileJournal, MemoryJournal, Recorded
+from toolreel._replay import AllowedDifferences
+from toolreel._secrets import refuse_secrets_in_line
+from toolreel.cassette import first_change
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import JsonText, parse
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import Event, UserSpoke
-from toolreel_core._protocol.state import Settled
+from toolreel_core._jsontext import JsonText, parse
+from toolreel_core._loop import start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event, Settled, UserSpoke
 
 
 class ReelJournal:

@@ -8,19 +8,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra, VaryError
-from toolreel._journal.format import Recorded, read_journal
-from toolreel._replay.allowed_differences import AllowedDifferences
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._session import Session
-from toolreel.cassette._stored_exchange import StoredResponse
-from toolreel.cassette._vary import Vary, distinct
-from toolreel.http._httpx_endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel._internal import CassetteError, EndpointConfigError, MissingExtra, VaryError
+from toolreel._journal import Recorded, read_journal
+from toolreel._replay import AllowedDifferences
+from toolreel.cassette import Recording, Session, StoredResponse, Vary, distinct
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.live_side import LiveSide
 from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._plan.plan import Plan
+from toolreel_core._plan import Plan
 
 try:
     import httpx
@@ -28,7 +25,7 @@ except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
 if TYPE_CHECKING:
-    from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
+    from toolreel.cassette import AsyncHttpx2Transport, Httpx2Transport
 
 _REPLAY_URL: Final = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from toolreel.tools._python.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 _BOUNDS: Final[Mapping[str, tuple[str, str, Callable[[Any, Any], bool]]]] = {
     "gt": ("exclusiveMinimum", "more than", operator.gt),

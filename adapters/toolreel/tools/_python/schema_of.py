@@ -47,7 +47,7 @@ from toolreel.tools._python.values import (
     values_reader,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext import Json, canonical
 
 _TITLES: Final = (
     "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"

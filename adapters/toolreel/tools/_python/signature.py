@@ -13,8 +13,8 @@ from toolreel.tools._python.constraints import is_field
 from toolreel.tools._python.schema_of import Types, default_of, hints_of, parse_docstring
 from toolreel.tools._python.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json
+from toolreel_core._tools import ToolDefinition
 
 _MAX_COMPLAINTS = 3
 _UNSUPPORTED_KINDS = {

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
-from toolreel._internal.errors import MissingExtra, ToolModuleError
+from toolreel._internal import MissingExtra, ToolModuleError
 from toolreel.tools._call_context import (
     CurrentCall,
     ProgressListener,
@@ -27,16 +27,10 @@ from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
 from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import check_choice
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol.codec import load_event
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.parameter_schemas import SchemaLike
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
+from toolreel_core._internal import check_choice
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import RunTool, Spent, ToolReturned, load_event
+from toolreel_core._tools import SchemaLike, ToolDefinition, ToolFlags, ToolSurface, masked
 
 _MARK: Final = "__toolreel_tool__"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -268,7 +262,7 @@ ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
 
 
 def _log_error(call: CurrentCall, error: Exception) -> None:
-    from toolreel._internal.logs import log_error  # imported here, because few runs log anything
+    from toolreel._internal import log_error  # imported here, because few runs log anything
 
     message = f"tool {call.name} failed, call {call.call_id} of turn {call.turn}"
     log_error("tools", message, {"tool": call.name, "call_id": call.call_id, "turn": call.turn}, error)

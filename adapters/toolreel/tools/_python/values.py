@@ -16,9 +16,9 @@ from types import NoneType
 from typing import Any, Final, cast
 from uuid import UUID
 
-from toolreel_core._conversation.content.part import Media, Text
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._conversation import Media, Text
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._tools import Envelope
 
 _NUMBER: Final = r"(\d+(?:[.,]\d+)?)"
 # The lookaheads reject "P" and "PT" without any component.

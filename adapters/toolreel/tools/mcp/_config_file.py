@@ -28,12 +28,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, assert_never
 from urllib.parse import urlsplit
 
-from toolreel._internal.errors import McpConfigError
-from toolreel._secrets.known_values import known_secrets, secrets_sent
-from toolreel._secrets.urls import shown_url
+from toolreel._internal import McpConfigError
+from toolreel._secrets import known_secrets, secrets_sent, shown_url
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, either, read
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json, either, read
 
 _NUMBERS: Final = {"deadline_ms": 1, "start_ms": 1, "max_restarts": 0, "max_message_bytes": 1024}
 """Integer settings, and the minimum of each."""

@@ -15,17 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from toolreel._internal.errors import McpConfigError, MissingExtra
+from toolreel._internal import McpConfigError, MissingExtra
 from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel.tools.mcp._session import INVALID_SCHEMA
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.wildcards import fits
-from toolreel_core._jsontext.canonical import Tree, read
-from toolreel_core._schema.draft_upgrade import modern
-from toolreel_core._tools.names import prefixed_name
-from toolreel_core._tools.parameter_schemas import opened
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._internal import fits
+from toolreel_core._jsontext import Tree, read
+from toolreel_core._schema import modern
+from toolreel_core._tools import ToolDefinition, ToolSurface, opened, prefixed_name
 
 try:
     from mcp.types import Tool

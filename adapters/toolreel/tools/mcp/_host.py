@@ -7,20 +7,16 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from toolreel._driver.ports import tell
-from toolreel._internal.errors import McpServerError, MissingExtra
-from toolreel.tools._python.tools import DEADLINE
+from toolreel._driver import tell
+from toolreel._internal import McpServerError, MissingExtra
+from toolreel.tools import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, credentials
 from toolreel.tools.mcp._definitions import McpTool, SkippedTool, unaccepted
 from toolreel.tools.mcp._server import Server
 from toolreel.tools.mcp._server_events import McpListener, McpNews
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.faults import tool_changed, tool_not_implemented
-from toolreel_core._tools.result_envelope import failed
-from toolreel_core._tools.sources import ToolSource, compose
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core._tools import ToolSource, ToolSurface, compose, failed, tool_changed, tool_not_implemented
 
 try:
     import anyio

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
-from toolreel._internal.errors import MissingExtra
-from toolreel.tools._results import failed_event, returned_event
-from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
-from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Media
-from toolreel_core._jsontext.canonical import Json, finite, read
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
+from toolreel._internal import MissingExtra
+from toolreel.tools import failed_event, returned_event
+from toolreel_core._conversation import Audio, Blob, File, Image, Media, media_type_in, usual_media_type
+from toolreel_core._jsontext import Json, finite, read
+from toolreel_core._protocol import RunTool, ToolReturned
 
 try:
     from mcp import types

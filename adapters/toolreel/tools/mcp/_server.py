@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
 
-from toolreel._internal.errors import AdapterError, McpServerError, MissingExtra
-from toolreel.tools._results import timeout_event
+from toolreel._internal import AdapterError, McpServerError, MissingExtra
+from toolreel.tools import timeout_event
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._results import (
@@ -43,11 +43,9 @@ from toolreel.tools.mcp._session import (
     list_tools,
 )
 from toolreel.tools.mcp._transports import http_transport, stdio_transport
-from toolreel_core._jsontext.canonical import parse
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.faults import tool_changed, tool_not_implemented
-from toolreel_core._tools.result_envelope import failed
+from toolreel_core._jsontext import parse
+from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core._tools import failed, tool_changed, tool_not_implemented
 
 try:
     import anyio

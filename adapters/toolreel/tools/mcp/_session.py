@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
-from toolreel._internal.errors import AdapterError, MissingExtra
-from toolreel_core._jsontext.canonical import canonical
+from toolreel._internal import AdapterError, MissingExtra
+from toolreel_core._jsontext import canonical
 
 try:
     import anyio

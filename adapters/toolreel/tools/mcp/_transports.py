@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from subprocess import PIPE
 from typing import Any, Final, NamedTuple, cast
 
-from toolreel._internal.errors import MissingExtra
+from toolreel._internal import MissingExtra
 from toolreel.tools.mcp._config_file import HttpServer, StdioServer
 from toolreel.tools.mcp._session import ConnectionEnd, ServerUnreachable, too_large_error
 

@@ -1,10 +1,42 @@
 """Agent Skills as tools."""
 
+# mypy: implicit-reexport
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.tools.skills._public import *
+    from toolreel.tools.skills._folders import (
+        MANIFEST_LIMIT,
+        Skill,
+        SkillFile,
+        Skills,
+        UnreadableFile,
+        manifest_of,
+        read_inside,
+        read_skill,
+        read_skills,
+    )
+    from toolreel.tools.skills._skill_tools import skill_tools, skills_message
 else:
-    from toolreel._internal.lazy import names_of
+    from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = names_of(__name__)
+    __getattr__, __dir__ = face(
+        __name__,
+        {
+            "_folders": (
+                "MANIFEST_LIMIT Skill SkillFile Skills UnreadableFile manifest_of read_inside read_skill "
+                "read_skills"
+            ),
+            "_skill_tools": "skill_tools skills_message",
+        },
+    )
+
+# Public; the other names are for this project's own packages and tests.
+__all__ = [
+    "Skill",
+    "Skills",
+    "read_skill",
+    "read_skills",
+    "skill_tools",
+    "skills_message",
+]

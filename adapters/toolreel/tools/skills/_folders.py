@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from toolreel._internal.errors import MissingExtra, SkillError
-from toolreel_core._jsontext.canonical import JsonText, canonical, sound
+from toolreel._internal import MissingExtra, SkillError
+from toolreel_core._jsontext import JsonText, canonical, sound
 
 try:
-    from toolreel._internal.safe_yaml import Rules, YamlError, read_tree
+    from toolreel._internal import Rules, YamlError, read_tree
 except ImportError:
     raise MissingExtra.of("skills", "PyYAML") from None
 

@@ -24,13 +24,19 @@ from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from toolreel._internal.errors import SkillError
-from toolreel.tools._bounded_process import BoundedProcess, ProcessResult, inherited_environment
-from toolreel.tools._call_context import RunContext, ToolError
-from toolreel.tools._python.tools import DEADLINE, Tool
+from toolreel._internal import SkillError
+from toolreel.tools import (
+    DEADLINE,
+    BoundedProcess,
+    ProcessResult,
+    RunContext,
+    Tool,
+    ToolError,
+    inherited_environment,
+)
 from toolreel.tools.skills._folders import Skill, Skills, UnreadableFile, read_inside
-from toolreel_core._internal.wildcards import fits
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._internal import fits
+from toolreel_core._jsontext import Json
 
 _SCRIPT_LIMIT: Final = 2**20
 """Maximum size of a script."""

@@ -16,7 +16,7 @@ import httpx
 from benchmarks.conformance.peers.driving import FUNCTIONS, MODEL, PROMPT, Case, drive
 from toolreel import Completed, LoopConfig, Plan, Ports, Provider, PythonTools, run
 from toolreel.http import HttpEndpoint
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 __all__ = ["CONFIGS", "RunFailed", "ask"]
 

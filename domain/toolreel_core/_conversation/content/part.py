@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import sound
+from toolreel_core._jsontext import sound
 
 Detail: TypeAlias = Literal["", "auto", "low", "high"]
 """How closely the model looks at an image; empty: as the provider does by default."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._conversation.content.part import Audio, File, Image, Media, Part, Text
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._settings import Provider
 
 Kind: TypeAlias = Literal["images", "audio", "files"]
 

@@ -22,7 +22,7 @@ from toolreel_core._conversation.content.part import (
     source_of,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 
 _MP3: Final = "audio/mpeg"
 _EXPECTED: Final = "expected a part of type text, image_url, input_audio or file"

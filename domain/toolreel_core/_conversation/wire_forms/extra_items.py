@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolreel_core._conversation.message import AssistantMessage, SentCall
-from toolreel_core._jsontext.canonical import NOTHING, Json, parse
-from toolreel_core._jsontext.tree_access import items_of
+from toolreel_core._jsontext import NOTHING, Json, items_of, parse
 
 
 @dataclass(frozen=True, slots=True)

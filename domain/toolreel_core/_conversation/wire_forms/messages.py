@@ -13,8 +13,8 @@ from typing import Final, TypeAlias, assert_never
 from toolreel_core._conversation.content.part import Audio, File, Image, Part, Text
 from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage, UserMessage
 from toolreel_core._conversation.wire_forms.extra_items import Items
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, read
-from toolreel_core._settings.wire_form import MESSAGES_BLOCKS
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read
+from toolreel_core._settings import MESSAGES_BLOCKS
 
 _UNREADABLE: Final = "unreadable_arguments"
 """The key of an ``input`` whose text is no object, which the form demands."""

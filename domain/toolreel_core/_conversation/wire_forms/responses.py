@@ -19,9 +19,8 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._conversation.wire_forms.extra_items import Items
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
-from toolreel_core._jsontext.tree_access import items_of
-from toolreel_core._settings.wire_form import RESPONSES_ITEMS
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, items_of
+from toolreel_core._settings import RESPONSES_ITEMS
 
 
 def encoded(message: Message) -> tuple[JsonText, ...]:

@@ -10,8 +10,7 @@ from typing import Final
 
 from toolreel_core._loop.checks.claimed_effects import claimed_effect
 from toolreel_core._loop.checks.restatement import next_step, restatement
-from toolreel_core._protocol.notes import NudgeReason
-from toolreel_core._protocol.state import Memory, State
+from toolreel_core._protocol import Memory, NudgeReason, State
 
 _AGAIN: Final = "If all of it is done, give your answer to the user again, in full."
 

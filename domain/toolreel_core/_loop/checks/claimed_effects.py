@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._protocol.state import State
+from toolreel_core._protocol import State
 
 _PASTS: Final = {
     "add": "added", "append": "added appended", "archive": "archived", "assign": "assigned",

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._jsontext.digest import chain, digest, link
-from toolreel_core._plan.output.wording import request_for
-from toolreel_core._protocol.state import DoneCall, Memory, State
-from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._conversation import UserMessage
+from toolreel_core._jsontext import Json, JsonText, canonical, chain, digest, link, parse
+from toolreel_core._plan import request_for
+from toolreel_core._protocol import DoneCall, Memory, State
+from toolreel_core._replies import ToolCall
 
 _LONGEST_TASK: Final = 1_000
 _LONGEST_CALL: Final = 200

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from toolreel_core._conversation.content.part import Media, blobs_of
-from toolreel_core._conversation.content.support import is_taken, left_out
-from toolreel_core._protocol.notes import PartsLeftOut
-from toolreel_core._protocol.state import State
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._tools.faults import parts_too_large
-from toolreel_core._tools.result_envelope import Envelope, failed
+from toolreel_core._conversation import Media, blobs_of, is_taken, left_out
+from toolreel_core._protocol import PartsLeftOut, State
+from toolreel_core._replies import ToolCall
+from toolreel_core._tools import Envelope, failed, parts_too_large
 
 
 @dataclass(frozen=True, slots=True)

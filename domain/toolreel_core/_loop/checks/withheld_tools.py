@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel_core._plan.request import RequestOptions
-from toolreel_core._protocol.notes import ToolsWithheld
-from toolreel_core._protocol.state import Memory, State
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._plan import RequestOptions
+from toolreel_core._protocol import Memory, State, ToolsWithheld
+from toolreel_core._replies import ToolCall
+from toolreel_core._tools import Envelope
 
 
 def with_withheld(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._conversation.summary import summary_message
+from toolreel_core._conversation import summary_message
 from toolreel_core._loop.context.summary_request import Draft, draft_of, output_cap
 from toolreel_core._loop.counted_reply import counted_reply
 from toolreel_core._loop.next_request import (
@@ -22,19 +22,21 @@ from toolreel_core._loop.next_request import (
 )
 from toolreel_core._loop.on_reply import retry_delay, retryable
 from toolreel_core._loop.reply_parsing import Received, received
-from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core._protocol.notes import (
+from toolreel_core._protocol import (
+    AwaitingReply,
     HistorySummarized,
     Note,
     QuirkApplied,
     RepairApplied,
+    ReplyReceived,
+    RequestFailed,
     RequestLost,
+    State,
+    Step,
     SummaryRejected,
 )
-from toolreel_core._protocol.state import AwaitingReply, State, Step
-from toolreel_core._replies.answers import without_thoughts
-from toolreel_core._replies.reply import Reply, Usage
-from toolreel_core._transforms.neutral_control_tokens import neutralized
+from toolreel_core._replies import Reply, Usage, without_thoughts
+from toolreel_core._transforms import neutralized
 
 _SAMPLE: Final = 200
 """Characters of a summary that its note shows."""

@@ -12,24 +12,30 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, cast
 
-from toolreel_core._conversation.history_policies import Cost, Parted, Turn, parted, turns
-from toolreel_core._conversation.message import Message, UserMessage
-from toolreel_core._conversation.provider_quirks import Form, written
-from toolreel_core._conversation.summary import (
+from toolreel_core._conversation import (
+    Cost,
+    Form,
+    Message,
+    Parted,
     Passage,
+    Transcript,
+    Turn,
+    UserMessage,
     as_task,
     is_question,
     is_summary,
+    parted,
     passages,
     request_text,
     summary_message,
+    turns,
+    written,
 )
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
+from toolreel_core._jsontext import Json, Tree, canonical, parse
 from toolreel_core._loop.context.window import estimated_tokens, input_token_limit
-from toolreel_core._plan.request import Request, RequestOptions, pinned
-from toolreel_core._protocol.state import State
-from toolreel_core._settings.token_estimates import estimator
+from toolreel_core._plan import Request, RequestOptions, pinned
+from toolreel_core._protocol import State
+from toolreel_core._settings import estimator
 
 _KEPT_PERCENT: Final = 50
 """How full the window may be with what is not summarised."""

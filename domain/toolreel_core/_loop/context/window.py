@@ -9,16 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, cast
 
-from toolreel_core._conversation.history_policies import reduced
-from toolreel_core._conversation.provider_quirks import written
-from toolreel_core._conversation.transcript import tokens_of
-from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._conversation import reduced, tokens_of, written
+from toolreel_core._jsontext import Json, parse
 from toolreel_core._loop.checks.restatement import reminder_of
-from toolreel_core._plan.request import Request, RequestOptions
-from toolreel_core._protocol.notes import HistoryShortened
-from toolreel_core._protocol.outcome import ContextOverflow
-from toolreel_core._protocol.state import State
-from toolreel_core._settings.token_estimates import estimator
+from toolreel_core._plan import Request, RequestOptions
+from toolreel_core._protocol import ContextOverflow, HistoryShortened, State
+from toolreel_core._settings import estimator
 
 _MAX_NAMED: Final = 3
 """How many of the largest parts a ``ContextOverflow`` names."""

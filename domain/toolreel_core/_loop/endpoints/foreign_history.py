@@ -10,12 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from toolreel_core._conversation.message import AssistantMessage, Message, SentCall
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._conversation.valid_history import project
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, parse
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.state import State
+from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, project
+from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import State
 
 _SIGNED: Final = "signature"
 _ENCRYPTED: Final = "encrypted_content"

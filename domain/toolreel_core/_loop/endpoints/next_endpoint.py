@@ -15,12 +15,13 @@ from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.endpoints.foreign_history import bound_messages, moved
 from toolreel_core._loop.endpoints.reasons import reason_of
 from toolreel_core._loop.next_request import opening_notes, send_next_request
-from toolreel_core._plan.fallback import FallbackReason
-from toolreel_core._protocol.notes import EndpointChanged, EndpointPinned
-from toolreel_core._protocol.state import (
+from toolreel_core._plan import FallbackReason
+from toolreel_core._protocol import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
+    EndpointChanged,
+    EndpointPinned,
     Idle,
     Memory,
     Settled,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from toolreel_core._plan.fallback import FallbackReason
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.outcome import (
+from toolreel_core._plan import FallbackReason, Plan
+from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
     CapabilityRefused,

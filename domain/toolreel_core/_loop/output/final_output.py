@@ -9,23 +9,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from toolreel_core._conversation.message import ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import NOTHING
+from toolreel_core._conversation import ToolMessage, UserMessage
+from toolreel_core._jsontext import NOTHING
 from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.conversation import end_exchange
 from toolreel_core._loop.finish import outcome_of, settle, with_answer
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._loop.output.judgement import Accepted, Rejected, judged_call, judged_text
-from toolreel_core._plan.output.modes import AskedBy
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.output.wording import request_for
-from toolreel_core._protocol.notes import Note, OutputRejected, RepairApplied
-from toolreel_core._protocol.outcome import Completed, InvalidOutput, Outcome
-from toolreel_core._protocol.state import State, Step
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.reply import Reply
-from toolreel_core._tools.faults import Fault, call_abandoned
-from toolreel_core._tools.result_envelope import Envelope, failed
+from toolreel_core._plan import AskedBy, OutputSpec, request_for
+from toolreel_core._protocol import (
+    Completed,
+    InvalidOutput,
+    Note,
+    Outcome,
+    OutputRejected,
+    RepairApplied,
+    State,
+    Step,
+)
+from toolreel_core._replies import Reply, ToolCall
+from toolreel_core._tools import Envelope, Fault, call_abandoned, failed
 
 
 def asked_by(state: State) -> AskedBy:

@@ -10,18 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import JsonText, canonical, either, read
+from toolreel_core._jsontext import JsonText, canonical, either, read
 from toolreel_core._loop.admission import unread_arguments_fault
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.plan import Plan
-from toolreel_core._replies.answers import Answers, answers_in
-from toolreel_core._replies.calls.argument_repairs import Reading
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.coercion import coerced
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._schema.validation import Violation, violations
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.faults import Fault, arguments_violate_schema
+from toolreel_core._plan import OutputSpec, Plan
+from toolreel_core._replies import Answers, ArgumentError, Reading, ToolCall, answers_in, coerced
+from toolreel_core._schema import Violation, violations
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import Fault, arguments_violate_schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ from typing import Literal, TypeAlias, assert_never
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import ToolSurface
 
 AskedBy: TypeAlias = Literal["native", "tool", "text"]
 """How the final answer of a run is asked for."""

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, sound
-from toolreel_core._jsontext.partial import partial_value
-from toolreel_core._jsontext.tree_access import json_text
-from toolreel_core._schema.validation import check_schema
-from toolreel_core._schema.walk import changed_within
-from toolreel_core._tools.parameter_schemas import SchemaLike, opened, schema_tree
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, json_text, parse, partial_value, sound
+from toolreel_core._schema import changed_within, check_schema
+from toolreel_core._tools import SchemaLike, opened, schema_tree
 
 VALUE: Final = "value"
 """The property that holds the value where its schema is not that of an object."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, assert_never, cast
 
-from toolreel_core._conversation.message import Message, SystemMessage
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._conversation import Message, SystemMessage
+from toolreel_core._jsontext import Json, Tree
 from toolreel_core._plan.output.modes import AskedBy
 from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._schema.walk import schemas_in
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._schema import schemas_in
+from toolreel_core._tools import ToolDefinition
 
 _STRICT: Final = frozenset({
     "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",

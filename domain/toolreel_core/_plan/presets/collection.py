@@ -12,13 +12,12 @@ from functools import reduce
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._jsontext import JsonText
 from toolreel_core._plan.presets.model_patterns import best, means
 from toolreel_core._plan.presets.preset import Preset, request_options
 from toolreel_core._plan.presets.price_table import ModelPrice, price_of
-from toolreel_core._settings.price import Price
+from toolreel_core._settings import Price
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
 """``yes_for_tools``: reliable tool calls, unreliable in plain chat; ``conditional``: only with the right

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from toolreel_core._internal.wildcards import fits
+from toolreel_core._internal import fits
 
 # OpenRouter's suffixes that choose an upstream, not a model; `:1.5b` is part of an Ollama name.
 _ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")

@@ -10,21 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeAlias
 
-from toolreel_core._conversation.message_input import Messages
+from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.tree_access import as_tree, merged
+from toolreel_core._internal import Table, unknown_name
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan.output.spec import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core._tools.parameter_schemas import SchemaLike
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import LoopConfig, Price, Provider
+from toolreel_core._text_calls import MARKED
+from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface
 
 _SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
 _TRAITS: Final = tuple(setting.name for setting in fields(Provider))

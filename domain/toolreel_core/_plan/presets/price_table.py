@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from toolreel_core._internal.config_checks import Table
+from toolreel_core._internal import Table
 from toolreel_core._plan.presets.model_patterns import best
-from toolreel_core._settings.price import Price
+from toolreel_core._settings import Price
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext import Tree
 from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import Body, asking, user
 from toolreel_core._probe.known_facts import Known

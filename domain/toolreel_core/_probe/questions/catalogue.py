@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._internal import unknown_name
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions import basics, calls, forms, history, others
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 from toolreel_core._probe import verdict
 from toolreel_core._probe.histories import user
 from toolreel_core._probe.known_facts import ENCRYPTED, SPOKEN, Known
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.tools import LOOKUP, entry
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 OK: Final = "Reply with the word ok and nothing else."
 LOOK_UP: Final = "Call the tool lookup with the key alpha."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 from toolreel_core._proxy.client_forms import messages_reply, responses_reply
 from toolreel_core._proxy.client_forms.completion import Completion
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 _TYPES: Final[Mapping[int, str]] = {
     400: "invalid_request_error",

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolreel_core._conversation.message import AssistantMessage, SentCall
-from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
-from toolreel_core._replies.reply import Usage
+from toolreel_core._conversation import AssistantMessage, SentCall
+from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, canonical, items_of, tree_at
+from toolreel_core._replies import Usage
 
 OWN: Final = "own"
 """The key under which :meth:`Completion.message` keeps the upstream's blocks or items."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._jsontext import Json, Tree, as_tree
 
 
 def contents(parts: Json) -> Json:

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.tree_access import as_tree, items_of
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
 from toolreel_core._proxy.client_forms import messages_reply, responses_reply
 from toolreel_core._proxy.client_forms.completion import Completion
-from toolreel_core._replies.wire_forms.translated import type_of
+from toolreel_core._replies import type_of
 
 OtherForm: TypeAlias = Literal["messages", "responses"]
 Kind: TypeAlias = Literal["text", "thinking"]

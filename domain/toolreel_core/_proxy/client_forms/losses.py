@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core._settings import WireForm
 
 LossCode: TypeAlias = Literal[
     "audio",

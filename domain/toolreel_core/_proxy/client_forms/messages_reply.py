@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from toolreel_core._conversation.message import SentCall
-from toolreel_core._conversation.wire_forms.extra_items import Items
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
-from toolreel_core._jsontext.tree_access import as_tree, items_of
+from toolreel_core._conversation import Items, SentCall
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
 from toolreel_core._proxy.client_forms.completion import OWN, Completion
-from toolreel_core._replies.wire_forms.messages import whole_blocks
-from toolreel_core._replies.wire_forms.translated import type_of
+from toolreel_core._replies import type_of, whole_blocks
 
 _STOPS: Final[Mapping[str, str]] = {
     "stop": "end_turn",

@@ -6,12 +6,10 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical, finite, parse
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, canonical, finite, items_of, parse, tree_at
 from toolreel_core._proxy.client_forms.content import contents, said_by
 from toolreel_core._proxy.client_forms.losses import AsChat, Findings, Said, is_empty
-from toolreel_core._replies.wire_forms.messages import carried
-from toolreel_core._replies.wire_forms.translated import type_of
+from toolreel_core._replies import carried_in_messages, type_of
 
 _HINTS: Final = frozenset(
     {
@@ -104,7 +102,7 @@ def _assistant(content: Json, place: str, found: Findings) -> Tree:
                 found.loss("server_tool" if "tool" in type_of(block) else "unknown", at)
         if type_of(block) in _OF_BLOCK:
             _look(block, at, found)
-    carry = carried(blocks)
+    carry = carried_in_messages(blocks)
     kept = {} if carry is NOTHING else as_tree(parse(carry))
     return {**said_by("".join(texts), "".join(thoughts), calls), **kept}
 

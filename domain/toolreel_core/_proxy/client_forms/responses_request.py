@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, parse, tree_at
 from toolreel_core._proxy.client_forms.content import contents, said_by
 from toolreel_core._proxy.client_forms.losses import AsChat, Findings, LossCode, Said, is_empty
-from toolreel_core._replies.wire_forms.responses import carried
-from toolreel_core._replies.wire_forms.translated import type_of
+from toolreel_core._replies import carried_in_responses, type_of
 
 _SAME: Final = (
     "metadata",
@@ -117,7 +115,7 @@ def _turn(turn: Sequence[tuple[int, Tree]], found: Findings) -> Said:
             case _:
                 found.loss("server_tool", place)
     items = [{**item, "type": type_of(item) or "message"} for _, item in turn]
-    carry = carried(items)
+    carry = carried_in_responses(items)
     kept = {} if carry is NOTHING else as_tree(parse(carry))
     return Said(
         tuple(item for _, item in turn), ({**said_by("".join(texts), "".join(thoughts), calls), **kept},)

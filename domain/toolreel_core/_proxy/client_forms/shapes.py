@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 from toolreel_core._proxy.client_forms.losses import Loss
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 Kind: TypeAlias = Literal["text", "list", "object", "other"]
 

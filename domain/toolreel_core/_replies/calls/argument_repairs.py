@@ -14,16 +14,20 @@ from typing import Final, TypeAlias
 
 from returns.result import Failure, Result, Success
 
-from toolreel_core._jsontext.canonical import Json, either, read, read_tolerant, sound
-from toolreel_core._jsontext.json_repair import (
+from toolreel_core._jsontext import (
     REPAIRS,
     WORDS,
     ArgumentRepairs,
     Flaw,
+    Json,
     SearchedText,
     Style,
     Value,
+    either,
+    read,
+    read_tolerant,
     skip,
+    sound,
     value_at,
 )
 from toolreel_core._replies.warning_codes import WarningCode

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, damaged, either, read
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._jsontext import ArgumentRepairs, Json, JsonText, canonical, damaged, either, read
 from toolreel_core._replies.calls.argument_repairs import Reading, read_text
 from toolreel_core._replies.warning_codes import WarningCode
 

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, parse
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText, canonical, parse
 from toolreel_core._replies.calls.arguments import read_arguments
 from toolreel_core._replies.calls.call_ids import native_id
 from toolreel_core._replies.calls.call_location import CallEntry

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 from toolreel_core._replies.warning_codes import WarningCode
 
 

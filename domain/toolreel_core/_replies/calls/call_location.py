@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, read
-from toolreel_core._jsontext.tree_access import in_order
+from toolreel_core._jsontext import NOTHING, Json, JsonText, in_order, read
 from toolreel_core._replies.provider_fields import of_call
 from toolreel_core._replies.warning_codes import WarningCode
 

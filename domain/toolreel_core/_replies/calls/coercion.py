@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal, TypeAlias, cast
 
-from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, read
-from toolreel_core._jsontext.tree_access import pointed
+from toolreel_core._jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, pointed, read
 from toolreel_core._replies.calls.call_names import meant_name
-from toolreel_core._schema.validation import broken_places, refused_nulls
+from toolreel_core._schema import broken_places, refused_nulls
 
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
 """Coercions of arguments to a schema; each is also a warning code of a reply."""

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from pyrsistent import pmap
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish
 from toolreel_core._replies.content import visible
 from toolreel_core._replies.warning_codes import WarningCode
-from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core._text_calls.unread_calls import is_plain, looks_like_a_call
+from toolreel_core._text_calls import MARKED, is_plain, looks_like_a_call
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls.decoder_interface import Rejection
-    from toolreel_core._text_calls.parse import TextCall
+    from toolreel_core._text_calls import Rejection, TextCall
 
 _MARKED: Final = frozenset(MARKED)
 _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
@@ -67,7 +65,7 @@ class WrittenCalls:
         return Said(content, reasoning, codes=tuple(self._suspicions(content, reasoning)))
 
     def _read(self, content: str, reasoning: str, finish: Finish) -> Said:
-        from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - only needed if a dialect is enabled
+        from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - only needed if a dialect is enabled
 
         found = text_calls(
             content,

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText
 from toolreel_core._replies.calls.arguments import Arguments, read_arguments
 from toolreel_core._replies.calls.bundles import unbundled
 from toolreel_core._replies.calls.call_ids import identified

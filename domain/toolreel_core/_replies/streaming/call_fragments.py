@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._jsontext.tree_access import in_order, tree_at
+from toolreel_core._jsontext import Json, canonical, in_order, read, tree_at
 
 # What matters for nesting: escapes (which may hide a quote), quotes and brackets.
 _MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)

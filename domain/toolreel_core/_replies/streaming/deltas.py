@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies.streaming.call_fragments import joined_calls, joined_function
 
 _NOTHING: Final[Mapping[str, Json]] = {}

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext.canonical import Json, read
+from toolreel_core._jsontext import Json, read
 
 Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
 """A JSON object, the end of the stream, or something that could not be parsed."""

@@ -14,7 +14,7 @@ from typing import Final, Literal, assert_never
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext.canonical import Json, read, sound
+from toolreel_core._jsontext import Json, read, sound
 from toolreel_core._replies.provider_errors import STREAM_CUT, bare_error
 from toolreel_core._replies.streaming.call_fragments import identity_of, index_of
 from toolreel_core._replies.streaming.deltas import joined
@@ -234,7 +234,7 @@ def _of_call(place: int, call: Json) -> list[Delta]:
     return names + [Delta("tool_call", text, at, id_) for text in _texts(function.get("arguments"))]
 
 
-def deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
+def chat_deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
     """The chunks to display of a body that was received as a whole.
 
     >>> deltas_in('{"choices":[{"message":{"content":"Hi"}}]}', whole=True)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, read
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import NOTHING, Json, JsonText, as_tree, items_of, read, tree_at
 from toolreel_core._replies.streaming.sse import FIELDS, Frames
-from toolreel_core._replies.streaming.stream import BLANK, Delta, deltas_of, unstreamed
-from toolreel_core._replies.streaming.stream import deltas_in as chat_deltas_in
+from toolreel_core._replies.streaming.stream import BLANK, Delta, chat_deltas_in, deltas_of, unstreamed
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._replies.wire_forms import messages, responses
 from toolreel_core._replies.wire_forms.event_stream import stream_in
 from toolreel_core._replies.wire_forms.translated import Translated
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 
 class ReadAsChat(NamedTuple):
@@ -83,4 +81,4 @@ def deltas_in(body: str, form: WireForm, *, whole: bool) -> tuple[Delta, ...]:
 
 
 def _translated(body: Json, form: WireForm) -> Translated:
-    return messages.chat_of(body) if form == "messages" else responses.chat_of(body)
+    return messages.chat_of_message(body) if form == "messages" else responses.chat_of_response(body)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._jsontext import Json, Tree
 
 _LONGEST: Final = 10
 """Digits from which a number sent as text is ignored."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies.provider_errors import STREAM_CUT
 from toolreel_core._replies.streaming.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.streaming.stream import BLANK, Delta, Stream
 from toolreel_core._replies.wire_forms.messages_events import MessageEvents
 from toolreel_core._replies.wire_forms.responses_events import ResponseEvents
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 _CUT: Final = "the stream ended before the reply was complete"
 _LOST: Final = "a part of the stream could not be read, and may have been part of a tool call"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from toolreel_core._jsontext.canonical import Json, Tree, sound
+from toolreel_core._jsontext import Json, Tree, sound
 from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._replies.wire_forms.assembly import Assembly
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, finite, read
-from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, finite, read
 from toolreel_core._replies.wire_forms.translated import Translated, type_of
-from toolreel_core._settings.wire_form import MESSAGES_BLOCKS
+from toolreel_core._settings import MESSAGES_BLOCKS
 
 _HEAD: Final = ("id", "model", "provider", "error")
 _PIECES: Final = "partial_json"
@@ -30,7 +29,7 @@ _FINISHES: Final[Mapping[str, str]] = {
 _REFUSED: Final = "The model refuses to answer."
 
 
-def chat_of(body: Json) -> Translated:
+def chat_of_message(body: Json) -> Translated:
     """The reply as a chat completion; unchanged if it is none of this form.
 
     >>> said = {"type": "tool_use", "id": "toolu_1", "name": "ping", "input": {"host": "a"}}
@@ -56,7 +55,9 @@ def chat_of(body: Json) -> Translated:
     reason = body.get("stop_reason")
     finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
     choice: Tree = {"index": 0, "message": message, "finish_reason": finish}
-    return Translated({**head, **usage, "choices": [choice]}, carried(blocks), paused=reason == _PAUSED)
+    return Translated(
+        {**head, **usage, "choices": [choice]}, carried_in_messages(blocks), paused=reason == _PAUSED
+    )
 
 
 def whole_blocks(body: Tree) -> list[Tree]:
@@ -118,7 +119,7 @@ def _usage(usage: Tree) -> Tree:
     return {**usage, "prompt_tokens": sum(counts), "completion_tokens": usage.get("output_tokens"), **cached}
 
 
-def carried(blocks: Sequence[Tree]) -> JsonText:
+def carried_in_messages(blocks: Sequence[Tree]) -> JsonText:
     """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_kind(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
         return NOTHING

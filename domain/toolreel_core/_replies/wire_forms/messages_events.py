@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, sound
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, sound, tree_at
 from toolreel_core._replies.streaming.stream import Delta
 from toolreel_core._replies.wire_forms.assembly import Assembly, number_in
 from toolreel_core._replies.wire_forms.joined_events import JoinedEvents

@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, finite
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    finite,
+    items_of,
+    tree_at,
+)
 from toolreel_core._replies.wire_forms.translated import Translated, type_of
-from toolreel_core._settings.wire_form import RESPONSES_ITEMS
+from toolreel_core._settings import RESPONSES_ITEMS
 
 _HEAD: Final = ("id", "model", "provider", "error", "usage")
 _OF_OURS: Final = frozenset({"id", "status"})
@@ -25,7 +34,7 @@ _INCOMPLETE: Final[Mapping[Json, str]] = {
 """The finish reason for each reason why a response is incomplete."""
 
 
-def chat_of(body: Json) -> Translated:
+def chat_of_response(body: Json) -> Translated:
     """The reply as a chat completion; unchanged if it is none of this form.
 
     >>> item = {"type": "message", "content": [{"type": "output_text", "text": "Hi."}]}
@@ -48,7 +57,7 @@ def chat_of(body: Json) -> Translated:
         message["refusal"] = refusal
     head = {key: body[key] for key in _HEAD if body.get(key)}
     choice: Tree = {"index": 0, "message": message, "finish_reason": _finish(body, called=bool(calls))}
-    return Translated({**head, "choices": [choice]}, carried(items))
+    return Translated({**head, "choices": [choice]}, carried_in_responses(items))
 
 
 def whole_items(body: Tree) -> list[Tree]:
@@ -139,7 +148,7 @@ def _finish(body: Tree, *, called: bool) -> Json:
             return status
 
 
-def carried(items: Sequence[Tree]) -> JsonText:
+def carried_in_responses(items: Sequence[Tree]) -> JsonText:
     """The items that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_kind(item) in {"message", "function_call"} for item in items):
         return NOTHING

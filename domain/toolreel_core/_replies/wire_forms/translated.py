@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree
 
 
 def type_of(value: Tree) -> str:

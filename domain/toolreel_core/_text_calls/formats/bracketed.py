@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
 from toolreel_core._text_calls.json_payload import Block, closers, debris, enveloped, skip_blanks
 from toolreel_core._text_calls.untyped_text import decoded

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.json_repair import end_of
+from toolreel_core._jsontext import Json, end_of
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
 from toolreel_core._text_calls.formats.deepseek_tokens import BAR, BARS, DSML
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._jsontext.json_repair import BLANK, Bare, Flaw, Style, Value, members_at, skip
-from toolreel_core._jsontext.tree_access import as_tree
+from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, Value, as_tree, members_at, parse, skip
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.json_payload import Block, closers, debris, enveloped, skip_blanks, tail
 from toolreel_core._text_calls.unbalanced_tags import whole

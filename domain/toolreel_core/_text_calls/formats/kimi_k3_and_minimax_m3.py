@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.json_repair import end_of
-from toolreel_core._jsontext.tree_access import as_tree, tree_at
+from toolreel_core._jsontext import Json, as_tree, end_of, tree_at
 from toolreel_core._text_calls.decoder_interface import (
     MAX_DEPTH,
     Broken,

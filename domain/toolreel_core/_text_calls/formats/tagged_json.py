@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._jsontext.json_repair import BLANK
+from toolreel_core._jsontext import BLANK, Json, parse
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._jsontext.json_repair import BLANK, end_of
+from toolreel_core._jsontext import BLANK, Json, end_of, parse
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, enveloped, skip_blanks, tail

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from toolreel_core._jsontext.json_repair import Flaw, value_at
+from toolreel_core._jsontext import Flaw, value_at
 from toolreel_core._text_calls.decoder_interface import Calls, Found, Source, found
 from toolreel_core._text_calls.formats.function_notation import gemma4
 from toolreel_core._text_calls.formats.tool_call_tag import closed_envelopes

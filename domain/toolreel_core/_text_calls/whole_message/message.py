@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.json_repair import BLANK, Flaw, end_of, value_at
+from toolreel_core._jsontext import BLANK, Flaw, Json, end_of, value_at
 from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source, found
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions, lines
 from toolreel_core._text_calls.json_payload import bare_calls, skip_blanks, wrapped_calls

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.json_repair import Flaw, value_at
+from toolreel_core._jsontext import Flaw, Json, value_at
 from toolreel_core._text_calls.decoder_interface import Found, Source, found
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.json_payload import skip_blanks

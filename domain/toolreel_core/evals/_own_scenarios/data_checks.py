@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
 
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._internal import Table, unknown_name
+from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core.evals._own_scenarios.draws import filled
 from toolreel_core.evals._own_scenarios.table_world import alike, has_arguments
 from toolreel_core.evals._scenarios.checks import arguments_of

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core.evals._scenarios.draws import Draws
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"

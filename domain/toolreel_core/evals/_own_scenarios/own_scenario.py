@@ -12,15 +12,12 @@ from typing import Any, Final, cast
 
 from returns.pipeline import is_successful
 
-from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
+from toolreel_core._conversation import Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
-from toolreel_core._jsontext.digest import digest
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, digest, parse, read
+from toolreel_core._plan import Preset
+from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._own_scenarios.data_checks import ANSWERED, CheckData, checks_of
 from toolreel_core.evals._own_scenarios.draws import Draw, check_placeholders, drawn, draws_of, filled
 from toolreel_core.evals._own_scenarios.table_world import Row, TableWorld

@@ -8,7 +8,7 @@ from typing import Final, assert_never, cast
 
 from returns.result import Result, Success
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core.evals._worlds.json_pointer_and_patch import Place, at, edited, steps
 from toolreel_core.evals._worlds.world import failure, is_failure, success
 

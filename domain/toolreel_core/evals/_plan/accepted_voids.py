@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._internal import Table, unknown_name
 from toolreel_core.evals._verdicts import CATEGORIES, Result
 
 VOIDS: Final = tuple(name for name, one in CATEGORIES.items() if one.result == "void")

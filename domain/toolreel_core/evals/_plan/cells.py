@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.digest import chain
+from toolreel_core._jsontext import chain
 
 _FORM: Final = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 """A shard, such as 1/3."""

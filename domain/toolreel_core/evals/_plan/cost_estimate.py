@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._internal import PlaceError
+from toolreel_core._settings import Provider
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import kind_of
 

@@ -13,12 +13,9 @@ from math import prod
 from typing import Final, Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, canonical, parse
-from toolreel_core._jsontext.digest import digest
-from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._internal import PlaceError, unknown_name
+from toolreel_core._jsontext import NOTHING, Json, Tree, canonical, digest, parse
+from toolreel_core._plan import Preset, Presets, SamplingProfile
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
 from toolreel_core.evals._plan.filters import (
     AUTO,

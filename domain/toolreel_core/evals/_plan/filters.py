@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._plan.presets.collection import Model, Presets, SamplingProfile
+from toolreel_core._internal import unknown_name
+from toolreel_core._plan import Model, Presets, SamplingProfile
 
 EVERYTHING: Final = ("all", "full", "*")
 

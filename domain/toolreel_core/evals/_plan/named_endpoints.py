@@ -11,10 +11,10 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Final, cast
 
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, parse
-from toolreel_core._plan.request import reserved_keys
-from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, parse
+from toolreel_core._plan import reserved_keys
+from toolreel_core._settings import API_PREFIX, chat_url, prefix_fault
 from toolreel_core.evals._plan.filters import Filter
 from toolreel_core.evals._plan.prices import Price, prices_of, prices_tree
 

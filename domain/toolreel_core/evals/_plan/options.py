@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, get_args
 
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.tree_access import merged
-from toolreel_core._plan.presets.preset import request_options
-from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, merged, parse
+from toolreel_core._plan import request_options
+from toolreel_core._settings import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_categories, min_coverage
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, named_endpoints, overrides_of

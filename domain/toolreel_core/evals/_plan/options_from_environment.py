@@ -11,9 +11,8 @@ from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, Tree, read
-from toolreel_core._jsontext.tree_access import merged
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json, Tree, merged, read
 from toolreel_core.evals._plan.filters import comma_separated
 
 _Reader: TypeAlias = Callable[[str], Json]

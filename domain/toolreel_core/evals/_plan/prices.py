@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._settings.price import Price as RunPrice
+from toolreel_core._internal import Table
+from toolreel_core._jsontext import Json
+from toolreel_core._settings import Price as RunPrice
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from toolreel_core._conversation.message import Message
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.digest import digest
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import Preset, exact_config
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.masking import masked
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._conversation import Message
+from toolreel_core._internal import Table
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical, digest, parse
+from toolreel_core._plan import Plan, Preset, exact_config
+from toolreel_core._settings import LoopConfig, Price, Provider
+from toolreel_core._tools import ToolSurface, masked
 
 
 @dataclass(frozen=True, slots=True)

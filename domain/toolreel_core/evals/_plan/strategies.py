@@ -12,14 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical
-from toolreel_core._jsontext.tree_access import merged
-from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._internal import Table, unknown_name
+from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical, merged
+from toolreel_core._plan import Preset, Presets, SamplingProfile
+from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 

@@ -17,7 +17,7 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.configuration_keys import Key
 from toolreel_core.evals._verdicts import Verdict
 
-Answer: TypeAlias = Literal["yes", "no", "undecided"]
+TrialAnswer: TypeAlias = Literal["yes", "no", "undecided"]
 """Whether a set of items suffices; ``undecided``: nobody can say, so it counts as no."""
 _Item = TypeVar("_Item")
 _Set: TypeAlias = tuple[_Item, ...]
@@ -41,7 +41,7 @@ MAX_CANDIDATES: Final = 2_000
 
 
 def smallest_set(
-    items: _Set[_Item], ask: Callable[[_Set[_Item]], Answer], most: int = MAX_CANDIDATES
+    items: _Set[_Item], ask: Callable[[_Set[_Item]], TrialAnswer], most: int = MAX_CANDIDATES
 ) -> Minimal[_Item]:
     """The smallest set of items that suffices, if there are few enough to ask for all; else a minimal one.
 
@@ -51,7 +51,7 @@ def smallest_set(
 
     :param ask: called once for each set at most; never for none of the items, nor for all
     """
-    known: dict[_Set[_Item], Answer] = {items: "yes", (): "no"}
+    known: dict[_Set[_Item], TrialAnswer] = {items: "yes", (): "no"}
 
     def suffices(candidate: _Set[_Item]) -> bool:
         if candidate not in known:
@@ -94,7 +94,7 @@ def _candidates(kept: _Set[_Item], parts: int) -> Iterable[_Set[_Item]]:
         yield from (kept[:low] + kept[high:] for low, high in spans)
 
 
-Fate: TypeAlias = Literal["turned", "lost_again", "won_already", "broken", "undecided"]
+SettingFate: TypeAlias = Literal["turned", "lost_again", "won_already", "broken", "undecided"]
 """``turned``: lost under the first configuration, won under the second, by the same replies; ``lost_again``:
 lost under both; ``won_already``: won under both; ``broken``: won under the first and lost under the second;
 ``undecided``: the recording does not answer what one of the two would ask."""
@@ -120,7 +120,7 @@ class Bisected:
     """The keys that turn the run; ``None`` if it is not turned."""
 
     @property
-    def fate(self) -> Fate:
+    def fate(self) -> SettingFate:
         """What becomes of the run."""
         if self.first is None or self.second is None or not (self.first.valid and self.second.valid):
             return "undecided"
@@ -169,7 +169,7 @@ class Bisection:
     second: str
     runs: tuple[Bisected, ...]
 
-    def of(self, fate: Fate) -> tuple[Bisected, ...]:
+    def of(self, fate: SettingFate) -> tuple[Bisected, ...]:
         """The runs of which this became."""
         return tuple(run for run in self.runs if run.fate == fate)
 

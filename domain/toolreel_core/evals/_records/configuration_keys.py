@@ -7,13 +7,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.tree_access import as_tree
-from toolreel_core._plan.presets.preset import LISTS
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._text_calls.dialects import MARKED
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import JsonText, Tree, as_tree, canonical, parse
+from toolreel_core._plan import LISTS
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._text_calls import MARKED
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 
 Section: TypeAlias = Literal["config", "provider", "request", "request_overrides"]

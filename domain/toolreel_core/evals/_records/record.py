@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final, TypeVar, cast, get_args
 
 from toolreel_core._errors import CodecError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts import Result, Verdict
 

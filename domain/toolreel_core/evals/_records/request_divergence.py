@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, read
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read
 
 DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "options", "again"]
 """``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;

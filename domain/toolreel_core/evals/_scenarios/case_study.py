@@ -13,15 +13,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from toolreel_core._conversation.message import SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core._plan import Preset
 from toolreel_core.evals._scenarios.checks import outcome, says_done, world_has
 from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario, fixed
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.facts_and_draft import WORKSPACE_TOOLS, Workspace
 
-VERSION: Final = 1
+CASE_STUDY_VERSION: Final = 1
 """Of all five: the words and caps are changed together or not at all."""
 
 _PACK: Final = "case-study"
@@ -76,7 +76,7 @@ def _scenario(
     changes: Preset | None = None,
     scripts: ScenarioScripts = _SCRIPTS,
 ) -> Scenario:
-    return fixed(f"study_{name}", _PACK, about, VERSION, (), begin, checks, changes, scripts)
+    return fixed(f"study_{name}", _PACK, about, CASE_STUDY_VERSION, (), begin, checks, changes, scripts)
 
 
 CASE_STUDY: Final = (

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, get_args
 
-from toolreel_core._conversation.message import wire
+from toolreel_core._conversation import wire
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.name_registry import unknown_name
-from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core._jsontext.digest import chain
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Tree, canonical, chain
 from toolreel_core.evals._scenarios.builtin.crowded import CROWDED
 from toolreel_core.evals._scenarios.builtin.dialogues import ASKING, DIALOGUES
 from toolreel_core.evals._scenarios.builtin.exact_arguments import EXACT

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
+from toolreel_core._jsontext import Json, Tree, canonical, read
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check
 from toolreel_core.evals._worlds.json_pointer_and_patch import at

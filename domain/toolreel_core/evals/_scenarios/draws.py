@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from toolreel_core._jsontext.digest import chain
+from toolreel_core._jsontext import chain
 
 _Item = TypeVar("_Item")
 

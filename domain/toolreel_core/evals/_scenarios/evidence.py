@@ -6,22 +6,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import Request
-from toolreel_core._protocol.notes import (
+from toolreel_core._conversation import AssistantMessage, Message, SentCall, ToolMessage
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Plan, Request
+from toolreel_core._protocol import (
     CallAbandoned,
     CallEnded,
     CallRejected,
     CallSkipped,
+    Cancelled,
+    Completed,
     ContentStripped,
     Note,
+    NoToolCalls,
+    Outcome,
     ReplyRead,
+    Settled,
+    State,
+    Truncated,
 )
-from toolreel_core._protocol.outcome import Cancelled, Completed, NoToolCalls, Outcome, Truncated
-from toolreel_core._protocol.state import Settled, State
-from toolreel_core._replies.classification import Finish
+from toolreel_core._replies import Finish
 from toolreel_core.evals._worlds.world import World
 
 

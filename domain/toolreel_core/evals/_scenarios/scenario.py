@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._conversation.message import Message
-from toolreel_core._jsontext.canonical import NOTHING, JsonText
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._conversation import Message
+from toolreel_core._jsontext import NOTHING, JsonText
+from toolreel_core._plan import Preset
+from toolreel_core._tools import ToolSurface
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts
 from toolreel_core.evals._worlds.world import World

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse, read
 from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 _PIECE: Final = 7

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import Table
+from toolreel_core._internal import Table
 
 
 def inside(what: str, value: float) -> float:

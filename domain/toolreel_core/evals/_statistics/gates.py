@@ -31,8 +31,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import Table
-from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._internal import Table, unknown_name
 from toolreel_core.evals._statistics.checked_numbers import inside, number, share
 from toolreel_core.evals._statistics.differences import (
     About,

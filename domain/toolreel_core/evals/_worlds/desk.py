@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
 from toolreel_core.evals._worlds.world import failure, is_failure, success
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, either, parse
+from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._worlds.json_pointer_and_patch import at, patched
 from toolreel_core.evals._worlds.world import failure, identifier, success
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from returns.result import Failure, Result, Success
 
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 
 class Absent(Enum):

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, read
-from toolreel_core._jsontext.digest import chain
-from toolreel_core._tools.result_envelope import Envelope, ToolFailure
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, chain, read
+from toolreel_core._tools import Envelope, ToolFailure
 
 
 class World(Protocol):

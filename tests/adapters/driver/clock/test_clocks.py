@@ -5,12 +5,9 @@ import time
 import pytest
 
 from toolreel import AsyncPorts, LoopConfig, Plan, Ports, arun, run
-from toolreel._driver.clock.clocks import AsyncSystemClock, SystemClock
-from toolreel._driver.performer import ImmediateEndpoint
+from toolreel._driver import AsyncSystemClock, ImmediateEndpoint, SystemClock
 from toolreel.testing import Lost, ScriptedEndpoint
-from toolreel_core._protocol.effects import Wait
-from toolreel_core._protocol.events import WaitElapsed
-from toolreel_core._protocol.outcome import BudgetSpent
+from toolreel_core._protocol import BudgetSpent, Wait, WaitElapsed
 
 
 def test_the_system_clock_lets_the_time_pass() -> None:

@@ -11,13 +11,10 @@ from typing import Literal, TypeAlias
 import pytest
 
 from toolreel import AsyncPorts, Plan, Ports, PythonTools, arun, run
-from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.ports import Wanted
-from toolreel._driver.watching.watch import Begun, Watch, unwatch, watch_with
+from toolreel._driver import Begun, ImmediateEndpoint, Wanted, Watch, unwatch, watch_with
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import Completed
-from toolreel_core._protocol.events import Event
-from toolreel_core._protocol.state import State, Step
+from toolreel_core._protocol import Event, State, Step
 
 Fault: TypeAlias = Literal[
     "begin", "performing", "enter", "leave", "swallow", "arrives", "performed", "stepped", "ended"

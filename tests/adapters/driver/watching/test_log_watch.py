@@ -11,15 +11,13 @@ from typing import Any, get_args
 import pytest
 
 from toolreel import Plan, Ports, PythonTools, go_on, run, tool
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.user.approvers import Always
-from toolreel._driver.watching.log_watch import LEVELS
-from toolreel._internal.logs import CONCERNS
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.journal_performer import Rehearsal
+from toolreel._driver import LEVELS, Always, InstantClock
+from toolreel._internal import CONCERNS
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel._replay import Rehearsal
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ReplayMismatch
-from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol import Note
 
 WORDS = ("lighthouse", "marigold", "thunder", "walnut")
 

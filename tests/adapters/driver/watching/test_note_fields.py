@@ -7,9 +7,8 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from toolreel._driver.watching.note_fields import CONTENT
-from toolreel_core._protocol import notes
-from toolreel_core._protocol.notes import Note
+from toolreel._driver import CONTENT
+from toolreel_core._protocol import Note, notes
 
 NAMES = frozenset({
     "after", "before", "call_id", "code", "codes", "digest", "endpoint", "failure", "finish", "key", "name",

@@ -13,17 +13,22 @@ from click.testing import CliRunner, Result
 
 from tests.servers.chat_server import replying, serving
 from toolreel import FileJournal, LoopConfig, Plan, Ports, PythonTools, run, speak, tool
-from toolreel._cli.evals.scenario import check_command, from_command
-from toolreel._internal.errors import EvalPlanError
+from toolreel._cli import check_command, from_command
+from toolreel._internal import EvalPlanError
 from toolreel.cassette import use_cassette
-from toolreel.evals._authoring.scenario_of_session import draft_of, name_of, read_session
-from toolreel.evals._runner.evaluation import evaluate
-from toolreel.evals._runner.plan_loader import planned
-from toolreel.evals._scenario_files.files import read_scenarios, read_toml_scenario
-from toolreel.evals._store.results import Results
+from toolreel.evals import (
+    Results,
+    draft_of,
+    evaluate,
+    name_of,
+    planned,
+    read_scenarios,
+    read_session,
+    read_toml_scenario,
+)
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core._jsontext import Json, parse
+from toolreel_core.evals import at
 
 CASSETTES = Path(__file__).resolve().parents[4] / "cassettes"
 MODEL = "local--qwen2.5-coder-1.5b"

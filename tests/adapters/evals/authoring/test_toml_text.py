@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.evals._authoring.toml_text import has_null, scenario_text
-from toolreel_core._jsontext.canonical import Json
+from toolreel.evals import has_null, scenario_text
+from toolreel_core._jsontext import Json
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(

@@ -12,10 +12,8 @@ from click.testing import CliRunner, Result
 
 from tests.evals.provided import evaluated, planned, verdicts, written_out
 from tests.evals.provider import provider
-from toolreel._cli.evals.group import eval_command
-from toolreel.evals._replay.bisect import RunFilter, bisected
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._store.results import Results
+from toolreel._cli import eval_command
+from toolreel.evals import Results, RunFilter, bisected, plan_of_header
 
 WEAK = Path(__file__).parents[4] / "cassettes" / "evals" / "weak"
 

@@ -14,12 +14,11 @@ from click.testing import CliRunner, Result
 from tests.evals.provided import evaluated, planned, quoting, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
-from toolreel._cli.evals.replay import promote_command
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._replay.regression_test import Promoted
-from toolreel.evals._store.results import Results
+from toolreel._cli import promote_command
+from toolreel._internal import ResultsError
+from toolreel.evals import Promoted, Results
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals import Record
 
 
 @pytest.fixture(scope="module")

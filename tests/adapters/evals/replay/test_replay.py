@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests.evals.provided import evaluated, planned, verdicts
 from tests.evals.provider import provider
-from toolreel._cli.evals.replay import replay_command
+from toolreel._cli import replay_command
 
 
 @pytest.fixture(scope="module")

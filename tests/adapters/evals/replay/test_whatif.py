@@ -13,16 +13,11 @@ from click.testing import CliRunner, Result
 from tests.evals.provided import evaluated, planned, quoting, verdicts, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
-from toolreel._cli.evals.replay import replay_command
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._replay.regression_test import Promoted, promote
-from toolreel.evals._replay.whatif import tallies_under
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics.significance_tests import mcnemar_p
-from toolreel.evals._store.results import Results
+from toolreel._cli import replay_command
+from toolreel._internal import ResultsError
+from toolreel.evals import Promoted, Results, mcnemar_p, plan_of_header, promote, tallies_under
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core.evals._records.what_if import WhatIfTally
-from toolreel_core.evals._statistics.counts import Pairs
+from toolreel_core.evals import Pairs, WhatIfTally
 
 
 def tally(folder: Path, recorded: str, other: str) -> WhatIfTally:

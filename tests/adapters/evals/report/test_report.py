@@ -15,12 +15,18 @@ from typing import Any, Final
 import pytest
 
 from tests.evals.evaluated import evaluated
-from toolreel.evals._report.page import ReportContent, report_content, report_page
-from toolreel.evals._report.run_data import run_data, transcript_tree
-from toolreel.evals._report.transcripts import Transcript, transcript_of
-from toolreel.evals._store.results import Results
-from toolreel.evals._tables.formats import HEAT
-from toolreel_core.evals._summary import RunEntry
+from toolreel.evals import (
+    HEAT,
+    ReportContent,
+    Results,
+    Transcript,
+    report_content,
+    report_page,
+    run_data,
+    transcript_of,
+    transcript_tree,
+)
+from toolreel_core.evals import RunEntry
 
 VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}
 LOADING: Final = {

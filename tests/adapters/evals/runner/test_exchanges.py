@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from toolreel._driver.ports import ToolHost
-from toolreel.evals._runner.exchanges import WorldHost
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core.evals._worlds.desk import Desk
+from toolreel._driver import ToolHost
+from toolreel.evals import WorldHost
+from toolreel_core._jsontext import canonical
+from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core.evals import Desk
 
 DESK = Desk(takes=("book",))
 

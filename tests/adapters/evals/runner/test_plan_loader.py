@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from tests.samples import complaint
-from toolreel._internal.errors import EvalPlanError
-from toolreel.evals._runner.plan_loader import planned
-from toolreel_core._jsontext.canonical import Tree, parse
-from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel._internal import EvalPlanError
+from toolreel.evals import planned
+from toolreel_core._jsontext import Tree, parse
+from toolreel_core.evals import EvalPlan
 
 FLAGS: Final = {("eval", "trials"): "--trials", ("eval", "models"): "--models", ("sampling",): "--sampling"}
 

@@ -12,18 +12,15 @@ import pytest
 from tests.evals_values import CHAT, scenario
 from tests.samples import ECHO
 from tests.servers.chat_server import replying, serving
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel.evals._store.configuration_differences import strategy_differences
-from toolreel.http._httpx_endpoint import HttpEndpoint
-from toolreel.presets._catalogues import shipped
-from toolreel.testing._scripted import ScriptedTools
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Options
+from toolreel._driver import Ports, run
+from toolreel.evals import strategy_differences
+from toolreel.http import HttpEndpoint
+from toolreel.presets import shipped
+from toolreel.testing import ScriptedTools
+from toolreel_core._conversation import UserMessage
+from toolreel_core._jsontext import Json
+from toolreel_core._tools import ToolSurface
+from toolreel_core.evals import Cell, EvalPlan, Options
 
 PROFILES: Final = "default,recommended,conversation,creative,tool_calling"
 EIGHT: Final = (*(scenario(name) for name in "abcdefg"), CHAT)

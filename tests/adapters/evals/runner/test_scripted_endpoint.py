@@ -5,16 +5,9 @@ import asyncio
 import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
-from toolreel._driver.aio import arun
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
-from toolreel._driver.sync import run
-from toolreel.evals._runner.endpoints import ScriptedEndpoint
-from toolreel.evals._runner.exchanges import WorldHost, converse, live_tools
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS, scripts_of
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import Kind
-from toolreel_core.evals._verdicts import Verdict, judge
+from toolreel._driver import AsyncPorts, ImmediateEndpoint, InstantClock, Ports, arun, run
+from toolreel.evals import ScriptedEndpoint, WorldHost, converse, live_tools
+from toolreel_core.evals import SCENARIOS, Kind, Scenario, Verdict, judge, scripts_of
 
 
 def verdict(one: Scenario, kind: Kind) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from threading import Barrier, Event
 
-from toolreel.evals._runner.evaluation import JobEnded, WorkerPool
+from toolreel.evals import JobEnded, WorkerPool
 
 
 def ended_of(pool: WorkerPool[int, int]) -> Iterator[JobEnded[int]]:

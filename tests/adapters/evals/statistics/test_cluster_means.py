@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from toolreel.evals._statistics.interval_bounds import cluster_mean_bounds, two_way_mean_bounds
+from toolreel.evals import cluster_mean_bounds, two_way_mean_bounds
 
 RATES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
 

@@ -17,7 +17,7 @@ from benchmarks.comparison_errors import (
     no_difference_held,
     passing,
 )
-from toolreel.evals._statistics.side_differences import compare_scenarios
+from toolreel.evals import compare_scenarios
 
 PLANS = 250
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.evals._statistics.interval_bounds import wilson_bounds
+from toolreel.evals import wilson_bounds
 
 # Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls next to
 # them. It is no dependency of the tests, because it would bring pandas: 150 MB to compare a few numbers.

@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 
 from tests.samples import complaint
-from toolreel.evals._statistics.intervals import CellRate, Clustered, clustered_rate, methods_of, wilson
+from toolreel.evals import CellRate, Clustered, clustered_rate, methods_of, wilson
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count
+from toolreel_core.evals import Count
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel.evals._statistics.side_differences import compare_scenarios
+from toolreel.evals import compare_scenarios
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Pairs
-from toolreel_core.evals._statistics.differences import (
+from toolreel_core.evals import (
     Difference,
     PairedCell,
+    Pairs,
     clusters_to_show,
     smallest_flips_p,
 )

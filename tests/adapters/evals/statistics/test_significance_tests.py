@@ -15,18 +15,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.samples import complaint
-from toolreel._internal.errors import MissingExtra
-from toolreel.evals._statistics import interval_bounds, significance_tests
-from toolreel.evals._statistics.side_differences import compare_scenarios
-from toolreel.evals._statistics.significance_tests import (
+from toolreel._internal import MissingExtra
+from toolreel.evals import (
     adjusted,
+    compare_scenarios,
     flips_p,
     holm,
     mcnemar_p,
     permutation_p,
 )
-from toolreel_core.evals._statistics.counts import Pairs
-from toolreel_core.evals._statistics.differences import Difference, PairedCell
+from toolreel.evals._statistics import interval_bounds, significance_tests
+from toolreel_core.evals import Difference, PairedCell, Pairs
 
 # Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls next to
 # them. It is no dependency of the tests, because it would bring pandas: 150 MB to compare a few numbers.

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.evals._statistics.side_differences import compare_trials, stratified_bounds
-from toolreel_core.evals._statistics.counts import Count, Pairs
-from toolreel_core.evals._statistics.differences import Difference, PairedCell, runs_to_show
+from toolreel.evals import compare_trials, stratified_bounds
+from toolreel_core.evals import Count, Difference, PairedCell, Pairs, runs_to_show
 
 
 def compared(*pairs: Pairs) -> Difference:

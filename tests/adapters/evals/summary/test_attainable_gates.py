@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.evals.provided import planned
-from toolreel.evals._summary.plan_gates import gate_warnings
+from toolreel.evals import gate_warnings
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals import EvalPlan
 
 TEST = {"no_regression_of": "reads", "against": "raw"}
 FOUR = ["happy_path", "type_error_recovery", "missing_workspace_id", "long_arguments_guard"]

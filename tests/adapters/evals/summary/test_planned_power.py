@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolreel.evals._statistics.significance_tests import flips_p
-from toolreel.evals._summary.planned_power import Spread, detectable, flips_power
+from toolreel.evals import Spread, detectable, flips_p, flips_power
 
 
 @pytest.mark.parametrize("many", range(1, 6))

@@ -11,21 +11,28 @@ import pytest
 
 from tests.evals.directories import evaluated, plan_with, read, recorded
 from tests.evals.made import CELL, cell, record
-from toolreel._internal.errors import ResultsError
-from toolreel.evals._report.page import report_content, report_page
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._store.results import Results, write_atomically
-from toolreel.evals._summary.comparison import compare, read_sides
-from toolreel.evals._summary.plan_gates import check_gates, gates_of, values_of
-from toolreel.evals._summary.summary_files import write_summaries
-from toolreel.evals._summary.summary_statistics import findings_of, total_of
-from toolreel.evals._tables.junit import as_junit
-from toolreel.evals._tables.summary_tables import summary_tables
-from toolreel.evals._tables.table import as_markdown, interval_text
+from toolreel._internal import ResultsError
+from toolreel.evals import (
+    Results,
+    as_junit,
+    as_markdown,
+    check_gates,
+    compare,
+    findings_of,
+    gates_of,
+    interval_text,
+    plan_of_header,
+    read_sides,
+    report_content,
+    report_page,
+    summary_tables,
+    total_of,
+    values_of,
+    write_atomically,
+    write_summaries,
+)
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._statistics.gates import METRICS, GateResult
-from toolreel_core.evals._verdicts import Result, Verdict
+from toolreel_core.evals import METRICS, GateResult, Record, Result, Verdict
 
 FILES = (
     "summary.json",

@@ -7,11 +7,17 @@ from typing import Any
 
 from tests.evals.directories import plan_with, recorded
 from tests.evals.made import CELL, cell, record
-from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._store.results import Results
-from toolreel.evals._summary.summary_files import BY_SCENARIO, BY_STRATEGY, SUMMARY, summary_of, summary_trees
-from toolreel.evals._summary.summary_statistics import findings_of
-from toolreel_core.evals._records.record import Record
+from toolreel.evals import (
+    BY_SCENARIO,
+    BY_STRATEGY,
+    SUMMARY,
+    Results,
+    findings_of,
+    plan_of_header,
+    summary_of,
+    summary_trees,
+)
+from toolreel_core.evals import Record
 
 CHAT = cell(scenario="chat_only")
 PRODUCTION = cell(strategy="production")

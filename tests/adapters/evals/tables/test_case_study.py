@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 from tests.evals.directories import plan_with, recorded
 from tests.evals.evaluated import scripted
 from tests.evals.made import cell, record
-from toolreel._cli.evals.group import eval_command
-from toolreel.evals._tables.case_study import case_study
-from toolreel.presets._catalogues import shipped
-from toolreel_core.evals._statistics.counts import Count, total
+from toolreel._cli import eval_command
+from toolreel.evals import case_study
+from toolreel.presets import shipped
+from toolreel_core.evals import Count, total
 
 QWEN = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
 

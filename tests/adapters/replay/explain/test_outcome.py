@@ -4,11 +4,11 @@ from typing import get_args
 
 import pytest
 
-from toolreel._driver.run_result import Resting
-from toolreel._replay.explain.outcome import describe_outcome
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._protocol.effects import AskApproval
-from toolreel_core._protocol.outcome import (
+from toolreel._driver import Resting
+from toolreel._replay import describe_outcome
+from toolreel_core._jsontext import canonical
+from toolreel_core._protocol import (
+    AskApproval,
     Cancelled,
     Completed,
     ContentFiltered,

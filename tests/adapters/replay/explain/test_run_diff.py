@@ -12,20 +12,18 @@ from hypothesis import strategies as st
 
 from tests.adapters.driver.test_sync import add
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
-from tests.adapters.replay.test_retrace import stopped
+from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING
-from toolreel._driver.user.approvers import Always, Never
-from toolreel._journal.format import Recorded, parse_journal
-from toolreel._replay.explain.run_diff import Divergence, TurnPair, diff
-from toolreel._replay.fork import fork
-from toolreel._replay.fork_changes import Changes
-from toolreel.cassette._request_diff import Change
-from toolreel.testing._scripted import Lost, calling, saying
-from toolreel_core._conversation.message import SystemMessage
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.surface import ToolSurface
+from toolreel._driver import Always, Never
+from toolreel._journal import Recorded, parse_journal
+from toolreel._replay import Changes, Divergence, TurnPair, diff, fork
+from toolreel.cassette import Change
+from toolreel.testing import Lost, calling, saying
+from toolreel_core._conversation import SystemMessage
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Plan
+from toolreel_core._settings import Provider
+from toolreel_core._tools import ToolSurface
 
 Script = tuple[Mapping[str, Json], ...]
 RUN: Final = recorded()

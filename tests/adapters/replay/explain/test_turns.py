@@ -3,20 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
-from toolreel._driver.clock.clocks import InstantClock
-from toolreel._driver.performer import Ports
-from toolreel._driver.run_result import Run, retold
-from toolreel._driver.sync import run
-from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools._call_context import ToolError
-from toolreel.tools._python.tools import PythonTools
-from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import CancelRequested
-from toolreel_core._protocol.notes import RequestSent
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel._driver import InstantClock, Ports, Run, retold, run
+from toolreel._replay import CallSummary, TurnSummary, story
+from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
+from toolreel.tools import PythonTools, ToolError
+from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage, UserMessage
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import CancelRequested, RequestSent
+from toolreel_core._settings import LoopConfig
 
 
 def told(*script: Line, plan: Plan = PLAN) -> tuple[TurnSummary, ...]:

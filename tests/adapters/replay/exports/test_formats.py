@@ -14,14 +14,12 @@ from hypothesis import strategies as st
 
 from benchmarks.shared.environment import Environment, NotInstalled
 from tests.replay.sessions import CASSETTES
-from toolreel._driver.sync import run
-from toolreel._journal.format import opened
-from toolreel._replay.exports.formats import exported
-from toolreel._replay.exports.markdown import transcript
-from toolreel._replay.retrace import retrace
+from toolreel._driver import run
+from toolreel._journal import opened
+from toolreel._replay import exported, retrace, transcript
 from toolreel.testing import ScriptedEndpoint, saying
-from toolreel_core._conversation.openai_messages import messages_from
-from toolreel_core._plan.plan import Plan
+from toolreel_core._conversation import messages_from
+from toolreel_core._plan import Plan
 
 READER: Final = """
 import json, sys

@@ -16,22 +16,18 @@ from tests.replay.sessions import CASSETTES as SESSIONS
 from tests.replay.sessions import REMOTE
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel._cli.live_run import LiveSession
-from toolreel._cli.live_target import LiveTarget
-from toolreel._internal.errors import JournalError
-from toolreel._journal.format import Recorded, companion, read_journal
-from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
-from toolreel._replay.replay import replay
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._session import use_cassette
-from toolreel.demo._workspace import workspace
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools._call_context import ToolError
-from toolreel.tools._python.tools import PythonTools, Tool
+from toolreel._cli import LiveSession, LiveTarget
+from toolreel._internal import JournalError
+from toolreel._journal import Recorded, companion, read_journal
+from toolreel._replay import RecoveredRun, recover_runs, replay
+from toolreel.cassette import Recording, use_cassette
+from toolreel.demo import workspace
+from toolreel.testing import calling, saying
+from toolreel.tools import PythonTools, Tool, ToolError
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.outcome import Cancelled, Completed
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Cancelled, Completed
 
 CASSETTES: Final = Path(__file__).resolve().parents[4] / "cassettes"
 WEATHER: Final[list[dict[str, Any]]] = [

@@ -19,11 +19,10 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from tests.adapters.replay.from_cassette.test_sdks_of_forms import NOWHERE, RESULT, answers
 from tests.servers.chat_server import serving
 from tests.wire_forms import OTHER_FORMS
-from toolreel._replay.from_cassette.journals import recover_runs
-from toolreel.cassette import use_cassette
-from toolreel.cassette._open_cassette import Recording
+from toolreel._replay import recover_runs
+from toolreel.cassette import Recording, use_cassette
 from toolreel_core import Completed
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._settings import WireForm
 
 
 def model(form: WireForm, http: httpx2.AsyncClient, url: str) -> Any:  # noqa: ANN401 - a model of theirs

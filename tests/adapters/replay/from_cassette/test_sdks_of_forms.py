@@ -17,15 +17,13 @@ from openai import AsyncOpenAI, OpenAI
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, serving
 from tests.wire_forms import OTHER_FORMS, events_of, said_in
-from toolreel._internal.errors import JournalError
-from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
-from toolreel._replay.replay import DRIVERS, replay
-from toolreel.cassette import use_cassette
-from toolreel.cassette._open_cassette import Recording
+from toolreel._internal import JournalError
+from toolreel._replay import DRIVERS, RecoveredRun, recover_runs, replay
+from toolreel.cassette import Recording, use_cassette
 from toolreel.testing import calling, saying
 from toolreel_core import Completed
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import canonical
+from toolreel_core._settings import WireForm
 
 NOWHERE: Final = "http://replay.invalid"
 KEY: Final = "none"

@@ -12,18 +12,14 @@ from tests.pages.recordings import long, rich
 from tests.replay.sessions import CASSETTES
 from tests.samples import PING
 from tests.wire_forms import OTHER_FORMS, in_form, said_in
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel._journal.format import MemoryJournal, Recorded, opened, parse_journal
-from toolreel._replay.explain.sent_history import sent_history
-from toolreel._replay.retrace import Trace, retrace
-from toolreel._replay.run_page.run_tree import RunTree, traced_tree
+from toolreel._driver import Ports, run
+from toolreel._journal import MemoryJournal, Recorded, opened, parse_journal
+from toolreel._replay import RunTree, Trace, retrace, sent_history, traced_tree
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import SendRequest
+from toolreel_core._settings import LoopConfig, WireForm
 
 
 def requests_of(tree: RunTree) -> list[Any]:

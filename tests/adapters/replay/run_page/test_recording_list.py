@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.replay.sessions import FOLDER, cassette
-from toolreel._journal.format import companion
-from toolreel._replay.run_page.recording_list import Facts, Found, RecordingList, facts_of
+from toolreel._journal import companion
+from toolreel._replay import Facts, Found, RecordingList, facts_of
 
 JOURNAL = companion(cassette("recovered"))
 WHOLE = 60.0

@@ -12,13 +12,9 @@ import pytest
 from tests.pages.recordings import long
 from tests.replay.sessions import ADOPTED, CASSETTES, cassette
 from toolreel import Agent
-from toolreel._internal.errors import AdapterError
-from toolreel._journal.format import opened
-from toolreel._replay.retrace import retrace
-from toolreel._replay.run_page.page import PageRun, run_page
-from toolreel._replay.run_page.remarks import warnings_of
-from toolreel._replay.run_page.run_tree import traced_tree
-from toolreel._replay.run_page.view import page_of, write_page
+from toolreel._internal import AdapterError
+from toolreel._journal import opened
+from toolreel._replay import PageRun, page_of, page_of_runs, retrace, traced_tree, warnings_of, write_page
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 
 
@@ -57,8 +53,8 @@ def test_a_claim_without_a_call_is_warned_of() -> None:
 
 def test_a_large_page_is_cut_and_says_so(tmp_path: Path) -> None:
     tree = traced_tree(retrace(opened(long(tmp_path, 30))), "x")
-    whole = run_page([PageRun(tree)])
-    short = run_page([PageRun(tree)], limit=len(whole) // 8)
+    whole = page_of_runs([PageRun(tree)])
+    short = page_of_runs([PageRun(tree)], limit=len(whole) // 8)
     assert len(short) < len(whole)
 
 

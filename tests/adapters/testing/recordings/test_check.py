@@ -9,9 +9,9 @@ import pytest
 from tests.adapters.secrets.planted import KINDS
 from tests.replay.sessions import FOLDER
 from tests.samples import ROOT, complaint
-from toolreel._internal.errors import CassetteError
-from toolreel._journal.format import companion
-from toolreel.testing._recordings.check import Checked, Finding, check
+from toolreel._internal import CassetteError
+from toolreel._journal import companion
+from toolreel.testing import Checked, Finding, check
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 NAME = "local--qwen2.5-coder-1.5b"

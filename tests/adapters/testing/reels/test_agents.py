@@ -28,9 +28,7 @@ from toolreel import (
     read_journal,
     tool,
 )
-from toolreel.testing import Reel, ScriptedEndpoint, calling, saying, streaming
-from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reels.live_side import LiveSide
+from toolreel.testing import LiveSide, Reel, ReelFiles, ScriptedEndpoint, calling, saying, streaming
 
 STOCK = {"pin": 4, "shim": 0}
 

@@ -24,11 +24,9 @@ from toolreel import (
     read_journal,
     tool,
 )
-from toolreel._driver.performer import ImmediateApprover
+from toolreel._driver import ImmediateApprover
 from toolreel.cassette import Vary
-from toolreel.testing import Reel, calling, saying
-from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reels.live_side import LiveSide
+from toolreel.testing import LiveSide, Reel, ReelFiles, calling, saying
 
 STOCK = {"pin": 4, "shim": 0}
 

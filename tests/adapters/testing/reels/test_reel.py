@@ -9,21 +9,15 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.chat_server import nobody_listens, replying, serving
-from toolreel._driver.performer import ImmediateApprover
-from toolreel._driver.run_result import Run
-from toolreel._driver.user.approvers import Always
-from toolreel._internal.errors import CassetteError, EndpointConfigError
-from toolreel._journal.format import MemoryJournal
-from toolreel.cassette._vary import Vary
-from toolreel.testing._assertions import assert_reel
-from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reels.live_side import LiveSide
-from toolreel.testing._reels.reel import Reel
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools._python.tools import PythonTools, Tool
+from toolreel._driver import Always, ImmediateApprover, Run
+from toolreel._internal import CassetteError, EndpointConfigError
+from toolreel._journal import MemoryJournal
+from toolreel.cassette import Vary
+from toolreel.testing import LiveSide, Reel, ReelFiles, assert_reel, calling, saying
+from toolreel.tools import PythonTools, Tool
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._plan import Plan
+from toolreel_core._settings import LoopConfig
 
 
 def stock(part: str) -> int:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.samples import complaint
-from toolreel._internal.errors import McpConfigError
-from toolreel.tools.mcp._config_file import (
+from toolreel._internal import McpConfigError
+from toolreel.tools.mcp import (
     HttpServer,
     McpServer,
     ServerSettings,
@@ -16,7 +16,7 @@ from toolreel.tools.mcp._config_file import (
     read_mcp_servers,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext import Json
 
 VARIABLES = {"HOME": "/home/ana", "TOKEN": "sesame"}
 

@@ -9,15 +9,12 @@ import pytest
 from mcp.types import Tool, ToolAnnotations
 
 from tests.samples import complaint
-from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._definitions import SkippedTool, server_tools
+from toolreel.tools.mcp import ServerSettings, SkippedTool, server_tools
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._schema.validation import violations
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.sources import ToolSource, compose
-from toolreel_core._tools.surface_limits import check_surface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._schema import violations
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition, ToolSource, check_surface, compose
 
 DEFAULTS = ServerSettings()
 REMEDY = "; put what it means under $defs"

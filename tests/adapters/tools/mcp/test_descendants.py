@@ -16,9 +16,8 @@ from tests.adapters.tools.processes import alive
 from tests.patience import eventually
 from tests.samples import complaint
 from tests.servers.mcp_servers_here import called, codes, data, rude
-from toolreel._internal.errors import McpServerError
-from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
-from toolreel.tools.mcp._transports import KnownProcess, kill, known_process, with_descendants
+from toolreel._internal import McpServerError
+from toolreel.tools.mcp import AsyncMcpTools, KnownProcess, McpTools, kill, known_process, with_descendants
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which process started which")
 

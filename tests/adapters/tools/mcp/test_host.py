@@ -31,22 +31,24 @@ from tests.servers.mcp_servers_here import (
     tree,
 )
 from toolreel import Audio, File, Image
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
-from toolreel._driver.sync import run
-from toolreel._internal.errors import McpServerError
-from toolreel._journal.file import FileJournal
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.journal_performer import Rehearsal
-from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools.mcp._config_file import StdioServer
-from toolreel.tools.mcp._definitions import pins_of
-from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
-from toolreel.tools.mcp._server_events import CallProgressed, DefinitionsChanged, ServerEnded, ServerStarted
+from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, run
+from toolreel._internal import McpServerError
+from toolreel._journal import FileJournal, MemoryJournal, parse_journal
+from toolreel._replay import Rehearsal
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools.mcp import (
+    AsyncMcpTools,
+    CallProgressed,
+    DefinitionsChanged,
+    McpTools,
+    ServerEnded,
+    ServerStarted,
+    StdioServer,
+    pins_of,
+)
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.outcome import Completed
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Completed, ToolReturned
 
 AS_EVER = "As it ever was."
 BERLIN = {"timezone": "Europe/Berlin"}

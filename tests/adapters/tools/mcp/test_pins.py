@@ -8,9 +8,9 @@ import pytest
 from mcp.types import Tool
 
 from tests.samples import complaint
-from toolreel._internal.errors import McpConfigError
-from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._definitions import (
+from toolreel._internal import McpConfigError
+from toolreel.tools.mcp import (
+    ServerSettings,
     ServerTools,
     pins_of,
     read_pins,
@@ -18,7 +18,7 @@ from toolreel.tools.mcp._definitions import (
     unaccepted,
     write_pins,
 )
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools import ToolSurface
 
 
 def offering(**words: str) -> ServerTools:

@@ -5,8 +5,8 @@ import pytest
 
 from tests.servers.mcp_servers_here import called, codes, data, message, tree
 from toolreel import Image
-from toolreel.tools.mcp._results import error_event, result_event
-from toolreel_core._jsontext.canonical import Json
+from toolreel.tools.mcp import error_event, result_event
+from toolreel_core._jsontext import Json
 
 CALL = called("mcp_s_t")
 

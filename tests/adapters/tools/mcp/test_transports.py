@@ -10,11 +10,15 @@ import pytest
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, serving
 from tests.servers.mcp_servers_here import Heard, called, codes, data, good_over_http, message, soon
-from toolreel._internal.errors import McpServerError
-from toolreel.tools.mcp._config_file import HttpServer, ServerSettings
-from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
-from toolreel.tools.mcp._server_events import ServerEnded
-from toolreel.tools.mcp._transports import answered_request
+from toolreel._internal import McpServerError
+from toolreel.tools.mcp import (
+    AsyncMcpTools,
+    HttpServer,
+    McpTools,
+    ServerEnded,
+    ServerSettings,
+    answered_request,
+)
 
 
 @pytest.mark.parametrize(

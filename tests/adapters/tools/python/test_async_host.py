@@ -27,12 +27,11 @@ from tests.adapters.tools.python.test_host import (
 )
 from tests.patience import HANG, eventually_async
 from tests.samples import complaint
-from toolreel._internal.errors import MissingExtra
-from toolreel.tools._call_context import Progress, RunContext
-from toolreel.tools._python.tools import DEADLINE, AsyncPythonTools, Tool
+from toolreel._internal import MissingExtra
+from toolreel.tools import DEADLINE, AsyncPythonTools, Progress, RunContext, Tool
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._protocol import ToolReturned
+from toolreel_core._tools import ToolDefinition
 
 with_and_without_a_deadline = pytest.mark.parametrize("deadline", [DEADLINE, None], ids=["deadline", "none"])
 
@@ -183,9 +182,9 @@ async def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mista
 
 HANGING = """
 import sys, time, anyio
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._jsontext.canonical import canonical
-from toolreel.tools._python.tools import AsyncPythonTools
+from toolreel_core._protocol import RunTool
+from toolreel_core._jsontext import canonical
+from toolreel.tools import AsyncPythonTools
 
 def hang() -> None:
     time.sleep(900)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.tools._python.schema_of import parse_docstring
+from toolreel.tools import parse_docstring
 
 NAMES = {"sides", "times", "rest"}
 

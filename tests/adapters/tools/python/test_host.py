@@ -17,16 +17,25 @@ import pytest
 
 from tests.patience import HANG
 from tests.samples import complaint
-from toolreel.tools._call_context import CurrentCall, Progress, RunContext, ToolError, current_call
-from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tools import DEADLINE, AsyncPythonTools, PythonTools, Tool, ToolLike, tool
-from toolreel.tools._results import OkKey
+from toolreel.tools import (
+    DEADLINE,
+    AsyncPythonTools,
+    CurrentCall,
+    OkKey,
+    Progress,
+    PythonTools,
+    RunContext,
+    Tool,
+    ToolError,
+    ToolLike,
+    current_call,
+    definition_of,
+    tool,
+)
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical, parse
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.result_envelope import envelope_of
-from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
+from toolreel_core._jsontext import Json, canonical, parse
+from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core._tools import ToolDefinition, ToolFlags, envelope_of
 
 
 def call(name: str, **arguments: Json) -> RunTool:

@@ -17,10 +17,10 @@ import pytest
 from pydantic import BaseModel, RootModel
 
 from tests.samples import complaint, printed_under
-from toolreel.tools._python.values import plain
-from toolreel_core._conversation.content.part import File, Image, Media, Text
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._tools.result_envelope import Envelope, ToolFailure
+from toolreel.tools import plain
+from toolreel_core._conversation import File, Image, Media, Text
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._tools import Envelope, ToolFailure
 
 
 class Colour(Enum):
@@ -138,7 +138,7 @@ def test_what_holds_itself_is_told() -> None:
 
 
 def test_sets_have_one_order_in_every_process() -> None:
-    program = "from toolreel.tools._python.values import plain; print(plain(set('abcdefg')))"
+    program = "from toolreel.tools import plain; print(plain(set('abcdefg')))"
     assert {printed_under(seed, program) for seed in range(2)} == {str(list("abcdefg"))}
 
 

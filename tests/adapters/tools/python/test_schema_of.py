@@ -16,11 +16,10 @@ from pydantic import AfterValidator, BaseModel, EmailStr, Field, PositiveInt, Ty
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tests.samples import complaint
-from toolreel.tools._python.schema_of import Types
-from toolreel.tools._python.values import InvalidValue, JsonType
+from toolreel.tools import InvalidValue, JsonType, Types
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._schema.validation import violations
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._schema import violations
 
 
 class Colour(Enum):

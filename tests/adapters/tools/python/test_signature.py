@@ -11,10 +11,9 @@ import pytest
 from pydantic import Field
 
 from tests.samples import complaint
-from toolreel.tools._call_context import RunContext, ToolError
-from toolreel.tools._python.signature import definition_of, signature_of, untyped_arguments
+from toolreel.tools import RunContext, ToolError, definition_of, signature_of, untyped_arguments
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._jsontext import Json, parse
 
 
 class Colour(Enum):

@@ -11,13 +11,11 @@ import pytest
 
 from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint
-from toolreel._internal.errors import ToolModuleError
-from toolreel.tools._isolation import Isolation
-from toolreel.tools._python.signature import definition_of
-from toolreel.tools._python.tools import PythonTools, Tool, Toolbox, load_tools, tool
+from toolreel._internal import ToolModuleError
+from toolreel.tools import Isolation, PythonTools, Tool, Toolbox, definition_of, load_tools, tool
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._protocol import ToolReturned
+from toolreel_core._tools import ToolDefinition
 
 
 @tool
@@ -128,8 +126,8 @@ def test_a_setting_that_there_is_not_is_refused() -> None:
 
 
 SHED = '''
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel.tools._python.tools import Tool
+from toolreel_core._tools import ToolDefinition
+from toolreel.tools import Tool
 
 def saw(wood: str) -> str:
     """Saw."""

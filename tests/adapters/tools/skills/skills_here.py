@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._protocol import RunTool, ToolReturned
 
 __all__ = ["PDF", "call", "error", "front", "told", "write_skill"]
 

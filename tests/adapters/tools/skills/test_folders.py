@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.samples import complaint
-from toolreel._internal.errors import SkillError
-from toolreel.tools.skills._folders import (
+from toolreel._internal import SkillError
+from toolreel.tools.skills import (
     MANIFEST_LIMIT,
     SkillFile,
     UnreadableFile,

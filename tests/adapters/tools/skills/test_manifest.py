@@ -11,8 +11,8 @@ import skills_ref
 
 from tests.adapters.tools.skills.skills_here import front, write_skill
 from tests.samples import complaint
-from toolreel._internal.errors import SkillError
-from toolreel.tools.skills._folders import manifest_of, read_skill
+from toolreel._internal import SkillError
+from toolreel.tools.skills import manifest_of, read_skill
 
 VALID: Final[Mapping[str, str]] = {
     "the least": front(),

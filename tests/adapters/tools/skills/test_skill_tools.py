@@ -11,26 +11,19 @@ import pytest
 
 from tests.adapters.tools.skills.skills_here import PDF, call, error, front, told, write_skill
 from tests.samples import complaint
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
-from toolreel._driver.sync import run
-from toolreel._driver.user.approvers import Always, Never
-from toolreel._internal.errors import SkillError
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.journal_performer import Rehearsal
-from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools._hosts import Router
-from toolreel.tools._python.tools import AsyncPythonTools, PythonTools
-from toolreel.tools.skills._folders import Skills, read_skills
-from toolreel.tools.skills._skill_tools import skill_tools, skills_message
-from toolreel_core._conversation.message import SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._loop.reducer import start
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core._tools.sources import ToolSource, compose
+from toolreel._driver import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Never, Ports, arun, run
+from toolreel._internal import SkillError
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel._replay import Rehearsal
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools import AsyncPythonTools, PythonTools, Router
+from toolreel.tools.skills import Skills, read_skills, skill_tools, skills_message
+from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel_core._jsontext import Json
+from toolreel_core._loop import start
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Completed, SendRequest, ToolReturned
+from toolreel_core._tools import ToolSource, compose
 
 COUNT = "#!/usr/bin/env python3\nimport sys\nprint(len(sys.argv[1:]), *sys.argv[1:])\n"
 

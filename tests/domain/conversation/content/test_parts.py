@@ -10,42 +10,45 @@ from hypothesis import given
 
 from tests import strategies
 from tests.samples import complaint
-from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
-from toolreel_core._conversation.content.part import (
+from toolreel_core._conversation import (
+    FILE_TOKENS,
+    IMAGE_TOKENS,
     Audio,
     Blob,
     File,
+    Form,
     Image,
-    Part,
-    Text,
-    blobs_of,
-    shown_parts,
-    source_of,
-)
-from toolreel_core._conversation.content.support import fitted, refusal
-from toolreel_core._conversation.content.tokens import (
-    FILE_TOKENS,
-    IMAGE_TOKENS,
-    tokens_with,
-)
-from toolreel_core._conversation.content.wire import part_in, wire_part, with_digests
-from toolreel_core._conversation.message import (
     Message,
+    Part,
+    Rope,
+    StoredMessages,
     SystemMessage,
+    Text,
     ToolMessage,
     UserMessage,
+    blobs_of,
+    fitted,
+    media_type_in,
+    memo,
+    messages_of,
+    part_in,
     parts_of,
+    project,
+    refusal,
     shown_content,
+    shown_parts,
+    source_of,
+    tokens_with,
+    user_message,
+    usual_media_type,
     wire,
+    wire_part,
+    with_digests,
+    written,
 )
-from toolreel_core._conversation.message_input import messages_of, user_message
-from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo
-from toolreel_core._conversation.provider_quirks import Form, written
-from toolreel_core._conversation.valid_history import project
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.token_estimates import bytes_per_4
+from toolreel_core._jsontext import Json, parse
+from toolreel_core._settings import Provider, bytes_per_4
 
 PNG = b"\x89PNG\r\n\x1a\n"
 URL = "https://example.org/a.png"

@@ -12,22 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core import ConfigError
-from toolreel_core._conversation.content.part import Audio, Blob, File, Image, Text
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
+    Audio,
+    Blob,
+    File,
+    Form,
+    Image,
     Message,
     SentCall,
     SystemMessage,
+    Text,
     ToolMessage,
+    Transcript,
     UserMessage,
 )
-from toolreel_core._conversation.provider_quirks import Form
-from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._conversation.wire_forms import messages as messages_form
 from toolreel_core._conversation.wire_forms import responses as responses_form
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._settings import Provider, WireForm
 
 PING = SentCall("call_1", "ping", '{"host":"a"}')
 PONG = SentCall("call_2", "pong", "{}")

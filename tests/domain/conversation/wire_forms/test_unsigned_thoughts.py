@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from toolreel_core._conversation.message import AssistantMessage
-from toolreel_core._conversation.wire_forms.messages import encoded
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._conversation import AssistantMessage, encoded
+from toolreel_core._jsontext import canonical
 
 
 @pytest.mark.parametrize("signature", [{}, {"signature": ""}, {"signature": "c2ln"}])

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core.evals._own_scenarios.data_checks import checks_of
-from toolreel_core.evals._own_scenarios.own_scenario import own_scenario
-from toolreel_core.evals._scenarios.scripted_model import Line, call, script
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core.evals import Line, call, checks_of, own_scenario, script
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "look", "arguments": {"at": "string"}, "answers": [{"when": {"at": "a"}, "then": {"n": 3}}]},

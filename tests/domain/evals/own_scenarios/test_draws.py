@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core.evals._own_scenarios.draws import drawn, draws_of
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core.evals import drawn, draws_of
 
 
 def values(tree: dict[str, Any], seed: str) -> dict[str, Any]:

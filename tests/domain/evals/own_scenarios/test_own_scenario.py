@@ -5,13 +5,10 @@ from typing import Any
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
-from toolreel_core._conversation.message import SystemMessage
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import parse
-from toolreel_core.evals._own_scenarios.own_scenario import own_scenario
-from toolreel_core.evals._own_scenarios.table_world import TableWorld
-from toolreel_core.evals._scenarios.scripted_model import Kind
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core._conversation import SystemMessage
+from toolreel_core._internal import PlaceError
+from toolreel_core._jsontext import parse
+from toolreel_core.evals import Kind, TableWorld, at, own_scenario
 
 RESERVE = {"call": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}
 TREE: dict[str, Any] = {

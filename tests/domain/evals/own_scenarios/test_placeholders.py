@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._own_scenarios.draws import check_placeholders, escaped, filled
+from toolreel_core._internal import PlaceError
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import check_placeholders, escaped, filled
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["{a}", "{{a}}", 'x {"a": {b}}']),

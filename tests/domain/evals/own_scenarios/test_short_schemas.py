@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core.evals._own_scenarios.own_scenario import parameters_of
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core.evals import parameters_of
 
 
 def test_short_forms_are_schemas() -> None:

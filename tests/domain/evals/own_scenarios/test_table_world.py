@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core._jsontext.canonical import Json, canonical, parse
-from toolreel_core.evals._own_scenarios.own_scenario import rows_of
-from toolreel_core.evals._own_scenarios.table_world import TableWorld, alike, has_arguments
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core._jsontext import Json, canonical, parse
+from toolreel_core.evals import TableWorld, alike, at, has_arguments, rows_of
 
 
 def world(

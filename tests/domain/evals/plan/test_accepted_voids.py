@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core.evals._plan.accepted_voids import VOIDS, AcceptedVoids
-from toolreel_core.evals._plan.options import Options
+from toolreel_core._internal import PlaceError
+from toolreel_core.evals import VOIDS, AcceptedVoids, Options
 
 FORBIDDEN = "transport.forbidden"
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals import Cell, Sample
 
 CELL = Cell("m", "default", "raw", "best_effort", "happy_path")
 SAMPLE = Sample(CELL, 1, 1, "digest")

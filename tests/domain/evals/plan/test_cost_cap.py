@@ -9,9 +9,9 @@ import pytest
 
 from tests.evals_values import CATALOGUE, plan_of
 from tests.samples import complaint
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core.evals._plan.cost_estimate import check_cost_cap
+from toolreel_core._internal import PlaceError
+from toolreel_core._plan import Presets
+from toolreel_core.evals import check_cost_cap
 
 CAPPED: dict[str, Any] = {"max_cost": 2}
 PRICE = {"prompt": 1, "completion": 2}

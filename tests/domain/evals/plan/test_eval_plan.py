@@ -10,13 +10,10 @@ import pytest
 from tests.evals_values import CATALOGUE, CHAT, PARALLEL, READ, plan_of, scenario
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import parse
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, AssumedRun, estimate_cost
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Options
+from toolreel_core._jsontext import parse
+from toolreel_core._plan import Presets
+from toolreel_core._settings import LoopConfig
+from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, AssumedRun, Cell, EvalPlan, Options, estimate_cost
 
 HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}
 ALL = {"models": "all", "profiles": "all", "strategies": "raw,production", "trials": 2}

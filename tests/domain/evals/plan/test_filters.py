@@ -9,9 +9,9 @@ import pytest
 from tests.evals_values import CATALOGUE
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import NOTHING
-from toolreel_core._plan.presets.collection import SamplingProfile
-from toolreel_core.evals._plan.filters import (
+from toolreel_core._jsontext import NOTHING
+from toolreel_core._plan import SamplingProfile
+from toolreel_core.evals import (
     Filter,
     applies,
     auto_profile,

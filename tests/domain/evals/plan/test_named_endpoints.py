@@ -9,12 +9,9 @@ import pytest
 from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import Tree, parse
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.cost_estimate import estimate_cost
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Options, layered
+from toolreel_core._internal import PlaceError
+from toolreel_core._jsontext import Tree, parse
+from toolreel_core.evals import Cell, EvalPlan, Options, estimate_cost, layered
 
 TABLES: Final[dict[str, Any]] = {
     "fast": {

@@ -5,11 +5,9 @@ from typing import Any, Final
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core.evals._plan.named_endpoints import Endpoint
-from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
-from toolreel_core.evals._plan.prices import Price, prices_of
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core._jsontext import Tree, canonical
+from toolreel_core.evals import SIZES, Budget, Endpoint, Options, Price, layered, prices_of
 
 
 def endpoint(**values: object) -> Endpoint:

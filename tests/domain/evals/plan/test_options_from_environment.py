@@ -8,9 +8,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Tree
-from toolreel_core.evals._plan.options import Options, layered
-from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
+from toolreel_core._jsontext import Tree
+from toolreel_core.evals import VARIABLES, Options, environment, layered
 
 SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "BASE_URL": ("http://here", {"endpoint": {"base_url": "http://here", "provider": "openrouter"}}),

@@ -6,16 +6,21 @@ from typing import Any
 
 from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
 from tests.samples import ECHO, complaint
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._settings.price import Price as RunPrice
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._plan.cost_estimate import check_cost_cap, estimate_cost
-from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.prices import Price, PriceList
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.configuration_keys import keys_between, with_keys
+from toolreel_core._conversation import UserMessage
+from toolreel_core._internal import PlaceError
+from toolreel_core._settings import Price as RunPrice
+from toolreel_core._tools import ToolSurface
+from toolreel_core.evals import (
+    Configuration,
+    EvalPlan,
+    Options,
+    Price,
+    PriceList,
+    check_cost_cap,
+    estimate_cost,
+    keys_between,
+    with_keys,
+)
 
 CHEAP: dict[str, Any] = {"prompt": 1, "completion": 2}
 DEAR: dict[str, Any] = {"prompt": 10, "completion": 20}

@@ -5,14 +5,13 @@ from dataclasses import replace
 import pytest
 
 from tests.samples import ECHO, PING, complaint
-from toolreel_core._conversation.message import UserMessage
+from toolreel_core._conversation import UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import canonical, parse
-from toolreel_core._plan.presets.preset import differences
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._plan.run_configuration import Configuration
+from toolreel_core._jsontext import canonical, parse
+from toolreel_core._plan import differences
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import ToolSurface
+from toolreel_core.evals import Configuration
 
 WHOLE = Configuration(
     LoopConfig(max_turns=4, text_dialects=("hermes_json",)),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.evals_values import CHAT, READ, plan_of
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.cells import Cell, Shard
+from toolreel_core.evals import Cell, Shard
 
 CELLS = st.builds(Cell, *[st.text(max_size=5)] * 6)
 

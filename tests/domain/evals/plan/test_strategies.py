@@ -8,18 +8,16 @@ from hypothesis import given
 from tests.evals_values import CATALOGUE, MENDING
 from tests.preset_values import presets
 from tests.samples import complaint
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import JsonText, canonical, parse
-from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core._plan.presets.preset import LISTS, Preset
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.strategies import (
+from toolreel_core._internal import PlaceError
+from toolreel_core._jsontext import JsonText, canonical, parse
+from toolreel_core._plan import LISTS, Preset, Presets, SamplingProfile
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._text_calls import MARKED
+from toolreel_core.evals import (
     STRATEGIES,
+    Configuration,
     Layers,
+    Options,
     Strategy,
     configuration_for,
     harness_preset,

@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.bisection import Answer, Bisected, Bisection, Minimal, smallest_set
-from toolreel_core.evals._records.configuration_keys import Key
-from toolreel_core.evals._verdicts import Verdict
+from toolreel_core._jsontext import canonical
+from toolreel_core.evals import Bisected, Bisection, Cell, Key, Minimal, TrialAnswer, Verdict, smallest_set
 
 CELL = Cell("model", "default", "raw", "best_effort", "happy_path")
 PASS, LOST, VOID = (
@@ -94,7 +91,7 @@ def test_whatever_the_answers_are_the_result_is_true_and_no_single_item_can_be_l
 ) -> None:
     asked = list[tuple[int, ...]]()
 
-    def ask(some: tuple[int, ...]) -> Answer:
+    def ask(some: tuple[int, ...]) -> TrialAnswer:
         asked.append(some)
         return "yes" if {*some} in true else "undecided" if {*some} in unknown else "no"
 
@@ -112,7 +109,7 @@ def test_with_too_many_sets_to_ask_for_the_result_is_minimal_and_says_no_more() 
     wanted = {3, 17, 31}
     asked = list[int]()
 
-    def ask(some: tuple[int, ...]) -> Answer:
+    def ask(some: tuple[int, ...]) -> TrialAnswer:
         asked.append(len(some))
         return "yes" if wanted <= {*some} else "no"
 

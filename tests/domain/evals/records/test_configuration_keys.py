@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._records.configuration_keys import keys_between, keys_named, with_keys
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core.evals import Configuration, keys_between, keys_named, with_keys
 
 _leaves = st.one_of(st.none(), st.booleans(), st.integers(0, 3))
 _trees = st.recursive(

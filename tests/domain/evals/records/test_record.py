@@ -8,20 +8,20 @@ import pytest
 
 from tests.evals.made import record
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import (
+from toolreel_core._jsontext import canonical
+from toolreel_core.evals import (
     VERSION,
     Attempt,
+    Cell,
     Record,
     SentRequest,
     ToolResult,
+    Verdict,
     record_line,
     record_of,
     record_tree,
     run_in,
 )
-from toolreel_core.evals._verdicts import Verdict
 
 
 def test_the_time_of_a_run_is_that_of_all_its_attempts() -> None:

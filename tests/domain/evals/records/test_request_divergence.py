@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolreel_core.evals._records.request_divergence import (
+from toolreel_core.evals import (
     ContentMessage,
     Divergence,
     DivergenceKind,

@@ -3,12 +3,14 @@ from __future__ import annotations
 import pytest
 
 from tests.evals.made import CELL
-from toolreel_core.evals._records.request_divergence import (
+from toolreel_core.evals import (
     Divergence,
+    Fate,
+    Pairs,
+    Verdict,
+    WhatIf,
+    WhatIfTally,
 )
-from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
-from toolreel_core.evals._statistics.counts import Pairs
-from toolreel_core.evals._verdicts import Verdict
 
 PASS, FAIL = Verdict("pass"), Verdict("fail", "task.outcome:draft")
 VOID = Verdict("void", "transport.rate_limit")

@@ -12,13 +12,10 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from tests.domain.evals.rehearsing import rehearse
-from toolreel_core._conversation.message import shown_content
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS
-from toolreel_core.evals._scenarios.scenario import Case, Scenario
-from toolreel_core.evals._scenarios.scripted_model import Line, Script, ScriptedCall, script
-from toolreel_core.evals._verdicts import Result
+from toolreel_core._conversation import shown_content
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._tools import ToolDefinition
+from toolreel_core.evals import SCENARIOS, Case, Line, Result, Scenario, Script, ScriptedCall, script
 
 __all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
 

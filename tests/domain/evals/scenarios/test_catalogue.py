@@ -6,25 +6,29 @@ from dataclasses import replace
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
-from toolreel_core._conversation.message import wire_tree
+from toolreel_core._conversation import wire_tree
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._scenarios.catalogue import (
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import (
     GROUPS,
     KINDS,
     SCENARIOS,
     WITH_CASE_STUDY,
+    Kind,
+    Mishaps,
+    Scenario,
+    Workspace,
+    call,
     catalogue_digest,
     fingerprint,
     kind_of,
     reply_of,
     scenario,
+    script,
+    scripted_reply,
     scripts_of,
     select_scenarios,
 )
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import Kind, call, script, scripted_reply
-from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace
 
 NAMES = [one.name for one in SCENARIOS]
 

@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core.evals._scenarios.checks import (
+from toolreel_core._protocol import Completed
+from toolreel_core.evals import (
+    Evidence,
+    ObservedCall,
+    ObservedTurn,
+    Workspace,
     argument_omitted,
     arguments_of,
     called,
@@ -20,8 +24,6 @@ from toolreel_core.evals._scenarios.checks import (
     says_something,
     world_has,
 )
-from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
-from toolreel_core.evals._worlds.facts_and_draft import Workspace
 
 GET = ObservedCall("get", '{"id":1}', True, (), "{}")
 PUT = ObservedCall("put", "{}", False, ("TOO_LARGE",), "{}")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core.evals._scenarios.claims import claims_success, denies_success, mentions
+from toolreel_core.evals import claims_success, denies_success, mentions
 
 CLAIMS = """\
 Done.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core.evals._scenarios.draws import WORDS, Draws, full_name, word
+from toolreel_core.evals import WORDS, Draws, full_name, word
 
 SEEDS = [str(number) for number in range(400)]
 

@@ -7,18 +7,36 @@ from typing import Any
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
-from toolreel_core._protocol.outcome import Cancelled, Completed, EmptyFinal, NoToolCalls, Truncated
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core.evals._scenarios.catalogue import fingerprint, scenario
-from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.scripted_model import call, script
-from toolreel_core.evals._worlds.desk import Desk
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._loop import start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    Cancelled,
+    CancelRequested,
+    Completed,
+    EmptyFinal,
+    Event,
+    NoToolCalls,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    SendRequest,
+    ToolReturned,
+    Truncated,
+)
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition
+from toolreel_core.evals import (
+    Desk,
+    Evidence,
+    ObservedCall,
+    ObservedTurn,
+    call,
+    evidence_of,
+    fingerprint,
+    scenario,
+    script,
+)
 
 TOOLS = [ToolDefinition.of("look.up", read_only=True), ToolDefinition.of("list", read_only=True)]
 DESK = Desk()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolreel_core.evals import claims_success, contains, denies_success, mentions
 from toolreel_core.evals._scenarios import claims
-from toolreel_core.evals._scenarios.claims import claims_success, contains, denies_success, mentions
 
 UNITS: Final = (
     *("a", "a ", "1", "1.", "-1 ", "? ", "ist ", "I have really ", "was ", "ich kann ", "habe ge", "n't"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel_core.evals._scenarios.builtin.reference import CAPPED, CHAT_ONLY, HAPPY_PATH
+from toolreel_core.evals import CAPPED, CHAT_ONLY, HAPPY_PATH
 
 
 def test_a_scenario_is_a_control_if_it_is_a_plain_conversation() -> None:

@@ -3,15 +3,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core.evals._scenarios.scripted_model import (
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
+from toolreel_core.evals import (
     ScenarioScripts,
     Script,
+    at,
     call,
     script,
     scripted_reply,
 )
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 USER: Tree = {"role": "user", "content": "workspace_id=ab-12"}
 ASSISTANT: Tree = {"role": "assistant", "content": ""}

@@ -2,18 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._protocol.outcome import Completed
-from toolreel_core.evals._scenarios.checks import exercise, outcome
-from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
-from toolreel_core.evals._scenarios.truth import (
+from toolreel_core._protocol import Completed
+from toolreel_core.evals import (
+    Desk,
+    Evidence,
     Fact,
+    ObservedCall,
+    ObservedTurn,
     admits_failure,
+    exercise,
     judged,
+    outcome,
     read_before_used,
     told_before,
     truthful,
 )
-from toolreel_core.evals._worlds.desk import Desk
 
 RIGHT = outcome("orders", lambda _: "")
 WRONG = outcome("orders", lambda _: "nothing was ordered")

@@ -6,8 +6,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core.evals._statistics.checked_numbers import inside, number, share
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core.evals import inside, number, share
 
 TABLE = Table.of({"half": 0.5, "two": 2, "yes": True, "text": "0.5", "endless": inf, "none": nan}, "gate")
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
+from toolreel_core.evals import Count, Pairs, total, total_pairs
 
 
 def test_runs_are_counted() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core.evals._statistics.differences import (
+from toolreel_core.evals import (
     clusters_to_reach,
     clusters_to_show,
     runs_to_show,

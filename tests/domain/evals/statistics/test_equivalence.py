@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._statistics.differences import Difference, Equivalence, equivalence
+from toolreel_core.evals import Difference, Equivalence, Interval, equivalence
 
 
 def seen(low: float, difference: float, high: float, runs: int = 40) -> Difference:

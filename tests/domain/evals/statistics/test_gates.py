@@ -7,13 +7,13 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError, Table
-from toolreel_core.evals._statistics.counts import Interval
-from toolreel_core.evals._statistics.differences import Difference
-from toolreel_core.evals._statistics.gates import (
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core.evals import (
+    Difference,
     Figures,
     Gate,
     GateResult,
+    Interval,
     Measurements,
     NoRegression,
     NoWorseThan,

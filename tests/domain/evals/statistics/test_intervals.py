@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals import Interval
 
 
 def test_an_interval_holds_its_ends() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import CellMean, Count, pass_hat
+from toolreel_core.evals import CellMean, Count, pass_hat
 
 CELLS = [Count(5, 5), Count(3, 5), Count(0, 4), Count(1, 1)]
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, parse
-from toolreel_core.evals._worlds.desk import Answer, Desk
+from toolreel_core._jsontext import Json, JsonText, Tree, parse
+from toolreel_core.evals import Answer, Desk
 
 DESK = Desk((Answer.of("capital", {"of": "Norway"}, {"city": "Oslo"}),), ("book",))
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from returns.pipeline import is_successful
 
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse, read
-from toolreel_core._schema.validation import violations
-from toolreel_core.evals._worlds.facts_and_draft import (
+from toolreel_core._jsontext import Json, JsonText, canonical, parse, read
+from toolreel_core._schema import violations
+from toolreel_core.evals import (
     FACTS_COMMIT,
     STATE_GET,
     WORKSPACE_TOOLS,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from returns.result import Failure, Result, Success
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._worlds.json_pointer_and_patch import ABSENT, Place, at, edited, patched, steps
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import ABSENT, Place, at, edited, patched, steps
 
 TREE: Json = {"draft": {"a/b": {"~": 1}, "list": ["x", {"y": 2}], "null": None, "text": "abc"}}
 

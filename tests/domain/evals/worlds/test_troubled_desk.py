@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-from toolreel_core._jsontext.canonical import Json, JsonText, parse
-from toolreel_core.evals._worlds.desk import Answer, Desk
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
-from toolreel_core.evals._worlds.troubled_desk import Status, Trouble, TroubledDesk
-from toolreel_core.evals._worlds.world import failure
+from toolreel_core._jsontext import Json, JsonText, parse
+from toolreel_core.evals import Answer, Desk, Status, Trouble, TroubledDesk, at, failure
 
 LATE = failure("pay", "TIMEOUT", "No answer.")
 DESK = Desk((Answer.of("price", {"of": "tea"}, {"price": 3}),), ("pay",))

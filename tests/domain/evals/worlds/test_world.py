@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import re
 
-from toolreel_core._tools.result_envelope import envelope_of
-from toolreel_core.evals._worlds.world import failure, identifier, success
+from toolreel_core._tools import envelope_of
+from toolreel_core.evals import failure, identifier, success
 
 
 def test_an_identifier_follows_from_seed_and_kind() -> None:

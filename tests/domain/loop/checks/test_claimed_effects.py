@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from toolreel_core._loop.checks.claimed_effects import Claim, claimed_effect
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.state import DoneCall, Memory, State
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._loop import Claim, claimed_effect
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import DoneCall, Memory, State
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 TOOLS = [
     ToolDefinition("mail.send_message"),

@@ -24,34 +24,31 @@ from tests.playbook import (
     seeks_approval,
     tells,
 )
-from toolreel_core._conversation.message import AssistantMessage, SystemMessage, ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.reducer import pending, step
-from toolreel_core._loop.repetition import with_repetition_warning
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_effect, load_state
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import UserSpoke
-from toolreel_core._protocol.notes import (
+from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._loop import pending, step, with_repetition_warning
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
     CallEnded,
     CallSkipped,
-    ModelNudged,
-    RepairApplied,
-    RunSettled,
-)
-from toolreel_core._protocol.outcome import (
     CapabilityRefused,
     Completed,
     EmptyFinal,
+    ModelNudged,
     NoToolCalls,
+    RepairApplied,
     RepeatedCall,
+    RunSettled,
+    SendRequest,
     TransportFailed,
     Truncated,
+    UserSpoke,
+    dump,
+    load_effect,
+    load_state,
 )
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.faults import output_too_early
-from toolreel_core._tools.result_envelope import Envelope, already_done
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import Envelope, ToolDefinition, already_done, output_too_early
 
 TEXT = {"type": "string"}
 ADD = ToolDefinition.of(

@@ -10,24 +10,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.canonical import Json, JsonText
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
+from toolreel_core._jsontext import Json, JsonText
+from toolreel_core._loop import pending, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
     Event,
+    RepeatedCall,
     ReplyReceived,
     RequestFailed,
+    RunTool,
+    SendRequest,
+    Settled,
+    State,
+    Step,
     ToolReturned,
+    ToolsWithheld,
     UserSpoke,
+    Wait,
     WaitElapsed,
+    dump,
+    load_state,
 )
-from toolreel_core._protocol.notes import ToolsWithheld
-from toolreel_core._protocol.outcome import RepeatedCall
-from toolreel_core._protocol.state import Settled, State, Step
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition
 
 WORDS: dict[str, Json] = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
 TOOLS = (

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._conversation.message import SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core._loop.checks.restatement import (
+from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core._loop import (
     call_digest,
     restatement,
     shortened,
@@ -16,12 +16,11 @@ from toolreel_core._loop.checks.restatement import (
     with_done,
     with_task,
 )
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.state import DoneCall, Memory, State, Tally
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import DoneCall, Memory, State, Tally
+from toolreel_core._replies import ArgumentError, ToolCall
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition
 
 PLAN = Plan.of(
     model="m",

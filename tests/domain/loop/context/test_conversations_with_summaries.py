@@ -26,43 +26,50 @@ from tests.playbook import (
     tells,
     waits,
 )
-from toolreel_core._conversation.message import AssistantMessage, Message, SystemMessage, UserMessage
-from toolreel_core._conversation.summary import is_summary, summary_message
-from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse
-from toolreel_core._loop.on_reply import delay_ms
-from toolreel_core._loop.reducer import fold, pending, start, step
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_effect, load_state
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import CancelRequested, ReplyReceived, UserSpoke
-from toolreel_core._protocol.notes import (
+from toolreel_core._conversation import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    UserMessage,
+    is_summary,
+    summary_message,
+)
+from toolreel_core._jsontext import JsonText, Tree, canonical, parse
+from toolreel_core._loop import delay_ms, fold, pending, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    AwaitingReply,
+    BudgetSpent,
+    Cancelled,
+    CancelRequested,
+    Completed,
+    ContextOverflow,
     HistoryShortened,
     HistorySummarized,
     Note,
+    Outcome,
     QuirkApplied,
     RepairApplied,
+    ReplyReceived,
     RequestAbandoned,
     RequestLost,
     RequestSent,
     RetryPlanned,
+    SendRequest,
+    Settled,
+    Step,
     SummaryRejected,
     SummaryRequested,
-)
-from toolreel_core._protocol.outcome import (
-    BudgetSpent,
-    Cancelled,
-    Completed,
-    ContextOverflow,
-    Outcome,
     TransformFailed,
+    UserSpoke,
+    Waiting,
+    dump,
+    load_effect,
+    load_state,
 )
-from toolreel_core._protocol.state import AwaitingReply, Settled, Step, Waiting
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import WireForm
-from toolreel_core._tools.tool_definition import ToolDefinition
-from toolreel_core._transforms import registry
-from toolreel_core._transforms.registry import register_transform
+from toolreel_core._settings import LoopConfig, Provider, WireForm
+from toolreel_core._tools import ToolDefinition
+from toolreel_core._transforms import register_transform, registry
 
 SUMMARIZE, NEWEST = "summarize_old_turns", "keep_newest_turns"
 HI = UserMessage("hi")

@@ -9,24 +9,20 @@ from hypothesis import strategies as st
 
 from tests.samples import PLAN
 from tests.strategies import histories, providers
-from toolreel_core._conversation.history_policies import history_policies
-from toolreel_core._conversation.message import (
+from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SentCall,
     SystemMessage,
     ToolMessage,
     UserMessage,
+    history_policies,
 )
-from toolreel_core._jsontext.canonical import NOTHING, canonical
-from toolreel_core._loop.context.window import estimated_tokens, fit_history, input_token_limit, overflow
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.request import RequestOptions
-from toolreel_core._protocol.notes import HistoryShortened
-from toolreel_core._protocol.outcome import ContextOverflow
-from toolreel_core._protocol.state import State, Tally
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
+from toolreel_core._jsontext import NOTHING, canonical
+from toolreel_core._loop import estimated_tokens, fit_history, input_token_limit, overflow
+from toolreel_core._plan import Plan, RequestOptions
+from toolreel_core._protocol import ContextOverflow, HistoryShortened, State, Tally
+from toolreel_core._settings import LoopConfig, Provider
 
 
 def run(tally: Tally | None = None, **settings: float) -> State:

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from toolreel_core._conversation.message import AssistantMessage, SentCall, SystemMessage, UserMessage
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.endpoints.foreign_history import extras_of, is_signed, moved, without_extras
-from toolreel_core._plan.fallback import FallbackPlan
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.state import State
-from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._conversation import AssistantMessage, SentCall, SystemMessage, Transcript, UserMessage
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import extras_of, is_signed, moved, without_extras
+from toolreel_core._plan import FallbackPlan, Plan
+from toolreel_core._protocol import State
+from toolreel_core._settings import LoopConfig
 
 SCHEMA: dict[str, Json] = {"type": "object", "properties": {}}
 

@@ -8,28 +8,38 @@ from typing import Any, Final
 import pytest
 
 from tests.playbook import Answer, body_of, fails_to_send, replies, replies_calling, replies_with, returns
-from toolreel_core._conversation.message import UserMessage
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import pending, start, step
-from toolreel_core._plan.fallback import REASONS, FallbackPlan, FallbackReason
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import Finish, RunTool, SendRequest, Wait, fingerprint
-from toolreel_core._protocol.events import Event, UserSpoke, WaitElapsed
-from toolreel_core._protocol.notes import EndpointChanged, EndpointPinned, Note, OptionIgnored, ToolsDropped
-from toolreel_core._protocol.outcome import (
+from toolreel_core._conversation import UserMessage
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import pending, start, step
+from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, Plan
+from toolreel_core._protocol import (
+    AwaitingReply,
     CapabilityRefused,
     Completed,
     EmptyFinal,
+    EndpointChanged,
+    EndpointPinned,
+    Event,
+    Finish,
     InvalidReply,
+    Note,
+    OptionIgnored,
     Outcome,
+    RunTool,
+    SendRequest,
+    Settled,
+    State,
+    ToolsDropped,
     TransportFailed,
+    UserSpoke,
+    Wait,
+    WaitElapsed,
+    dump,
+    fingerprint,
+    load_state,
 )
-from toolreel_core._protocol.state import AwaitingReply, Settled, State
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.price import Price
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import LoopConfig, Price, Provider
+from toolreel_core._tools import ToolDefinition
 
 PING: Final = ToolDefinition("ping", "Pings.", canonical({"type": "object"}))
 CALL: Final = ("call_a", "ping", "{}")

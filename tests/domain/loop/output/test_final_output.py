@@ -20,27 +20,31 @@ from tests.playbook import (
     runs,
     tells,
 )
-from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical
-from toolreel_core._loop.reducer import fold
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.output.wording import instruction
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import ReplyReceived
-from toolreel_core._protocol.notes import CallRejected, CallsIgnored, OutputRejected, RepairApplied
-from toolreel_core._protocol.outcome import (
+from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical
+from toolreel_core._loop import fold
+from toolreel_core._plan import OutputSpec, Plan, instruction
+from toolreel_core._protocol import (
+    CallRejected,
+    CallsIgnored,
     Completed,
     InvalidOutput,
     InvalidReply,
     NoToolCalls,
+    OutputRejected,
     Refused,
+    RepairApplied,
+    ReplyReceived,
+    Settled,
+    Step,
     ToolFailed,
     Truncated,
 )
-from toolreel_core._protocol.state import Settled, Step
-from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.faults import (
+from toolreel_core._schema import Violation
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import (
+    Envelope,
+    ToolDefinition,
     arguments_not_json,
     arguments_truncated,
     arguments_violate_schema,
@@ -48,8 +52,6 @@ from toolreel_core._tools.faults import (
     output_not_alone,
     output_too_early,
 )
-from toolreel_core._tools.result_envelope import Envelope
-from toolreel_core._tools.tool_definition import ToolDefinition
 
 COUNT: dict[str, Json] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 NUMBERS: dict[str, Json] = {"type": "array", "items": {"type": "integer"}}

@@ -5,12 +5,9 @@ from typing import Any
 import pytest
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.output.modes import AskedBy
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.loop_config import LoopConfig, OutputMode
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._plan import AskedBy, Plan, Preset
+from toolreel_core._settings import LoopConfig, OutputMode, Provider
+from toolreel_core._tools import ToolDefinition
 
 PING = ToolDefinition.of("ping")
 NATIVE: dict[str, Any] = {"supports_json_schema": "yes"}

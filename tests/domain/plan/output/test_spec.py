@@ -5,9 +5,9 @@ from pydantic import BaseModel
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._schema.validation import violations
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._plan import OutputSpec
+from toolreel_core._schema import violations
 
 POINT: dict[str, Json] = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
 

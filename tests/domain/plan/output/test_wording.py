@@ -5,14 +5,11 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._conversation.message import SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.output.wording import instruction, is_strict, opening, request_for
-from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.loop_config import LoopConfig, OutputMode
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel_core._jsontext import Json
+from toolreel_core._plan import OutputSpec, Plan, instruction, is_strict, opening, request_for
+from toolreel_core._settings import LoopConfig, OutputMode, Provider
+from toolreel_core._tools import ToolDefinition
 
 POINT: dict[str, Json] = {
     "type": "object",

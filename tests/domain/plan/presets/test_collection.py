@@ -6,17 +6,19 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._plan.presets.collection import (
+from toolreel_core._internal import PlaceError
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import (
     Measured,
     Model,
+    Preset,
     Presets,
     Recommendation,
     SamplingProfile,
+    bare,
+    best,
+    means,
 )
-from toolreel_core._plan.presets.model_patterns import bare, best, means
-from toolreel_core._plan.presets.preset import Preset
 
 RECOMMENDED = {"verdict": "yes", "ok": 19, "runs": 20}
 CATALOGUE: dict[str, Any] = {

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from tests.preset_values import preset, presets
 from tests.samples import ECHO, complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._jsontext.canonical import canonical, parse
-from toolreel_core._loop.reducer import start
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import (
+from toolreel_core._internal import PlaceError
+from toolreel_core._jsontext import canonical, parse
+from toolreel_core._loop import start
+from toolreel_core._plan import (
     LISTS,
     Change,
     NamesPatch,
+    Plan,
     Preset,
     changes,
     differences,
@@ -25,10 +25,9 @@ from toolreel_core._plan.presets.preset import (
     joined,
     names_of,
 )
-from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._protocol import SendRequest
+from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._tools import ToolSurface
 
 CAREFUL = preset("careful", config={"max_turns": 4, "text_dialects": ["react"]})
 SEQUENTIAL = preset("sequential", request={"parallel_tool_calls": False})

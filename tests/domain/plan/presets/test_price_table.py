@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._internal.config_checks import PlaceError
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._settings.price import Price
+from toolreel_core._internal import PlaceError
+from toolreel_core._plan import Presets
+from toolreel_core._settings import Price
 
 SHIPPED: dict[str, Any] = {
     "preset": {"cloud": {"defaults_for": ["cloud", "the_cloud"]}},

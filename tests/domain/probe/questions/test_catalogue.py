@@ -7,7 +7,7 @@ import pytest
 from tests.probes import probed
 from tests.servers.quirk_profiles import PROFILES
 from toolreel_core._errors import ConfigError
-from toolreel_core._probe.questions.catalogue import QUESTIONS, selected
+from toolreel_core._probe import QUESTIONS, selected
 
 
 def test_each_question_rests_only_on_questions_before_it() -> None:

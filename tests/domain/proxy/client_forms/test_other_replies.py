@@ -10,13 +10,19 @@ import pytest
 
 from tests.domain.proxy.asked import HEAD, Loose
 from tests.wire_forms import events_of
-from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core._proxy.client_forms.answers import broken_in, error_in
-from toolreel_core._proxy.client_request import ClientRequest, client_request
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.reply import Repaired, repaired
-from toolreel_core._proxy.reply_stream import SENT_BEFORE, ReplyStream
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Tree, canonical
+from toolreel_core._proxy import (
+    SENT_BEFORE,
+    ClientRequest,
+    Profile,
+    Repaired,
+    ReplyStream,
+    broken_in,
+    client_request,
+    error_in,
+    repaired,
+)
+from toolreel_core._settings import WireForm
 
 FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
 ALL: Final[tuple[WireForm, ...]] = ("chat_completions", *FORMS)

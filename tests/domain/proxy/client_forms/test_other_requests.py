@@ -8,13 +8,19 @@ from typing import Any, Final
 
 import pytest
 
-from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._proxy.client_forms.losses import WHAT_TO_DO, Loss
-from toolreel_core._proxy.client_request import ClientRequest, Refusal, client_request
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._proxy.upstream_request import Outbound, outbound
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import Preset
+from toolreel_core._proxy import (
+    WHAT_TO_DO,
+    ClientRequest,
+    Loss,
+    Outbound,
+    Profile,
+    Refusal,
+    client_request,
+    outbound,
+)
+from toolreel_core._settings import WireForm
 
 Loose = Mapping[str, Any]
 FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")

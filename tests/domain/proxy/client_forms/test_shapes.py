@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from tests.domain.proxy.client_forms.test_other_requests import FORMS, TURN, lost
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._proxy.client_forms.shapes import SHAPES, Kind, misshapen
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json
+from toolreel_core._proxy import SHAPES, Kind, misshapen
+from toolreel_core._settings import WireForm
 
 VALUES: Final[dict[Kind, Json]] = {"text": "x", "list": [], "object": {}, "other": 5}
 CASES: Final = [

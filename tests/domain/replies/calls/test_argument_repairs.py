@@ -5,18 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects, json_values
-from toolreel_core._jsontext.canonical import Json, canonical, either
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.calls.argument_repairs import (
+from toolreel_core._jsontext import ArgumentRepairs, Json, canonical, either
+from toolreel_core._replies import (
     Reading,
     Unreadable,
+    WarningCode,
     is_cut,
     read_text,
     without_fence,
     without_tokens,
     without_tokens_behind_fence,
 )
-from toolreel_core._replies.warning_codes import WarningCode
 
 
 def reading(text: str, repairs: ArgumentRepairs = "safe") -> Reading | Unreadable:

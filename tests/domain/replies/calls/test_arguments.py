@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._replies.calls.arguments import (
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._replies import (
     ERROR_WORDS,
     ArgumentError,
     ArgumentErrorCode,

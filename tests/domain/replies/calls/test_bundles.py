@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._replies.calls.bundles import unbundled
-from toolreel_core._replies.calls.call_location import CallEntry
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._replies import CallEntry, WarningCode, unbundled
 
 USES: Json = {
     "tool_uses": [

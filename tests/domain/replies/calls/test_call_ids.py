@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_values
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.calls.call_ids import identified
+from toolreel_core._jsontext import Json
+from toolreel_core._replies import identified
 
 
 @pytest.mark.parametrize("identity", ["call_a", "functions.add:0", "aB3dE6gH9", "0", " x "])

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import json_objects, json_values
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._replies.calls.call_location import CallEntry, EntriesFound, entries_in
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._replies import CallEntry, EntriesFound, WarningCode, entries_in
 
 ADD: Json = {"id": "call_a", "type": "function", "function": {"name": "add", "arguments": "{}"}}
 PING: Json = {"id": "call_b", "type": "function", "function": {"name": "ping", "arguments": "{}"}}

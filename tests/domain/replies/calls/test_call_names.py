@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._replies.calls.call_names import meant_name
+from toolreel_core._replies import meant_name
 
 KNOWN_NAMES = ("stock_lookup", "ping", "files.read", "multi-part")
 

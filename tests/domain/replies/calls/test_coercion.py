@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._replies.calls.coercion import Coercion, Intended, coerced, decoded
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._replies import Coercion, Intended, WarningCode, coerced, decoded
 
 SCHEMA = canonical(
     {

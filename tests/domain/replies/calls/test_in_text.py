@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel_core._jsontext.canonical import Json, JsonText
-from toolreel_core._replies.calls.in_text import Said, WrittenCalls
-from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._jsontext import Json, JsonText
+from toolreel_core._replies import Said, ToolCall, WrittenCalls
 
 TAGGED = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 BROKEN = '<tool_call>{"name": "ping", "arguments": </tool_call>'

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import CallReader, CallsRead, ToolCall
+from toolreel_core._jsontext import ArgumentRepairs, Json, JsonText, canonical
+from toolreel_core._replies import ArgumentError, CallReader, CallsRead, ToolCall
 
 KNOWN = ("add", "ping", "stock_lookup")
 

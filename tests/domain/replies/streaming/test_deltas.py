@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._replies.streaming.call_fragments import joined_calls, joined_function
-from toolreel_core._replies.streaming.deltas import joined
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._replies import joined, joined_calls, joined_function
 
 PING: Json = {"id": "a", "function": {"name": "ping", "arguments": "{}"}}
 THOUGHT: Json = {"type": "reasoning.text", "text": "So ", "index": 0, "signature": None}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._replies.streaming.sse import Frame, Frames
+from toolreel_core._replies import Frame, Frames
 
 A: Frame = {"a": 1}
 B: Frame = {"b": "é data: {"}

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._replies.reply import Usage, usage_in
-from toolreel_core._replies.streaming.stream import Delta, Stream, deltas_in, deltas_of, unstreamed
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._replies import Delta, Stream, Usage, chat_deltas_in, deltas_of, unstreamed, usage_in
 
 DONE = "data: [DONE]\n\n"
 CUT: Json = {"code": "stream_cut", "message": "the stream ended before the reply was complete"}
@@ -277,16 +276,16 @@ def test_there_is_this_to_show_of_a_delta(delta: dict[str, Json], deltas: list[t
     "body", ["", "x", "[]", "{}", '{"choices":[]}', '{"choices":[{}]}', '{"choices":"x"}']
 )
 def test_there_is_nothing_to_show_of_what_is_no_reply(body: str) -> None:
-    assert deltas_in(body, whole=True) == ()
+    assert chat_deltas_in(body, whole=True) == ()
 
 
 def test_there_is_this_to_show_of_a_body() -> None:
     hello = [Delta("content", "Hel"), Delta("content", "lo")]
     stream = "".join(HELLO).rstrip()
-    assert [*deltas_in(stream, whole=True)] == [*deltas_in(stream, whole=False)] == hello
+    assert [*chat_deltas_in(stream, whole=True)] == [*chat_deltas_in(stream, whole=False)] == hello
     body = canonical(said("Hello"))
-    assert deltas_in(body, whole=True) == (Delta("content", "Hello"),)
-    assert deltas_in(body, whole=False) == ()
+    assert chat_deltas_in(body, whole=True) == (Delta("content", "Hello"),)
+    assert chat_deltas_in(body, whole=False) == ()
 
 
 @pytest.mark.parametrize("body", ["", "{}", '{"data:":1}', "<html>data: x", "dat", "database: x", "\n\n{}"])

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.wire_forms.assembly import Assembly, number_in
+from toolreel_core._jsontext import Json
+from toolreel_core._replies import Assembly, number_in
 
 HOMES = {"text": "content"}
 

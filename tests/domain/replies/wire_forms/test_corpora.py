@@ -14,19 +14,13 @@ from typing import Any, Final
 import pytest
 
 from tests.wire_forms import OTHER_FORMS
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reply_parsing import received
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.state import State
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._replies.wire_forms.as_chat import as_chat, form_in
-from toolreel_core._replies.wire_forms.event_stream import stream_in
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core._settings.wire_form import MESSAGES_BLOCKS, RESPONSES_ITEMS, WireForm
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._loop import received
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import State
+from toolreel_core._replies import ArgumentError, Delta, Reply, ToolCall, as_chat, form_in, stream_in
+from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider, WireForm
+from toolreel_core._tools import ToolDefinition
 
 CORPORA: Final = Path(__file__).resolve().parents[3] / "corpora"
 KEYS: Final = {"responses": RESPONSES_ITEMS, "messages": MESSAGES_BLOCKS}

@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire_forms import events_of, frame
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.streaming.stream import Delta, Stream
-from toolreel_core._replies.wire_forms.as_chat import as_chat, deltas_in
-from toolreel_core._replies.wire_forms.event_stream import EventStream, stream_in
-from toolreel_core._settings.wire_form import WireForm
+from toolreel_core._jsontext import Json
+from toolreel_core._replies import Delta, EventStream, Stream, as_chat, deltas_in, stream_in
+from toolreel_core._settings import WireForm
 
 Events: TypeAlias = tuple[dict[str, Json], ...]
 

@@ -4,16 +4,18 @@ import json
 
 import pytest
 
-from toolreel_core._jsontext.canonical import NOTHING, Json
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.streaming.stream import Stream
-from toolreel_core._replies.wire_forms.as_chat import as_chat, deltas_in
-from toolreel_core._replies.wire_forms.event_stream import stream_in
-from toolreel_core._replies.wire_forms.messages import chat_of
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import NOTHING, Json
+from toolreel_core._replies import (
+    Reply,
+    Stream,
+    as_chat,
+    chat_of_message,
+    deltas_in,
+    normalize_reply,
+    stream_in,
+)
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 PING = ToolSurface((ToolDefinition.of("ping", "Pings.", {"type": "object"}),))
 CALL: dict[str, Json] = {"type": "tool_use", "id": "toolu_1", "name": "ping", "input": {"host": "a"}}
@@ -35,7 +37,7 @@ def read(body: Json) -> Reply:
 
 
 def kept(body: Json) -> Json:
-    carry = chat_of(body).carry
+    carry = chat_of_message(body).carry
     tree: dict[str, Json] = json.loads(carry)
     return None if carry is NOTHING else tree["messages_blocks"]
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._replies.wire_forms.as_chat import as_chat
-from toolreel_core._replies.wire_forms.event_stream import EventStream, stream_in
-from toolreel_core._replies.wire_forms.messages import whole_blocks
-from toolreel_core._replies.wire_forms.responses import whole_items
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._replies import EventStream, as_chat, stream_in, whole_blocks, whole_items
 
 
 def test_blocks_and_items_get_their_types() -> None:

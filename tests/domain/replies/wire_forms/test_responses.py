@@ -4,14 +4,10 @@ import json
 
 import pytest
 
-from toolreel_core._jsontext.canonical import NOTHING, Json
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.wire_forms.as_chat import as_chat
-from toolreel_core._replies.wire_forms.responses import chat_of
-from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import NOTHING, Json
+from toolreel_core._replies import Reply, as_chat, chat_of_response, normalize_reply
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 PING = ToolSurface((ToolDefinition.of("ping", "Pings.", {"type": "object"}),))
 CALL: dict[str, Json] = {
@@ -40,7 +36,7 @@ def read(body: Json) -> Reply:
 
 
 def kept(body: Json) -> Json:
-    carry = chat_of(body).carry
+    carry = chat_of_response(body).carry
     tree: dict[str, Json] = json.loads(carry)
     return None if carry is NOTHING else tree["responses_items"]
 

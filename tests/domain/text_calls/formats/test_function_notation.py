@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.text_calls.asking import Row, each, source
-from toolreel_core._jsontext.json_repair import Flaw
-from toolreel_core._text_calls.formats.function_notation import expression
+from toolreel_core._jsontext import Flaw
+from toolreel_core._text_calls import expression
 
 
 @each("pythonic", "python_calls_are_read_and_never_evaluated")

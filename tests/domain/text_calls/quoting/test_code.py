@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._text_calls.quoting.code import Code, Region
+from toolreel_core._text_calls import Code, Region
 
 
 def at(text: str, mark: str, *, cut: bool = False) -> Region | None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._text_calls.quoting.lead_ins import lead_in, shows_an_example
+from toolreel_core._text_calls import lead_in, shows_an_example
 
 
 @pytest.mark.parametrize(

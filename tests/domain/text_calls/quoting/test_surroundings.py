@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.text_calls.asking import source
-from toolreel_core._text_calls.quoting.surroundings import Place
+from toolreel_core._text_calls import Place
 
 
 def quoted(text: str, *, cut: bool = False) -> bool:

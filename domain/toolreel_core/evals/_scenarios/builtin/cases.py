@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._conversation import Message, SystemMessage, UserMessage
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core._plan import Preset
+from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import Order, ordered
 from toolreel_core.evals._scenarios.draws import Draws
 from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext import Tree
 from toolreel_core.evals._scenarios.builtin.cases import DONE, SYSTEM, drawn, posed, reads, takes, text, whole
 from toolreel_core.evals._scenarios.builtin.lookups import RELAXED
 from toolreel_core.evals._scenarios.checks import ordered, outcome

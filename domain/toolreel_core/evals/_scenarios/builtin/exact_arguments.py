@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals._scenarios.builtin.cases import DONE, drawn, plain, posed, schema, takes, text, whole
 from toolreel_core.evals._scenarios.checks import outcome
 from toolreel_core.evals._scenarios.draws import LAST_NAMES, WORDS, Draws, full_name, word

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._conversation.message import AssistantMessage, Message, UserMessage
+from toolreel_core._conversation import AssistantMessage, Message, UserMessage
 from toolreel_core.evals._scenarios.builtin.cases import DONE, drawn, posed, reads, takes, text
 from toolreel_core.evals._scenarios.checks import ordered, outcome
 from toolreel_core.evals._scenarios.draws import LAST_NAMES, WORDS, Draws

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext import Tree
 from toolreel_core.evals._scenarios.builtin.cases import DONE, drawn, posed, reads, takes, text, whole
 from toolreel_core.evals._scenarios.checks import (
     called_before,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext import Tree
 from toolreel_core.evals._scenarios.builtin.cases import DONE, drawn, posed, reads, takes, text
 from toolreel_core.evals._scenarios.checks import ordered, outcome
 from toolreel_core.evals._scenarios.draws import Draws, full_name, word

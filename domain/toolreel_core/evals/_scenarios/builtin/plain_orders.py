@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext import Tree
 from toolreel_core.evals._scenarios.builtin.cases import drawn, plain, takes, text, whole
 from toolreel_core.evals._scenarios.draws import ROOMS, Draws, full_name
 from toolreel_core.evals._scenarios.scenario import Case

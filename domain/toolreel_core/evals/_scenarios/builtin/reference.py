@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._conversation.message import SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Tree
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel_core._jsontext import Tree
+from toolreel_core._plan import Preset
 from toolreel_core.evals._scenarios.builtin.cases import drawn
 from toolreel_core.evals._scenarios.builtin.workspace_task import (
     DONE,

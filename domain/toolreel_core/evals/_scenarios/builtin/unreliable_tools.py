@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from toolreel_core._jsontext.canonical import JsonText, Tree
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import JsonText, Tree
+from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals._scenarios.builtin.cases import (
     DONE,
     desk,

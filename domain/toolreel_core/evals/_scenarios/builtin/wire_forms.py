@@ -7,11 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read_tolerant
-from toolreel_core._jsontext.digest import chain
-from toolreel_core._jsontext.tree_access import as_tree, items_of, tree_at
-from toolreel_core._replies.provider_fields import of_call, of_message
-from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    chain,
+    items_of,
+    parse,
+    read_tolerant,
+    tree_at,
+)
+from toolreel_core._replies import of_call, of_message, unstreamed
 from toolreel_core.evals._scenarios.builtin.cases import DONE, drawn, posed, reads, takes, text
 from toolreel_core.evals._scenarios.checks import exercise, ordered, outcome
 from toolreel_core.evals._scenarios.draws import WORDS, Draws, full_name

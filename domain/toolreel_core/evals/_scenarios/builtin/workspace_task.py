@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._conversation.message import SystemMessage, UserMessage
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel_core._jsontext import Tree
 from toolreel_core.evals._scenarios.checks import called_before, exercise, outcome, says_done, world_has
 from toolreel_core.evals._scenarios.draws import Draws, word
 from toolreel_core.evals._scenarios.scenario import Case, Check

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.evals.rehearsing import Rehearsed, rehearse
-from toolreel_core.evals._scenarios.catalogue import GROUPS, scenario, scripts_of
-from toolreel_core.evals._scenarios.scripted_model import Line, call, script
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core.evals import GROUPS, Line, at, call, scenario, script, scripts_of
 
 SEEDS = [str(number) for number in range(8)]
 

@@ -9,21 +9,23 @@ from typing import Any
 import pytest
 
 from tests.domain.evals.rehearsing import Rehearsed, rehearse
-from toolreel_core._conversation.message import AssistantMessage
-from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import NOTHING, Tree, canonical
-from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._settings.provider_support import Provider
-from toolreel_core.evals._scenarios.builtin.wire_forms import came_back, signed
-from toolreel_core.evals._scenarios.catalogue import scenario, scripts_of
-from toolreel_core.evals._scenarios.evidence import Evidence, Sent
-from toolreel_core.evals._scenarios.scripted_model import (
+from toolreel_core._conversation import AssistantMessage, Transcript
+from toolreel_core._jsontext import NOTHING, Tree, canonical
+from toolreel_core._replies import unstreamed
+from toolreel_core._settings import Provider
+from toolreel_core.evals import (
+    Evidence,
     Line,
+    Sent,
     WholeReply,
     call,
+    came_back,
+    scenario,
     script,
     scripted_reply,
     scripted_stream,
+    scripts_of,
+    signed,
 )
 
 SEEDS = ["1", "2", "3"]

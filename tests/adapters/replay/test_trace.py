@@ -8,17 +8,22 @@ import pytest
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.replay.sessions import cassette
 from tests.samples import complaint
-from toolreel._driver.run_result import retold
-from toolreel._driver.user.approvers import Always, Never
-from toolreel._internal.errors import CassetteError
-from toolreel._journal.format import MemoryJournal, Recorded, companion, opened, parse_journal, read_journal
-from toolreel._replay.retrace import cut, retrace
-from toolreel.testing._scripted import Lost, saying
+from toolreel._driver import Always, Never, retold
+from toolreel._internal import CassetteError
+from toolreel._journal import MemoryJournal, Recorded, companion, opened, parse_journal, read_journal
+from toolreel._replay import cut, retrace
+from toolreel.testing import Lost, saying
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import CancelRequested, Event, ToolReturned
-from toolreel_core._protocol.state import AwaitingReply, AwaitingTools
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import (
+    AwaitingReply,
+    AwaitingTools,
+    CancelRequested,
+    Event,
+    RunTool,
+    SendRequest,
+    ToolReturned,
+)
 
 CUT_CALL: Final[Json] = {"id": "a", "function": {"name": "add", "arguments": '{"a":'}}
 

@@ -12,12 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from toolreel._driver.aio import ago_on, aspeak
-from toolreel._driver.ports import AsyncPerformer, Observer, Performer
-from toolreel._driver.run_result import Run, outcome_of
-from toolreel._driver.sync import go_on, speak
-from toolreel._journal.file import ReopenedJournal
-from toolreel._replay.retrace import retrace
+from toolreel._driver import (
+    AsyncPerformer,
+    Observer,
+    Performer,
+    Run,
+    ago_on,
+    aspeak,
+    go_on,
+    outcome_of,
+    speak,
+)
+from toolreel._journal import ReopenedJournal
+from toolreel._replay.trace import retrace
 
 
 def resume(

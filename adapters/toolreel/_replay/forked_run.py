@@ -20,23 +20,31 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell, withhold
-from toolreel._driver.run_result import Run, outcome_of, retold
-from toolreel._driver.sync import go_on
-from toolreel._driver.timing import NOT_MEASURED, Lap, record
-from toolreel._internal.errors import ForkError
-from toolreel._journal.format import MemoryJournal, Recorded, Source, opened, parse_journal
+from toolreel._driver import (
+    NOT_MEASURED,
+    Journal,
+    Lap,
+    Observer,
+    Performer,
+    Run,
+    Wanted,
+    go_on,
+    outcome_of,
+    record,
+    retold,
+    tell,
+    withhold,
+)
+from toolreel._internal import ForkError
+from toolreel._journal import MemoryJournal, Recorded, Source, opened, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
 from toolreel._replay.journal_script import describe
-from toolreel._replay.retrace import Trace, Traced, retrace
 from toolreel._replay.run_underway import Answered, Underway
+from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._loop.reducer import fold
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol import events
-from toolreel_core._protocol.effects import AskApproval, RunTool
-from toolreel_core._protocol.outcome import Outcome
-from toolreel_core._protocol.state import Settled, State
+from toolreel_core._loop import fold
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import AskApproval, Outcome, RunTool, Settled, State, events
 
 
 @dataclass(frozen=True, slots=True)

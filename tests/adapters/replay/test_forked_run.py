@@ -8,29 +8,31 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, adding, asking_first, recorded
-from tests.adapters.replay.test_retrace import stopped
+from tests.adapters.replay.test_trace import stopped
 from tests.samples import complaint
-from toolreel._driver.aio import ago_on
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
-from toolreel._driver.user.approvers import Always
-from toolreel._internal.errors import ForkError
-from toolreel._journal.format import MemoryJournal, parse_journal
-from toolreel._replay.fork import Stop, beginning, counterfactual, fork
-from toolreel._replay.fork_changes import Changes
-from toolreel._replay.journal_performer import Rehearsal
-from toolreel._replay.run_underway import Underway
-from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools._python.tools import PythonTools, Tool
-from toolreel_core._conversation.message import ToolMessage
+from toolreel._driver import Always, Ports, ago_on, run
+from toolreel._internal import ForkError
+from toolreel._journal import MemoryJournal, parse_journal
+from toolreel._replay import Changes, Rehearsal, Stop, Underway, beginning, counterfactual, fork
+from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel.tools import PythonTools, Tool
+from toolreel_core._conversation import ToolMessage
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool, SendRequest
-from toolreel_core._protocol.events import CancelRequested, ReplyReceived, ToolReturned
-from toolreel_core._protocol.notes import Note, RequestSent
-from toolreel_core._protocol.outcome import Cancelled, Completed, MaxTurns
-from toolreel_core._protocol.state import AwaitingApproval
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    AwaitingApproval,
+    Cancelled,
+    CancelRequested,
+    Completed,
+    MaxTurns,
+    Note,
+    ReplyReceived,
+    RequestSent,
+    RunTool,
+    SendRequest,
+    ToolReturned,
+)
 
 RUN = recorded()
 TWO_CALLS = (calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2})), saying("2 and 4."))

@@ -6,22 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from toolreel._driver.ports import Wanted
-from toolreel._driver.run_result import Run
-from toolreel._driver.timing import NOT_MEASURED, Timing, Took
-from toolreel._journal.format import Record, Recorded
+from toolreel._driver import NOT_MEASURED, Run, Timing, Took, Wanted
+from toolreel._journal import Record, Recorded
 from toolreel._replay.run_underway import Underway
-from toolreel_core._conversation.content.part import shown_parts
+from toolreel_core._conversation import shown_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
-from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._loop.reply_parsing import received
-from toolreel_core._protocol import events
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
-from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.state import State
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.reply import Reply
+from toolreel_core._jsontext import JsonText
+from toolreel_core._loop import received
+from toolreel_core._protocol import AskApproval, Note, RunTool, SendRequest, State, Wait, events, fingerprint
+from toolreel_core._replies import ArgumentError, Reply, ToolCall
 
 _LINE: Final = 100
 

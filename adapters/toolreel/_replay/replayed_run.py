@@ -10,17 +10,15 @@ from itertools import count, takewhile, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 
-from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.run_result import Run
-from toolreel._internal.errors import MissingExtra
-from toolreel._journal.format import MemoryJournal, Recorded, companion, read_journal, recording_files
+from toolreel._driver import ImmediateEndpoint, Run
+from toolreel._internal import MissingExtra
+from toolreel._journal import MemoryJournal, Recorded, companion, read_journal, recording_files
 from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
-from toolreel.cassette._request_diff import first_change
-from toolreel.tools._python.tools import PythonTools, ToolLike
+from toolreel.cassette import first_change
+from toolreel.tools import PythonTools, ToolLike
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._jsontext import Json, parse
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._replay.taped_endpoint import TapedEndpoint
@@ -81,7 +79,7 @@ def check_recovered(cassette: Path) -> None:
     :raises toolreel.ReplayMismatch: names the line and the difference
     """
     from toolreel._replay.from_cassette.journals import recover_runs
-    from toolreel.cassette._open_cassette import Recording
+    from toolreel.cassette import Recording
 
     recorded = [read_journal(path) for path in _journals_beside(companion(cassette))]
     plans = [each.plan for each in recorded]
@@ -115,7 +113,7 @@ def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, jo
 async def _areplay(
     recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
 ) -> Run:
-    from toolreel.tools._python.tools import AsyncPythonTools
+    from toolreel.tools import AsyncPythonTools
 
     async with AsyncExitStack() as stack:
         taped, breaks = _taped(cassette, stack) if cassette else (None, NO_BREAKS)
@@ -155,7 +153,7 @@ def run_on(
 def _taped(cassette: Path, stack: ExitStack | AsyncExitStack) -> tuple[TapedEndpoint, Breaks]:
     """An endpoint that replays the cassette, which has to be played to its end."""
     from toolreel._replay.taped_endpoint import TapedEndpoint
-    from toolreel.cassette._transports import replaying
+    from toolreel.cassette import replaying
 
     tape = stack.enter_context(replaying(cassette))
     return TapedEndpoint(tape), breaks_in(tape)

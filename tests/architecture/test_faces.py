@@ -1,0 +1,213 @@
+"""Across the border of a package, only its face is imported: what its ``__init__`` names.
+
+A package is the first folder below ``toolreel_core`` or ``toolreel``; the sources of tools in
+``toolreel.tools`` are packages of their own. Behind its face, everything can move without a change elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source import ADAPTERS, DOMAIN, ROOT, modules
+
+OURS = {module.name: module for package in (DOMAIN, ADAPTERS) for module in modules(package)}
+ROOTS = {"toolreel_core", "toolreel"}
+TOPS = ("domain", "adapters", "tests", "examples", "benchmarks", "docs")
+SEPARATE = {"toolreel.tools.mcp", "toolreel.tools.openapi", "toolreel.tools.skills"}
+LOADER = "toolreel._internal.lazy"
+"""What the faces themselves are made with."""
+PATCHED = {
+    "tests/adapters/cassette/test_file.py": {
+        "toolreel.cassette._file",
+    },
+    "tests/adapters/cassette/test_response_body_streams.py": {
+        "toolreel.cassette._transports",
+    },
+    "tests/adapters/cassette/test_yaml.py": {
+        "toolreel._internal.safe_yaml",
+        "toolreel.cassette._yaml",
+    },
+    "tests/adapters/evals/statistics/test_significance_tests.py": {
+        "toolreel.evals._statistics.interval_bounds",
+        "toolreel.evals._statistics.significance_tests",
+    },
+    "tests/adapters/http/test_httpx_endpoint.py": {
+        "toolreel.http._httpx_endpoint",
+        "toolreel.http._transport_pool",
+    },
+    "tests/adapters/http/test_transport_pool.py": {
+        "toolreel.http._transport_pool",
+    },
+    "tests/adapters/internal/test_errors.py": {
+        "toolreel._internal.errors",
+        "toolreel.http._bounded_decoder",
+    },
+    "tests/adapters/internal/test_safe_yaml.py": {
+        "toolreel._internal.safe_yaml",
+    },
+    "tests/adapters/presets/test_token_counter.py": {
+        "toolreel.presets._token_counter",
+    },
+    "tests/adapters/replay/test_taped_endpoint.py": {
+        "toolreel.cassette._transports",
+    },
+    "tests/adapters/test_sync_async_twins.py": {
+        "toolreel._driver.aio",
+        "toolreel._driver.clock.clocks",
+        "toolreel._driver.performer",
+        "toolreel._driver.ports",
+        "toolreel._driver.stopwatch",
+        "toolreel._driver.sync",
+        "toolreel._driver.user.approvers",
+        "toolreel._replay.journal_performer",
+        "toolreel.http._httpx_endpoint",
+        "toolreel.tools._hosts",
+    },
+    "tests/docs/codes_page.py": {
+        "toolreel_core._tools.faults",
+    },
+    "tests/domain/conversation/wire_forms/test_forms.py": {
+        "toolreel_core._conversation.wire_forms.messages",
+        "toolreel_core._conversation.wire_forms.responses",
+    },
+    "tests/domain/evals/scenarios/test_long_texts.py": {
+        "toolreel_core.evals._scenarios.claims",
+    },
+    "tests/domain/loop/context/test_conversations_with_summaries.py": {
+        "toolreel_core._transforms.registry",
+    },
+    "tests/domain/loop/test_conversation.py": {
+        "toolreel_core._transforms.registry",
+    },
+    "tests/domain/loop/test_reducer.py": {
+        "toolreel_core._transforms.registry",
+    },
+    "tests/domain/probe/test_verdict.py": {
+        "toolreel_core._probe.verdict",
+    },
+    "tests/domain/proxy/asked.py": {
+        "toolreel_core._proxy.upstream_request",
+    },
+    "tests/domain/transforms/test_registry.py": {
+        "toolreel_core._transforms.registry",
+    },
+    "tests/evals/test_wire_scenarios.py": {
+        "toolreel.evals._scenario_files.real_tools",
+    },
+    "tests/wire_forms.py": {
+        "toolreel_core._loop.reducer",
+    },
+}
+"""Modules that a test of their package imports whole, mostly to replace something in them."""
+
+
+def border(module: str) -> str:
+    """The package that a module is private to."""
+    parts = module.split(".")
+    inner = ".".join(parts[:3])
+    return inner if inner in SEPARATE else ".".join(parts[:2])
+
+
+def face(module: str) -> str:
+    """What others import instead of a module: the innermost package with a public path, else the package."""
+    found, parts = border(module), module.split(".")
+    for length in range(3, len(parts) + 1):
+        path = ".".join(parts[:length])
+        if path in OURS and OURS[path].is_package and "._" not in path:
+            found = path
+    return found
+
+
+def files(*tops: str) -> Iterator[tuple[str, Path]]:
+    """Every Python file, with the package that it belongs to; files outside the product belong to none."""
+    names = {module.path: name for name, module in OURS.items()}
+    for top in tops:
+        for path in sorted((ROOT / top).rglob("*.py")):
+            yield border(names[path]) if path in names else "", path
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """Module and name of each import from our packages, wherever the statement is."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names) if module.partition(".")[0] in ROOTS:
+                yield from ((module, alias.name) for alias in names)
+            case ast.Import(names=names):
+                yield from ((alias.name, "") for alias in names if alias.name.partition(".")[0] in ROOTS)
+            case _:
+                pass
+
+
+def named_by(package: str) -> set[str]:
+    """What a face names, or what has a face of its own in the package."""
+    found = {
+        alias.asname or alias.name
+        for node in ast.walk(OURS[package].tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    inner = {name.removeprefix(f"{package}.") for name in OURS if name.rpartition(".")[0] == package}
+    return found | {name for name in inner if face(f"{package}.{name}") == f"{package}.{name}"}
+
+
+NAMED = {name: named_by(name) for name in OURS if OURS[name].is_package and face(name) == name}
+
+
+def is_free(mine: str, path: Path, module: str, name: str) -> bool:
+    """Whether an import crosses no border, or goes around the face with a reason."""
+    whole = f"{module}.{name}" if name else module
+    if whole in OURS:
+        here = path.relative_to(ROOT).as_posix()
+        return border(whole) == mine or face(whole) == whole or whole in PATCHED.get(here, ())
+    at_the_top = module in ROOTS or (module.count(".") == 1 and not OURS[module].is_package)
+    return border(module) == mine or at_the_top or module == LOADER
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_imports_from_another_package_are_of_its_face(top: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: from {module} import {name}"
+        for mine, path in files(top)
+        for module, name in imported(path)
+        if not is_free(mine, path, module, name) and (module != face(module) or name not in NAMED[module])
+    ]
+    assert wrong == []
+
+
+def test_faces_name_nothing_that_only_their_package_uses() -> None:
+    used = {
+        (module, name)
+        for mine, path in files(*TOPS)
+        for module, name in imported(path)
+        if border(module) != mine
+    }
+    idle = [
+        f"{package}: {alias.name}"
+        for package in NAMED.keys() - ROOTS
+        for node in ast.walk(OURS[package].tree)
+        if isinstance(node, ast.ImportFrom) and border(str(node.module)) == border(package)
+        for alias in node.names
+        if alias.asname is None and (package, alias.name) not in used
+        if alias.name not in {"face", *public(package)}
+    ]
+    assert idle == []
+
+
+def public(package: str) -> list[str]:
+    """What a package documents."""
+    for node in OURS[package].tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=names):
+                return list(ast.literal_eval(names))
+            case _:
+                pass
+    return []
+
+
+def test_what_is_imported_whole_still_is() -> None:
+    for test, whole in PATCHED.items():
+        assert whole <= {f"{module}.{name}" for module, name in imported(ROOT / test)}, test
