@@ -1,17 +1,24 @@
 from __future__ import annotations
 
+import asyncio
+import json
+
 import anyio
 import pytest
 
 from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, Watched, add
+from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
+from toolreel import Plan
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, run
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel.http import AsyncHttpEndpoint
-from toolreel.testing import ScriptedEndpoint
-from toolreel.tools import AsyncPythonTools, PythonTools
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools import AsyncPythonTools, PythonTools, tool
+from toolreel_core._conversation import ToolMessage
 from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext import Json
 from toolreel_core._protocol import Cancelled, CancelRequested, Completed, Note, RunTool, ToolReturned
 
 
@@ -96,3 +103,48 @@ async def test_an_observer_that_fails_does_not_disturb_the_run() -> None:
     with pytest.warns(RuntimeWarning, match="^the observer failed on"):
         ended = await arun(PLAN, ports, observe=faint)
     assert ended.outcome == Completed("It is 42.")
+
+
+def test_a_tool_that_lets_out_its_own_cancellation_has_failed_and_the_other_call_is_kept() -> None:
+    @tool(read_only=True)
+    async def cancels() -> str:
+        inner = asyncio.create_task(asyncio.sleep(HANG))
+        inner.cancel()
+        await inner
+        return "never"
+
+    @tool(read_only=True)
+    async def waits() -> str:
+        await asyncio.sleep(0)
+        return "waited"
+
+    tools = AsyncPythonTools([cancels, waits])
+    together: list[list[tuple[str, dict[str, Json]]]] = [
+        [("cancels", {})],
+        [("cancels", {}), ("waits", {})],
+    ]
+    for calls in together:
+        replies = ImmediateEndpoint(ScriptedEndpoint([calling(*calls), saying("Done.")]))
+        plan = Plan.of(model="m", messages="Go!", tools=tools.surface)
+        ended = asyncio.run(arun(plan, AsyncPorts(replies, tools)))
+        assert ended.outcome == Completed("Done.")
+        results = [json.loads(each.content) for each in ended.messages if isinstance(each, ToolMessage)]
+        assert [result["ok"] for result in results] == [False, True][: len(calls)], results
+
+
+async def _cancelled_beside(tools: AsyncPythonTools) -> None:
+    replies = ImmediateEndpoint(ScriptedEndpoint([calling(("hangs", {}), ("hangs", {})), saying("Done.")]))
+    plan = Plan.of(model="m", messages="Go!", tools=tools.surface)
+    running = asyncio.create_task(arun(plan, AsyncPorts(replies, tools)))
+    await asyncio.sleep(0.05)
+    running.cancel()
+    await running
+
+
+def test_a_cancellation_from_outside_still_ends_the_run() -> None:
+    @tool(read_only=True)
+    async def hangs() -> None:
+        await asyncio.sleep(HANG)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(_cancelled_beside(AsyncPythonTools([hangs])))
