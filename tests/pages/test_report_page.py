@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from click.testing import CliRunner
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.evals.evaluated import evaluated, scripted
 from tests.pages.watched import opened, serious_findings, widest
-from toolreel._cli import report_command
 from toolreel.evals import Results, report_content, report_page
 
 DETAIL: Final = ".detail"
@@ -152,20 +150,6 @@ def test_the_command_of_a_run_is_copied_and_names_no_path(browser: Browser, repo
         copied = page.evaluate("navigator.clipboard.readText()")
         assert re.fullmatch(rf"toolreel eval replay {report.parent.name} [0-9a-f]{{12}}", copied)
         assert str(report.parent.parent) not in page.content()
-
-
-def test_a_run_leads_to_its_page(browser: Browser, report: Path) -> None:
-    target = report.with_name("linked.html")
-    command = [str(report.parent), "--out", str(target), "--transcripts", "1", "--pages", "1"]
-    done = CliRunner().invoke(report_command, command)
-    assert done.exit_code == 0, done.output
-    (page_of_run,) = (report.parent / "linked_runs").iterdir()
-    with opened(browser, target, f"#run={page_of_run.stem}") as page:
-        title = page.locator(f"{DETAIL} h3").inner_text()
-        page.get_by_role("link", name="the whole run on a page of its own").click()
-        expect(page.locator("#head .card")).to_contain_text("Judged: ")
-        expect(page.locator("h1")).to_contain_text(title.split(", ")[0])
-        expect(page.locator(".flow .turn").first).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [1400, 420])
