@@ -70,7 +70,6 @@ from toolreel_core.evals._plan.filters import (
     applies,
     auto_profile,
     comma_separated,
-    glob_matches,
     profiles_for,
     select_models,
     select_profiles,

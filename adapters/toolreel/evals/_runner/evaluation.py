@@ -381,7 +381,7 @@ def recorded_job(plan: EvalPlan, record: Record) -> Job:
 
 def _retries(plan: EvalPlan) -> Retries:
     """How often a run is tried again."""
-    return Retries(plan.empty_response_retries, plan.void_retries)
+    return Retries(plan.options.empty_response_retries, plan.options.void_retries)
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:

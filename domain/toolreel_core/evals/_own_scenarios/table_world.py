@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, assert_never, cast
+from typing import Final, cast
 
 from returns.result import Result, Success
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core.evals._own_scenarios.draws import with_texts
 from toolreel_core.evals._worlds.json_pointer_and_patch import Place, at, edited, steps
 from toolreel_core.evals._worlds.world import failure, is_failure, success
 
@@ -132,30 +133,21 @@ def _plain(value: Json) -> Json:
             return value.strip().casefold()
         case float():
             return int(value) if value.is_integer() else value
-        case None | bool() | int():
-            return value
         case Mapping():
             return {key: _plain(value[key]) for key in sorted(value)}
-        case Sequence():
+        case list() | tuple():
             return [_plain(item) for item in value]
         case _:
-            assert_never(value)
+            return value
 
 
 def _given(value: Json, arguments: Tree) -> Json:
     """A value with the arguments of a call in it."""
-    match value:
-        case str():
-            named = value.startswith(_ARGUMENT)
-            return at(arguments, value.removeprefix("$arguments")) if named else value
-        case Mapping():
-            return {key: _given(item, arguments) for key, item in value.items()}
-        case Sequence():
-            return [_given(item, arguments) for item in value]
-        case None | bool() | int() | float():
-            return value
-        case _:
-            assert_never(value)
+
+    def put(text: str) -> Json:
+        return at(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text
+
+    return with_texts(value, put)
 
 
 def _pointer(pointer: str, arguments: Tree) -> str:
