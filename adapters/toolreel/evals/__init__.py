@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from toolreel.evals._replay.replay import Replayed, replays, rerun, write_replayed
     from toolreel.evals._replay.whatif import tallies_under, whatif_lines, whatif_tree
     from toolreel.evals._report.page import ReportContent, report_content, report_page
-    from toolreel.evals._report.run_data import run_data, transcript_tree
-    from toolreel.evals._report.transcripts import Transcript, transcript_of
-    from toolreel.evals._runner.connection import Connection, connect, new_header
-    from toolreel.evals._runner.endpoints import ModelLimits, ScriptedEndpoint
+    from toolreel.evals._report.run_data import run_data
+    from toolreel.evals._report.transcripts import transcript_of
+    from toolreel.evals._runner.connection import Connection, connect, limits, new_header
+    from toolreel.evals._runner.endpoints import ScriptedEndpoint
     from toolreel.evals._runner.evaluation import (
         EvaluationOutcome,
         ExistingRuns,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         Watcher,
         WorkerPool,
         evaluate,
-        job_of,
         jobs_of,
         server_of,
     )
@@ -134,12 +133,12 @@ else:
             "_replay.replay": "Replayed replays rerun write_replayed",
             "_replay.whatif": "tallies_under whatif_lines whatif_tree",
             "_report.page": "ReportContent report_content report_page",
-            "_report.run_data": "run_data transcript_tree",
-            "_report.transcripts": "Transcript transcript_of",
-            "_runner.connection": "Connection connect new_header",
-            "_runner.endpoints": "ModelLimits ScriptedEndpoint",
+            "_report.run_data": "run_data",
+            "_report.transcripts": "transcript_of",
+            "_runner.connection": "Connection connect limits new_header",
+            "_runner.endpoints": "ScriptedEndpoint",
             "_runner.evaluation": (
-                "EvaluationOutcome ExistingRuns JobEnded Watcher WorkerPool evaluate job_of jobs_of server_of"
+                "EvaluationOutcome ExistingRuns JobEnded Watcher WorkerPool evaluate jobs_of server_of"
             ),
             "_runner.exchanges": "WorldHost converse live_tools",
             "_runner.joining": "join_results",

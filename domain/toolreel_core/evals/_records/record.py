@@ -155,7 +155,7 @@ def run_in(tree: Mapping[str, object]) -> tuple[Cell, int] | None:
     return Cell(*names), trial
 
 
-def _tree_of(value: object) -> dict[str, Json]:
+def _tree_of(value: Any) -> dict[str, Json]:  # noqa: ANN401 - a value with fields
     """A value as an object; a cost of 0.0 is kept, since it is known to be zero."""
     tree: dict[str, Json] = {}
     for name, (_, default) in _fields_of(type(value)).items():
@@ -172,12 +172,12 @@ def _tree_of(value: object) -> dict[str, Json]:
     return tree
 
 
-def _item_tree(item: object) -> Json:
+def _item_tree(item: Any) -> Json:
     return item if isinstance(item, str) else _tree_of(item)
 
 
 @cache
-def _fields_of(kind: type) -> Mapping[str, tuple[Any, Any]]:
+def _fields_of(kind: Any) -> Mapping[str, tuple[Any, Any]]:  # noqa: ANN401 - a class with fields
     """The annotation and the default of each field."""
     hints = get_type_hints(kind, localns={"Json": Any})
     return {each.name: (hints[each.name], each.default) for each in fields(kind)}
