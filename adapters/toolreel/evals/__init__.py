@@ -93,7 +93,12 @@ if TYPE_CHECKING:
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
     from toolreel.evals._summary.plan_changes import LATER, plan_changes, with_lateness
     from toolreel.evals._summary.plan_gates import check_gates, gate_warnings, gates_of, values_of
-    from toolreel.evals._summary.planned_power import Spread, detectable, flips_power, planned_power
+    from toolreel.evals._summary.planned_power import (
+        cluster_deviation,
+        detectable,
+        flips_power,
+        planned_power,
+    )
     from toolreel.evals._summary.summary_files import (
         BY_SCENARIO,
         BY_STRATEGY,
@@ -165,7 +170,7 @@ else:
             "_summary.comparison_gates": "GateOption check_gate_options",
             "_summary.plan_changes": "LATER plan_changes with_lateness",
             "_summary.plan_gates": "check_gates gate_warnings gates_of values_of",
-            "_summary.planned_power": "Spread detectable flips_power planned_power",
+            "_summary.planned_power": "cluster_deviation detectable flips_power planned_power",
             "_summary.summary_files": (
                 "BY_SCENARIO BY_STRATEGY SUMMARY summary_of summary_trees write_summaries write_trees"
             ),

@@ -155,7 +155,7 @@ from toolreel_core.evals._scenarios.checks import (
 from toolreel_core.evals._scenarios.claims import claims_success, contains, denies_success, mentions
 from toolreel_core.evals._scenarios.draws import WORDS, Draws, full_name, word
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, Sent, evidence_of
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario, fixed
+from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
 from toolreel_core.evals._scenarios.scripted_model import (
     Kind,
     Line,
@@ -246,7 +246,7 @@ from toolreel_core.evals._worlds.facts_and_draft import (
     Mishaps,
     Workspace,
 )
-from toolreel_core.evals._worlds.json_pointer_and_patch import ABSENT, Place, at, edited, patched, steps
+from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
 from toolreel_core.evals._worlds.troubled_desk import Status, Trouble, TroubledDesk
 from toolreel_core.evals._worlds.world import World, failure, identifier, success
 

@@ -32,6 +32,9 @@ try:
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
+ALPHA: Final = 0.05
+"""How often intervals of an evaluation may miss."""
+
 Bounds = tuple[float, float]
 
 

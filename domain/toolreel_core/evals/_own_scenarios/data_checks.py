@@ -16,7 +16,7 @@ from toolreel_core.evals._scenarios.checks import arguments_of
 from toolreel_core.evals._scenarios.claims import contains
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check, Layer
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core.evals._worlds.json_pointer import at
 
 ANY: Final = "any"
 """All answers together, where a check is about an exchange."""

@@ -158,7 +158,7 @@ def run_in(tree: Mapping[str, object]) -> tuple[Cell, int] | None:
 def _tree_of(value: Any) -> dict[str, Json]:  # noqa: ANN401 - a value with fields
     """A value as an object; a cost of 0.0 is kept, since it is known to be zero."""
     tree: dict[str, Json] = {}
-    for name, (_, default) in _fields_of(type(value)).items():
+    for name, (_, default) in _fields_of(value.__class__).items():
         content = getattr(value, name)
         if isinstance(content, _PARTS):
             tree |= _tree_of(content)
@@ -170,10 +170,6 @@ def _tree_of(value: Any) -> dict[str, Json]:  # noqa: ANN401 - a value with fiel
                 else content
             )
     return tree
-
-
-def _item_tree(item: Any) -> Json:
-    return item if isinstance(item, str) else _tree_of(item)
 
 
 @cache

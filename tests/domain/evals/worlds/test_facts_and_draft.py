@@ -113,22 +113,6 @@ def test_any_other_tool_is_not_implemented() -> None:
     assert code(call(WORLD, "facts_commit")[1]) == "TOOL_NOT_IMPLEMENTED"
 
 
-def test_a_patch_can_do_more_than_its_tool_allows() -> None:
-    changed = WORLD.patch([{"op": "append", "path": "/draft/list", "value": 3}])
-    assert isinstance(changed, Workspace)
-    assert changed.snapshot(["/draft/list"]) == {"/draft/list": [1, 2, 3]}
-    assert WORLD.patch([]) == WORLD
-    assert WORLD.patch([{"op": "append", "path": "/facts", "value": 3}]) == (
-        "ops[0]: path must begin with /draft/, got '/facts'"
-    )
-
-
-def test_a_patch_that_cannot_be_done_is_an_error_of_its_arguments() -> None:
-    # The allowed place cannot fail, so a draft that is no object stands in for what could.
-    odd = Workspace("w", draft=canonical(7))
-    assert code(call(odd, "state_patch", ops=BAR)[1]) == "ARGUMENT_ERROR"
-
-
 def test_the_patches_that_are_to_fail_do_and_the_next_one_works() -> None:
     world = Workspace.of("1", mishaps=Mishaps(failing_patches=(1,)))
     after, first = call(world, "state_patch", ops=BAR)
