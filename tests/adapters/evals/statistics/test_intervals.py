@@ -8,23 +8,6 @@ from toolreel.evals import CellRate, Clustered, clustered_rate, methods_of, wils
 from toolreel_core.evals import Count
 
 
-@pytest.mark.parametrize(
-    ("count", "shown"),
-    [
-        (Count(496, 580), "82.4 to 88.1 %"),
-        (Count(503, 580), "83.7 to 89.2 %"),
-        (Count(20, 20), "83.9 to 100 %"),
-        (Count(0, 20), "0 to 16.1 %"),
-        (Count(5, 10), "23.7 to 76.3 %"),
-    ],
-)
-def test_a_cell_has_wilsons_interval(count: Count, shown: str) -> None:
-    interval = wilson(count)
-    assert str(interval) == shown
-    assert interval
-    assert (interval.confidence, interval.method) == (0.95, "Wilson")
-
-
 def test_no_runs_have_no_interval() -> None:
     assert wilson(Count(0, 0)) is None
 
