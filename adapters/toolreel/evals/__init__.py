@@ -45,12 +45,12 @@ if TYPE_CHECKING:
         jobs_of,
         server_of,
     )
-    from toolreel.evals._runner.exchanges import WorldHost, converse, live_tools
+    from toolreel.evals._runner.exchanges import WorldHost
     from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
+    from toolreel.evals._runner.scenario_files import read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._runner.spending import Spent
     from toolreel.evals._runner.trial import RunContext, run_job
-    from toolreel.evals._scenario_files.files import read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._statistics.interval_bounds import (
         cluster_mean_below,
         cluster_mean_bounds,
@@ -145,12 +145,12 @@ else:
             "_runner.evaluation": (
                 "EvaluationOutcome ExistingRuns JobEnded Watcher WorkerPool evaluate jobs_of server_of"
             ),
-            "_runner.exchanges": "WorldHost converse live_tools",
+            "_runner.exchanges": "WorldHost",
             "_runner.joining": "join_results",
             "_runner.plan_loader": "plan_of_header planned sharded",
             "_runner.spending": "Spent",
             "_runner.trial": "RunContext run_job",
-            "_scenario_files.files": "read_scenarios read_toml_scenario scenario",
+            "_runner.scenario_files": "read_scenarios read_toml_scenario scenario",
             "_statistics.interval_bounds": (
                 "cluster_mean_below cluster_mean_bounds two_way_mean_below two_way_mean_bounds wilson_bounds"
             ),

@@ -241,7 +241,6 @@ from toolreel_core.evals._verdicts import (
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.facts_and_draft import (
     FACTS_COMMIT,
-    STATE_GET,
     WORKSPACE_TOOLS,
     Mishaps,
     Workspace,

@@ -14,8 +14,8 @@ from toolreel._internal import ResultsError
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
+from toolreel.evals._runner.scenario_files import scenario_of_tree
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._scenario_files.files import scenario_of_tree
 from toolreel.evals._store.recordings import recording_bytes, recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch

@@ -19,9 +19,9 @@ from typing import Final, Generic, Protocol, TypeVar
 from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
+from toolreel.evals._runner.real_tools import check_served
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._scenario_files.real_tools import check_served
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core._jsontext import NOTHING

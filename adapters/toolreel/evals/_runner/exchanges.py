@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from uuid import uuid4
 
 from toolreel._driver import Clock, Endpoint, Observer, Ports, Run, ToolHost, run, speak
-from toolreel.evals._scenario_files.real_tools import real_hosts, served_host
+from toolreel.evals._runner.real_tools import real_hosts, served_host
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import JsonText, chain, parse
 from toolreel_core._plan import Plan
