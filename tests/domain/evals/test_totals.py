@@ -36,6 +36,21 @@ def test_counts_add_up() -> None:
     assert sum([EACH, EACH], start=ResultCounts()) == ResultCounts(4, 2, 2, 2, 4)
 
 
+def test_a_summary_has_all_of_it() -> None:
+    assert EACH.tree() == {
+        "runs": 7,
+        "ok": 3,
+        "pass": 2,
+        "pass_unexercised": 1,
+        "fail": 1,
+        "unsupported": 1,
+        "void": 2,
+        "valid": 4,
+        "rate": 0.75,
+        "coverage": 4 / 7,
+    }
+
+
 PRICED = SentRequest(1, 5, 200, prompt_tokens=100, completion_tokens=20, reasoning_tokens=7, cost=0.1)
 UNPRICED = SentRequest(2, 5, 200, prompt_tokens=10, completion_tokens=2)
 REFUSED = SentRequest(2, 5, 429, failure="status")

@@ -32,8 +32,9 @@ try:
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
-ALPHA: Final = 0.05
-"""How often intervals of an evaluation may miss."""
+CONFIDENCE: Final = 0.95
+"""The share of an evaluation's intervals that hold the true value."""
+ALPHA: Final = 1 - CONFIDENCE
 
 Bounds = tuple[float, float]
 

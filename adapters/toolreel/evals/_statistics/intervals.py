@@ -15,6 +15,7 @@ from typing import Final
 
 from toolreel.evals._statistics.interval_bounds import (
     ALPHA,
+    CONFIDENCE,
     Bounds,
     cluster_mean_bounds,
     two_way_mean_bounds,
@@ -37,7 +38,7 @@ def wilson(count: Count) -> Interval | None:
     """
     if not count.runs:
         return None
-    return Interval(*wilson_bounds(count.passed, count.runs, ALPHA), 1 - ALPHA, "Wilson")
+    return Interval(*wilson_bounds(count.passed, count.runs, ALPHA), CONFIDENCE, "Wilson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +148,16 @@ def _interval(
         case True, True:
             rated = [(cell.scenario, cell.model, cell.rate or 0.0) for cell in cells]
             about = "Gaffke over scenarios and models: about scenarios and models such as these"
-            return Interval(*two_way_mean_bounds(rated, ALPHA), 1 - ALPHA, about)
+            return Interval(*two_way_mean_bounds(rated, ALPHA), CONFIDENCE, about)
         case True, False:
             about = f"Gaffke over scenarios: about scenarios such as these, on {these}"
-            return Interval(*cluster_mean_bounds([*map(_mean, scenarios)], ALPHA), 1 - ALPHA, about)
+            return Interval(*cluster_mean_bounds([*map(_mean, scenarios)], ALPHA), CONFIDENCE, about)
         case False, True:
             about = "Gaffke over models: about models such as these, on this scenario"
-            return Interval(*cluster_mean_bounds([*map(_mean, models)], ALPHA), 1 - ALPHA, about)
+            return Interval(*cluster_mean_bounds([*map(_mean, models)], ALPHA), CONFIDENCE, about)
         case _:
             about = f"Wilson: about this scenario, on {these}"
-            return Interval(*_mean_bounds(cells), 1 - ALPHA, about)
+            return Interval(*_mean_bounds(cells), CONFIDENCE, about)
 
 
 def _mean_bounds(cells: Sequence[CellRate]) -> Bounds:

@@ -16,7 +16,13 @@ from functools import lru_cache
 from math import sqrt
 from typing import Final
 
-from toolreel.evals._statistics.interval_bounds import ALPHA, Bounds, cluster_mean_bounds, wilson_bounds
+from toolreel.evals._statistics.interval_bounds import (
+    ALPHA,
+    CONFIDENCE,
+    Bounds,
+    cluster_mean_bounds,
+    wilson_bounds,
+)
 from toolreel.evals._statistics.significance_tests import flips_p, permutation_p, two_way_p
 from toolreel_core.evals import (
     Count,
@@ -110,7 +116,7 @@ def _differences(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], st
 def _clusters_interval(differences: tuple[Fraction, ...]) -> Interval:
     shares = [float(difference + 1) / 2 for difference in differences]  # from -1..1 onto 0..1
     low, high = cluster_mean_bounds(shares, ALPHA)
-    return Interval(2 * low - 1, 2 * high - 1, 1 - ALPHA, "Gaffke's mean of clusters")
+    return Interval(2 * low - 1, 2 * high - 1, CONFIDENCE, "Gaffke's mean of clusters")
 
 
 def compare_trials(cells: Iterable[PairedCell]) -> Difference | None:
@@ -133,7 +139,7 @@ def compare_trials(cells: Iterable[PairedCell]) -> Difference | None:
     return Difference(
         about="these-scenarios",
         difference=both.difference,
-        interval=Interval(*bounds, 1 - ALPHA, "Newcombe's hybrid score, stratified by cell"),
+        interval=Interval(*bounds, CONFIDENCE, "Newcombe's hybrid score, stratified by cell"),
         p_value=permutation_p((each.first.passed, each.second.passed, each.runs) for each in tables),
         smallest_p=smallest_permutation_p(each.runs for each in tables),
         test="exact permutations of trials inside cells" if len(tables) > 1 else "Fisher's exact test",
