@@ -15,7 +15,7 @@ from toolreel._internal import CassetteError, ResultsError
 from toolreel.evals._runner.connection import catalogue_of, replay_context
 from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.exchanges import converse
-from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._runner.trial import Job, RunContext, run_job
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.recordings import copy_recordings
 from toolreel.evals._store.results import Journal, Results
@@ -120,11 +120,15 @@ def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
         raise CassetteError("its configuration is not the one that its digest names; restore the journal")
     url = plan.endpoint_at(record.cell.endpoint).chat_url
     with replay_context(folder, record.cassette, url, job, record.attempts) as context:
-        for _ in record.attempts:
-            case = job.case
-            made = job.plan(case)
-            ended = converse(case, made, context.endpoint, context.clock, outside=context.outside)
-    return Rerun(ended.run, ended.evidence(case, made))
+        *_, last = [_made(job, context) for _ in record.attempts]
+    return last
+
+
+def _made(job: Job, context: RunContext) -> Rerun:
+    case = job.case
+    plan = job.plan(case)
+    ended = converse(case, plan, context.endpoint, context.clock, outside=context.outside)
+    return Rerun(ended.run, ended.evidence(case, plan))
 
 
 def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
