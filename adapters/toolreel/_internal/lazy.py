@@ -25,12 +25,12 @@ def face(package: str, homes: Mapping[str, str], *, extra: str = "") -> Hooks:
     def load(name: str) -> object:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = home_of[name] or name
+        home = home_of[name]
         path = home if home.startswith("toolreel") else f"{package}.{home}"
         try:
+            if not home:  # a module of the package itself, which is not there yet
+                return import_module(f"{package}.{name}")
             module = import_module(path)
-            if not home_of[name]:  # a module of the package itself
-                return module
             return getattr(module, name) if hasattr(module, name) else import_module(f"{path}.{name}")
         except ImportError as error:
             from toolreel._internal.errors import MissingExtra
