@@ -96,7 +96,7 @@ PATCHED = {
         "toolreel_core._transforms.registry",
     },
     "tests/evals/test_wire_scenarios.py": {
-        "toolreel.evals._scenario_files.real_tools",
+        "toolreel.evals._runner.real_tools",
     },
     "tests/wire_forms.py": {
         "toolreel_core._loop.reducer",

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
-from toolreel.evals import ExistingRuns, connect, evaluate, job_of, new_header
+from toolreel.evals import ExistingRuns, connect, evaluate, jobs_of, new_header
 from toolreel.presets import shipped
 from toolreel_core.evals import EvalPlan, Options, Record, Sample, ScenarioScripts, reply_of, select_scenarios
 
@@ -62,7 +62,7 @@ def evaluated(out: Path, *models: str, **changes: object) -> EvalPlan:
     with _server(known) as url:
         plan = _plan(list(models), url, changes)
         for sample in plan.samples():
-            case = job_of(plan, sample).case
+            case = jobs_of(plan)(sample).case
             known |= {message.content: case.scripts for message in case.messages if case.scripts}
         _run(plan, out)
     return plan

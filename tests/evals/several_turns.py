@@ -20,7 +20,6 @@ from toolreel_core.evals import (
     call,
     called_before,
     exercise,
-    fixed,
     ordered,
     outcome,
     reads,
@@ -49,30 +48,30 @@ def _answered(seen: Evidence) -> str:
     return "" if "3" in seen.answers[0] else "the first answer does not say how many there are"
 
 
-RESERVING: Final[Scenario] = fixed(
+_CHECKS = (
+    ordered(("reserve", {"sku": "LAMP", "pieces": 2})),
+    outcome("stock", _answered),
+    outcome("answer", says_something),
+    exercise("looked", called_before("stock_of", before="reserve")),
+)
+_SCRIPTS = ScenarioScripts(
+    script(
+        call("stock_of", sku="LAMP"),
+        "There are 3.",
+        call("reserve", sku="LAMP", pieces=2),
+        "I have reserved 2.",
+        "You are welcome.",
+    ),
+    script("There are 3.", call("reserve", sku="LAMP", pieces=3), "Reserved.", "Welcome."),
+)
+RESERVING: Final = Scenario(
     "reserving",
     "own",
     "A question, an order that refers to its answer, and thanks.",
     1,
     (),
-    lambda _: _CASE,
-    (
-        ordered(("reserve", {"sku": "LAMP", "pieces": 2})),
-        outcome("stock", _answered),
-        outcome("answer", says_something),
-        exercise("looked", called_before("stock_of", before="reserve")),
-    ),
+    lambda _: replace(_CASE, checks=_CHECKS, scripts=_SCRIPTS),
     Preset.of("reserving", {"config": {"tool_use_mode": "relaxed"}}),
-    ScenarioScripts(
-        script(
-            call("stock_of", sku="LAMP"),
-            "There are 3.",
-            call("reserve", sku="LAMP", pieces=2),
-            "I have reserved 2.",
-            "You are welcome.",
-        ),
-        script("There are 3.", call("reserve", sku="LAMP", pieces=3), "Reserved.", "Welcome."),
-    ),
 )
 
 

@@ -67,25 +67,10 @@ def test_another_oracle_is_drift_that_names_the_verdict(far: Provider, tmp_path:
     assert any('result: "pass" -> "fail"' in drift for drift in found)
 
 
-def test_another_configuration_is_drift_that_names_the_setting(far: Provider, tmp_path: Path) -> None:
-    evaluated(plan_of(far.url), tmp_path)
-    found = drifts(tmp_path, plan_of(far.url, sampling={"temperature": 0.5}))
-    assert found == ["another configuration: options.temperature: (default) -> 0.5"] * 12
-
-
 def test_a_run_that_the_plan_does_not_ask_for_is_told(far: Provider, tmp_path: Path) -> None:
     evaluated(plan_of(far.url), tmp_path)
     found = drifts(tmp_path, plan_of(far.url, eval={"trials": 1}))
     assert sorted(found) == [""] * 6 + ["the plan does not ask for it any longer"] * 6
-
-
-def test_a_cassette_that_has_gone_is_told_and_the_others_replay(far: Provider, tmp_path: Path) -> None:
-    plan = plan_of(far.url)
-    evaluated(plan, tmp_path)
-    first, *_ = records(tmp_path).values()
-    (tmp_path / first["cassette"]).unlink()
-    found = drifts(tmp_path, plan)
-    assert sum(drift != "" for drift in found) == 1
 
 
 def test_runs_are_chosen_by_the_beginnings_of_their_keys(far: Provider, tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def test_all_that_is_written_is_as_the_schemas_say(tmp_path: Path) -> None:
 def full() -> Any:  # noqa: ANN401 - JSON that tests change
     """A record that has every field."""
     verdict = {"result": "void", "category": "transport.rate_limit", "reasons": ["Slow down."]}
-    names = ("failure", "finish", "model", "provider", "fingerprint", "request_id", "asked_model")
-    asked = {**dict.fromkeys(names, "text"), "role": "judge"}
+    names = ("failure", "finish", "model", "provider", "fingerprint", "request_id")
+    asked = dict.fromkeys(names, "text")
     counts = dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), 1)
     texts = (
         "key",
@@ -46,7 +46,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "profile",
         "strategy",
         "fallback",
-        "language",
         "scenario",
         "endpoint",
         "digest",
@@ -61,7 +60,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "configuration": {},
         "tools_sent": True,
         "world": {},
-        "language_shape": "drift",
         "attempts": [
             {
                 "ms": 1,
@@ -74,7 +72,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "error_body": {"error": "Slow down."},
         "error_hint": "Acme: Slow down.",
         "cassette": "cassettes/a.yaml",
-        "judged": [{"check": "polite", "votes": ["yes"], "reason": "It was.", "others_hold": True}],
     }
 
 

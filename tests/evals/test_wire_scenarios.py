@@ -12,7 +12,7 @@ from tests.evals.provided import evaluated, planned
 from tests.evals.provider import provider
 from toolreel._internal import MissingExtra
 from toolreel.evals import Results, replays
-from toolreel.evals._scenario_files import real_tools
+from toolreel.evals._runner import real_tools
 
 NAMES = ("signed_reasoning", "streamed_calls", "mcp_parcels")
 

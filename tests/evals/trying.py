@@ -16,10 +16,10 @@ from toolreel._driver import InstantClock
 from toolreel.evals import (
     EvaluationOutcome,
     ExistingRuns,
-    ModelLimits,
     Results,
     connect,
     evaluate,
+    limits,
     new_header,
     planned,
 )
@@ -98,7 +98,7 @@ def evaluated(
         connect(plan, {"EVAL_KEY": KEY}),
         clock=InstantClock(),
         pause=(pauses if pauses is not None else []).append,
-        limits=ModelLimits(plan.jobs, lambda: float(next(hours))),
+        limit_of=limits(plan.jobs, lambda: float(next(hours))),
     )
     with closing(connection):
         return evaluate(

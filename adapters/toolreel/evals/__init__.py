@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from toolreel.evals._replay.replay import Replayed, replays, rerun, write_replayed
     from toolreel.evals._replay.whatif import tallies_under, whatif_lines, whatif_tree
     from toolreel.evals._report.page import ReportContent, report_content, report_page
-    from toolreel.evals._report.run_data import run_data, transcript_tree
-    from toolreel.evals._report.transcripts import Transcript, transcript_of
-    from toolreel.evals._runner.connection import Connection, connect, new_header
-    from toolreel.evals._runner.endpoints import ModelLimits, ScriptedEndpoint
+    from toolreel.evals._report.run_data import run_data
+    from toolreel.evals._report.transcripts import transcript_of
+    from toolreel.evals._runner.connection import Connection, connect, limits, new_header
+    from toolreel.evals._runner.endpoints import ScriptedEndpoint
     from toolreel.evals._runner.evaluation import (
         EvaluationOutcome,
         ExistingRuns,
@@ -42,16 +42,15 @@ if TYPE_CHECKING:
         Watcher,
         WorkerPool,
         evaluate,
-        job_of,
         jobs_of,
         server_of,
     )
-    from toolreel.evals._runner.exchanges import WorldHost, converse, live_tools
+    from toolreel.evals._runner.exchanges import WorldHost
     from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
+    from toolreel.evals._runner.scenario_files import read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._runner.spending import Spent
     from toolreel.evals._runner.trial import RunContext, run_job
-    from toolreel.evals._scenario_files.files import read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._statistics.interval_bounds import (
         cluster_mean_below,
         cluster_mean_bounds,
@@ -94,7 +93,12 @@ if TYPE_CHECKING:
     from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
     from toolreel.evals._summary.plan_changes import LATER, plan_changes, with_lateness
     from toolreel.evals._summary.plan_gates import check_gates, gate_warnings, gates_of, values_of
-    from toolreel.evals._summary.planned_power import Spread, detectable, flips_power, planned_power
+    from toolreel.evals._summary.planned_power import (
+        cluster_deviation,
+        detectable,
+        flips_power,
+        planned_power,
+    )
     from toolreel.evals._summary.summary_files import (
         BY_SCENARIO,
         BY_STRATEGY,
@@ -134,19 +138,19 @@ else:
             "_replay.replay": "Replayed replays rerun write_replayed",
             "_replay.whatif": "tallies_under whatif_lines whatif_tree",
             "_report.page": "ReportContent report_content report_page",
-            "_report.run_data": "run_data transcript_tree",
-            "_report.transcripts": "Transcript transcript_of",
-            "_runner.connection": "Connection connect new_header",
-            "_runner.endpoints": "ModelLimits ScriptedEndpoint",
+            "_report.run_data": "run_data",
+            "_report.transcripts": "transcript_of",
+            "_runner.connection": "Connection connect limits new_header",
+            "_runner.endpoints": "ScriptedEndpoint",
             "_runner.evaluation": (
-                "EvaluationOutcome ExistingRuns JobEnded Watcher WorkerPool evaluate job_of jobs_of server_of"
+                "EvaluationOutcome ExistingRuns JobEnded Watcher WorkerPool evaluate jobs_of server_of"
             ),
-            "_runner.exchanges": "WorldHost converse live_tools",
+            "_runner.exchanges": "WorldHost",
             "_runner.joining": "join_results",
             "_runner.plan_loader": "plan_of_header planned sharded",
             "_runner.spending": "Spent",
             "_runner.trial": "RunContext run_job",
-            "_scenario_files.files": "read_scenarios read_toml_scenario scenario",
+            "_runner.scenario_files": "read_scenarios read_toml_scenario scenario",
             "_statistics.interval_bounds": (
                 "cluster_mean_below cluster_mean_bounds two_way_mean_below two_way_mean_bounds wilson_bounds"
             ),
@@ -166,7 +170,7 @@ else:
             "_summary.comparison_gates": "GateOption check_gate_options",
             "_summary.plan_changes": "LATER plan_changes with_lateness",
             "_summary.plan_gates": "check_gates gate_warnings gates_of values_of",
-            "_summary.planned_power": "Spread detectable flips_power planned_power",
+            "_summary.planned_power": "cluster_deviation detectable flips_power planned_power",
             "_summary.summary_files": (
                 "BY_SCENARIO BY_STRATEGY SUMMARY summary_of summary_trees write_summaries write_trees"
             ),

@@ -70,7 +70,6 @@ from toolreel_core.evals._plan.filters import (
     applies,
     auto_profile,
     comma_separated,
-    glob_matches,
     profiles_for,
     select_models,
     select_profiles,
@@ -156,7 +155,7 @@ from toolreel_core.evals._scenarios.checks import (
 from toolreel_core.evals._scenarios.claims import claims_success, contains, denies_success, mentions
 from toolreel_core.evals._scenarios.draws import WORDS, Draws, full_name, word
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, Sent, evidence_of
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario, fixed
+from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
 from toolreel_core.evals._scenarios.scripted_model import (
     Kind,
     Line,
@@ -242,12 +241,11 @@ from toolreel_core.evals._verdicts import (
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.facts_and_draft import (
     FACTS_COMMIT,
-    STATE_GET,
     WORKSPACE_TOOLS,
     Mishaps,
     Workspace,
 )
-from toolreel_core.evals._worlds.json_pointer_and_patch import ABSENT, Place, at, edited, patched, steps
+from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
 from toolreel_core.evals._worlds.troubled_desk import Status, Trouble, TroubledDesk
 from toolreel_core.evals._worlds.world import World, failure, identifier, success
 

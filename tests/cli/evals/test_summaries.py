@@ -324,12 +324,6 @@ def test_mistakes_are_named(recovered: Path, arguments: list[str], complaint: st
     assert complaint in result.stderr
 
 
-def test_one_directory_is_nothing_to_compare(recovered: Path) -> None:
-    result = said(compare_command, recovered, recovered, recovered)
-    assert result.exit_code == 2
-    assert "name two directories" in result.stderr
-
-
 def asked(*arguments: str | Path) -> Result:
     return CliRunner().invoke(report_command, [*map(str, arguments)])
 
@@ -372,12 +366,6 @@ def test_an_incomplete_evaluation_is_said_to_be_one(tmp_path: Path) -> None:
     assert "The evaluation is incomplete" in result.stderr
 
 
-def test_a_directory_without_results_is_a_mistake(tmp_path: Path) -> None:
-    result = asked(tmp_path)
-    assert result.exit_code == 2
-    assert "header.json: there is no evaluation" in result.stderr
-
-
 def test_without_its_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scripted(tmp_path, trials=1, scenarios=["happy_path"])
     monkeypatch.delitem(sys.modules, "toolreel.evals._report.page", raising=False)
@@ -405,21 +393,3 @@ def test_the_directory_can_come_from_the_variable_of_the_reference(
     assert told(summarize_command) == named
     monkeypatch.setenv("OPENROUTER_REPORT_DIR", " ".strip())
     assert said(summarize_command).exit_code == 2
-
-
-def test_surplus_runs_of_a_cell_hide_no_missing_ones_of_another(tmp_path: Path) -> None:
-    """Four runs are asked for, and four are there, but not the four that are asked for."""
-    gate = {"metric": "rate", "scenario": "partial_success_failure", "at_least": 0.1}
-    scenarios = ["happy_path", "partial_success_failure"]
-    plan = plan_with(cell().model, tables={"gate": [gate]}, strategies=["raw"], scenarios=scenarios, trials=2)
-    other = cell(scenario="partial_success_failure")
-    runs = [record(trial=trial) for trial in (1, 2, 3)]
-    folder = recorded(tmp_path / "results", plan, [*runs, record(at=other)])
-    summed = told(summarize_command, folder, code=3)
-    assert (summed["complete"], summed["missing"], summed["runs"]) == (False, 1, 4)
-    assert [gate["standing"] for gate in summed["gates"]] == ["undecided"]
-    # Nor do later trials of the same cell, and void runs that nobody asks for delay nothing.
-    late = recorded(tmp_path / "late", plan, [*runs, record(at=other), record(at=other, trial=5)])
-    assert told(summarize_command, late, code=3)["missing"] == 1
-    spare = [*runs, record(at=other), record(at=other, trial=2), record("void", other, 3)]
-    assert told(summarize_command, recorded(tmp_path / "spare", plan, spare))["complete"]

@@ -154,13 +154,6 @@ def test_the_cases_are_all_categories_results_outcomes_failures_and_problems() -
     assert problems == set(get_args(ProblemCode))
 
 
-def test_a_category_always_has_the_same_result() -> None:
-    for evidence, _, _ in CASES:
-        verdict = judge(posed(), evidence)
-        if verdict.category:
-            assert verdict.result == CATEGORIES[verdict.category.partition(":")[0]].result
-
-
 def test_the_control_needs_no_tools() -> None:
     control = posed(RIGHT)
     assert judge(control, seen(Completed("right"), tools_sent=False), control=True) == Verdict("pass")
@@ -178,11 +171,3 @@ def test_all_findings_of_a_layer_are_told() -> None:
     assert unknown.reasons == ("the cost of 2 replies is unknown, and 0.4 is the limit",)
     whole = judge(posed(), seen(ConversationSpent("turns", 5, 4)))
     assert whole.reasons == ("turns: 5 of 4 for the conversation",)
-
-
-@pytest.mark.parametrize(
-    ("result", "valid"),
-    [("pass", True), ("pass_unexercised", True), ("fail", True), ("unsupported", False), ("void", False)],
-)
-def test_what_says_nothing_about_the_model_counts_in_no_rate(result: Result, valid: bool) -> None:
-    assert Verdict(result).valid is valid

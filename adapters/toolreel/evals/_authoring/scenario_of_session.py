@@ -253,27 +253,20 @@ class _Author:
         }
         self._note_what_is_lost()
         proof = proof_of(own_scenario(tree).scenario(), 1)
-        if not proof.holds:
-            plainer, again = self._with_plain_answers(tree, good, bad)
-            if again.holds:
+        if not proof.holds:  # a recorded answer may look like a call that is written as text
+            plain: list[Json] = ["Done." if isinstance(line, str) else line for line in good]
+            said = [check for check in checks if not (isinstance(check, dict) and "says" in check)]
+            plainer: dict[str, Json] = {**tree, "check": said, "script": {"good": plain, "bad": bad}}
+            if (again := proof_of(own_scenario(plainer).scenario(), 1)).holds:
                 tree, proof = plainer, again
+                self.decisions.append(
+                    "the recorded answer does not end a run, so the good script says Done.; write a right one"
+                )
         for each in proof.scripts:
             if (wrong := each.contrary) is not None:
                 reasons = "; ".join((wrong.category, *wrong.reasons))
                 self.decisions.append(f"the {each.kind} script results in {wrong.result} ({reasons})")
         return Draft(self.name, tree, tuple(self.decisions), self.notes, proof)
-
-    def _with_plain_answers(
-        self, tree: Tree, good: list[Json], bad: list[Json]
-    ) -> tuple[dict[str, Json], Proof]:
-        """The same without the recorded answers, which may look like calls written as text."""
-        self.decisions.append(
-            "the recorded answer does not end a run, so the good script says Done.; write a right one"
-        )
-        plain: list[Json] = ["Done." if isinstance(line, str) else line for line in good]
-        said = [check for check in self._checks() if not (isinstance(check, dict) and "says" in check)]
-        changed: dict[str, Json] = {**tree, "check": said, "script": {"good": plain, "bad": bad}}
-        return changed, proof_of(own_scenario(changed).scenario(), 1)
 
     def _note_what_is_lost(self) -> None:
         session = self.session
@@ -325,22 +318,15 @@ class _Author:
         }
 
     def _answers(self, name: str) -> list[Json]:
-        made = [
-            call
-            for call in self._calls()
-            if call.name == name and not call.rejected and _object(call) is not None
-        ]
-        rows = dict[str, list[Tree]]()
-        for call in made:
-            rows.setdefault(canonical(_object(call)), []).append(_row(call))
+        rows = dict[str, tuple[Tree, list[Tree]]]()
+        for call in self._calls():
+            arguments = _object(call)
+            if call.name == name and not call.rejected and arguments is not None:
+                rows.setdefault(canonical(arguments), (arguments, []))[1].append(_row(call))
         answers = list[Json]()
-        for arguments, results in rows.items():
-            when: Tree = (
-                {}
-                if has_null(parse(canonical(parse_text(arguments))))
-                else {"when": escaped(parse_text(arguments))}
-            )
-            distinct = [one for place, one in enumerate(results) if one != results[place - 1] or not place]
+        for arguments, results in rows.values():
+            when: Tree = {} if has_null(arguments) else {"when": escaped(arguments)}
+            distinct = [one for place, one in enumerate(results) if not place or one != results[place - 1]]
             for place, result in enumerate(distinct):
                 times: Tree = {"times": 1} if place < len(distinct) - 1 else {}
                 answers.append({**when, **result, **times})
@@ -424,12 +410,6 @@ def _row(call: SessionCall) -> Tree:
 def _object(call: SessionCall) -> Tree | None:
     tree = read(call.arguments).value_or(None)
     return tree if isinstance(tree, dict) else None
-
-
-def parse_text(text: str) -> Tree:
-    """The object in a canonical text."""
-    tree = read(text).value_or(None)
-    return tree if isinstance(tree, dict) else {}
 
 
 def _numbers(text: str) -> list[str]:

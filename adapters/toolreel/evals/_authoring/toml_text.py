@@ -86,14 +86,5 @@ def _key(key: str) -> str:
 
 def has_null(value: Json) -> bool:
     """Whether a value has a null in it, which TOML cannot say."""
-    match value:
-        case None:
-            return True
-        case bool() | str() | int() | float():
-            return False
-        case Mapping():
-            return any(map(has_null, value.values()))
-        case Sequence():
-            return any(map(has_null, value))
-        case _:
-            assert_never(value)
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return value is None or any(map(has_null, inner))

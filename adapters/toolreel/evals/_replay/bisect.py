@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from toolreel._internal import CassetteError, ResultsError
 from toolreel.cassette import Recording
 from toolreel.evals._replay.replay import replay_record
-from toolreel.evals._replay.whatif import plan_under, run_with_recorded_answers
+from toolreel.evals._replay.whatif import plan_under, run_with_recorded_answers, strategy_meant
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.recordings import recording_of
@@ -77,7 +77,7 @@ def bisected(
     for found in _recorded(results, plan, first, second, wanted):
         runs.append(_bisected(found))
         progress(len(runs))
-    return Bisection(_strategy(plan, first), _strategy(plan, second), tuple(runs))
+    return Bisection(strategy_meant(plan, first), strategy_meant(plan, second), tuple(runs))
 
 
 def with_only(
@@ -153,7 +153,7 @@ def _recorded(
 
     :raises ConfigError: if these are not two strategies
     """
-    one, other = _strategy(plan, first), _strategy(plan, second)
+    one, other = strategy_meant(plan, first), strategy_meant(plan, second)
     if one == other:
         raise ConfigError(f"--from and --to both mean {one!r}; name two strategies")
     both = plan_under(plan, (one, other))
@@ -167,13 +167,6 @@ def _recorded(
         raise ResultsError(f"{results.path}: {unknown_name('strategy', one, known)}")
     if not some:
         raise ResultsError(f"{results.path}: no run of {one} or {other} is meant; name fewer conditions")
-
-
-def _strategy(plan: EvalPlan, word: str) -> str:
-    names = [each.name for each in plan_under(plan, (word,)).strategies]
-    if len(names) > 1:
-        raise ConfigError(f"{word!r} means several strategies: {', '.join(names)}; name one")
-    return names[0]
 
 
 def _with_recording(results: Results, plan: EvalPlan, record: Record, first: str) -> _RecordedRun:

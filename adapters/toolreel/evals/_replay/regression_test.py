@@ -14,8 +14,8 @@ from toolreel._internal import ResultsError
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
+from toolreel.evals._runner.scenario_files import scenario_of_tree
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._scenario_files.files import scenario_of_tree
 from toolreel.evals._store.recordings import recording_bytes, recording_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
@@ -108,10 +108,6 @@ class Promoted:
         posed = scenario(name) if builtin else scenario_of_tree(name, parse(self.own))
         return Job(sample, posed, Configuration.of(text), self.retries)
 
-    def beside(self, cassette: str) -> Promoted:
-        """The same run with its cassette under another name."""
-        return replace(self, record=replace(self.record, cassette=cassette))
-
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 """Characters that a Python name cannot have."""
@@ -188,7 +184,8 @@ def promote(
             raise ResultsError(f"{path}: exists already; choose another name (--name)")
     folder.mkdir(parents=True, exist_ok=True)
     others[1].write_bytes(recording_bytes(results.path, record.cassette))
-    replace(recorded.beside(others[1].name), folder=folder).save(others[0])
+    beside = replace(record, cassette=others[1].name)
+    Promoted(beside, folder, url, job.retries, own).save(others[0])
     test.write_text(_text(record, job.scenario.about, name, verdict), encoding="utf-8")
     return test, verdict
 

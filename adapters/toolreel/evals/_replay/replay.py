@@ -107,25 +107,21 @@ class Rerun:
 def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     """The last attempt of a run: out of its cassette, or by the script that spoke in it.
 
+    It is made under the configuration of its record, whatever presets say today.
+
     :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
-    job = _job(record, plan)
-    url = plan.endpoint_at(record.cell.endpoint).chat_url
-    with replay_context(folder, record.cassette, url, job, record.attempts) as context:
-        *_, last = [_made(job, context) for _ in record.attempts]
-    return last
-
-
-def _job(record: Record, plan: EvalPlan) -> Job:
-    """What the run was: under the configuration of its record, whatever presets say today."""
     job = recorded_job(plan, record)
     if job.scenario.version != record.version:
         now = job.scenario.version
         raise CassetteError(f"its scenario was at version {record.version}, and is at version {now} now")
     if job.configuration.digest != record.digest:
         raise CassetteError("its configuration is not the one that its digest names; restore the journal")
-    return job
+    url = plan.endpoint_at(record.cell.endpoint).chat_url
+    with replay_context(folder, record.cassette, url, job, record.attempts) as context:
+        *_, last = [_made(job, context) for _ in record.attempts]
+    return last
 
 
 def _made(job: Job, context: RunContext) -> Rerun:

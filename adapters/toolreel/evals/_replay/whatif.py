@@ -21,7 +21,7 @@ from toolreel._internal import ResultsError
 from toolreel.cassette import Exchange, Recording, replayed
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._runner.connection import offline_context
-from toolreel.evals._runner.evaluation import job_of, recorded_job
+from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._statistics.significance_tests import mcnemar_p
 from toolreel.evals._store.recordings import recording_of
@@ -78,7 +78,7 @@ class RecordedAnswers(httpx.BaseTransport):
         return replayed(found.answer, self._path)
 
     def _content(self, body: bytes) -> RequestContent:
-        content = request_content(_tree(body))
+        content = request_content(cast("Tree", json.loads(body)))
         return content.conversation if self._held else content
 
     def _found(self, asked: RequestContent) -> Exchange | None:
@@ -94,13 +94,6 @@ class RecordedAnswers(httpx.BaseTransport):
         """What the recorded run asked at this place; the last that it asked, if it asked nothing more."""
         content = [content for content, _ in self._exchanges]
         return next(iter(content[self._next :] or content[-1:]), None)
-
-
-def _tree(body: bytes) -> Tree:
-    return cast("Tree", json.loads(body))
-
-
-_NOT_RECORDED = "the run was not recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +115,17 @@ def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
     return replace(plan, options=replace(plan.options, strategies=tuple(strategies)))
 
 
+def strategy_meant(plan: EvalPlan, word: str) -> str:
+    """The name of the one strategy that a name or a tag means.
+
+    :raises ConfigError: if there is none, or the word means several
+    """
+    names = [each.name for each in plan_under(plan, (word,)).strategies]
+    if len(names) > 1:
+        raise ConfigError(f"{word!r} means several strategies: {', '.join(names)}; name one")
+    return names[0]
+
+
 def tallies_under(
     results: Results, plan: EvalPlan, strategy: str, keys: Collection[str] = ()
 ) -> tuple[str, dict[str, WhatIfTally]]:
@@ -133,20 +137,16 @@ def tallies_under(
     :raises ConfigError: if there is no such strategy, or the word means several
     :raises CassetteError: if a cassette cannot be read or trusted
     """
-    other = plan_under(plan, (strategy,))
-    names = [each.name for each in other.strategies]
-    if len(names) > 1:
-        raise ConfigError(f"{strategy!r} means several strategies: {', '.join(names)}; name one")
+    name = strategy_meant(plan, strategy)
+    other = plan_under(plan, (name,))
     found: dict[str, list[WhatIf]] = {}
     for record in results.records():
         was_asked = not keys or record.key.startswith(tuple(keys))
-        if was_asked and record.cell.strategy != names[0]:
-            found.setdefault(record.cell.strategy, []).append(
-                _what_if(results, plan, other, record, names[0])
-            )
+        if was_asked and record.cell.strategy != name:
+            found.setdefault(record.cell.strategy, []).append(_what_if(results, plan, other, record, name))
     if not found:
-        raise ResultsError(f"{results.path}: no run of another strategy than {names[0]} is meant")
-    return names[0], {name: WhatIfTally(tuple(runs)) for name, runs in found.items()}
+        raise ResultsError(f"{results.path}: no run of another strategy than {name} is meant")
+    return name, {recorded: WhatIfTally(tuple(runs)) for recorded, runs in found.items()}
 
 
 def run_with_recorded_answers(
@@ -176,7 +176,7 @@ def run_with_recorded_answers(
 def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict | None, str]:
     """The verdict of today's oracles about a recorded run, or why there is none."""
     if not record.cassette:
-        return None, _NOT_RECORDED
+        return None, "the run was not recorded"
     try:
         job, url = recorded_job(plan, record), plan.endpoint_at(record.cell.endpoint).chat_url
         return replay_record(job, record, results.path, url).verdict, ""
@@ -192,7 +192,7 @@ def _what_if(results: Results, plan: EvalPlan, other: EvalPlan, record: Record, 
     cell = replace(record.cell, strategy=strategy)
     sample = Sample(cell, record.trial, record.version, other.configuration(cell).digest)
     came = run_with_recorded_answers(
-        job_of(other, sample),
+        jobs_of(other)(sample),
         recording_of(results.path, record.cassette),
         other.endpoint_at(cell.endpoint).chat_url,
         record.attempts,

@@ -7,37 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from toolreel.evals._statistics.intervals import mean_over_scenarios, wilson
-from toolreel.evals._summary.summary_statistics import cell_rate, counted_cells, pass_count
-from toolreel.evals._tables.formats import RESULTS, heat_class, interval_words
-from toolreel_core.evals import Cell, CellSummary, EvalPlan, Interval, ResultCounts, Summary, TaskSummary
+from toolreel.evals._statistics.intervals import mean_over_scenarios
+from toolreel.evals._summary.summary_statistics import cell_rate, counted_cells
+from toolreel.evals._tables.formats import RESULTS
+from toolreel_core.evals import CellSummary, EvalPlan, ResultCounts, Summary, TaskSummary
 
 _UNKNOWN: Final = "no longer in the plan"
-
-
-@dataclass(frozen=True, slots=True)
-class HeatCell:
-    """One cell of the evaluation."""
-
-    cell: Cell
-    counts: ResultCounts
-    rate: float | None
-    interval: Interval | None
-
-    @classmethod
-    def of(cls, cell: CellSummary) -> HeatCell:
-        """The cell of a summary."""
-        return cls(cell.cell, cell.counts, cell.counts.rate, wilson(pass_count(cell)))
-
-    @property
-    def kind(self) -> str:
-        """The class of its colour."""
-        return heat_class(self.rate)
-
-    @property
-    def bounds(self) -> str:
-        """Its interval, without a unit."""
-        return interval_words(self.interval).removesuffix(" %")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +31,7 @@ class HeatRow:
 
     scenario: str
     about: str
-    cells: tuple[HeatCell | None, ...]
+    cells: tuple[CellSummary | None, ...]
     """By column; ``None`` where no run has ended."""
 
 
@@ -100,9 +75,7 @@ def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
     cells = [{cell.cell.scenario: cell for cell in task.cells} for task in summary.tasks]
 
     def row(name: str) -> HeatRow:
-        found = (task.get(name) for task in cells)
-        heated = tuple(HeatCell.of(cell) if cell else None for cell in found)
-        return HeatRow(name, about.get(name, ("", ""))[1], heated)
+        return HeatRow(name, about.get(name, ("", ""))[1], tuple(task.get(name) for task in cells))
 
     def rates(scenarios: Sequence[str]) -> Iterator[float | None]:
         for task in cells:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 from toolreel._internal import MissingExtra, asset, framed, printable
 from toolreel.evals import _report as report
 from toolreel.evals._report.heat_map import HeatMap, heat_map, split_bar, split_words
-from toolreel.evals._report.run_data import cell_name, run_data, run_name, transcript_tree
-from toolreel.evals._report.transcripts import transcript_of
+from toolreel.evals._report.run_data import cell_name, run_data, run_name
+from toolreel.evals._report.transcripts import LONGEST, transcript_of
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics.intervals import methods_of
+from toolreel.evals._statistics.intervals import methods_of, wilson
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.plan_changes import gates_set_later, plan_changes, with_lateness
@@ -31,11 +31,12 @@ from toolreel.evals._summary.summary_statistics import (
     counted_cells,
     findings_of,
     over_clusters,
+    pass_count,
 )
 from toolreel.evals._tables.answer import Answer, StrategyPair, answer_of, compared_strategies
 from toolreel.evals._tables.formats import (
-    LONGEST,
     RESULTS,
+    heat_class,
     interval_words,
     percent,
     points,
@@ -200,6 +201,7 @@ def _environment(found: ReportContent) -> Environment:
         "bounded": truncated,
         "breaking": _breaking,
         "cell_name": cell_name,
+        "heat": heat_class,
         "interval": interval_words,
         "methods": lambda totals: methods_of(each.clustered.interval for each in totals if each.clustered),
         "pair_label": lambda match: _pair_label(match, found.plan),
@@ -209,6 +211,7 @@ def _environment(found: ReportContent) -> Environment:
         "run_name": run_name,
         "split": split_words,
         "thousands": thousands,
+        "wilson": lambda cell: interval_words(wilson(pass_count(cell))),
     }
     environment.filters.update(filters)
     return environment
@@ -270,7 +273,7 @@ def _transcripts(
     told: dict[str, Json] = {}
     for record in found.results.records():
         if record.key in keys:
-            told[record.key] = transcript_tree(transcript_of(record, found.plan, found.results.path))
+            told[record.key] = transcript_of(record, found.plan, found.results.path)
             if on_run:
                 on_run(len(told), len(keys))
     return told

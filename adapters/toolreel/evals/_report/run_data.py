@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._internal import cut_to, json_element, packed, packed_element, shortened
-from toolreel.evals._report.transcripts import Transcript, TranscriptTurn
+from toolreel._internal import json_element, packed, packed_element, shortened
+from toolreel.evals._report.transcripts import LONGEST
 from toolreel.evals._summary.run_pairs import AXES
-from toolreel.evals._tables.formats import LONGEST, RESULTS
+from toolreel.evals._tables.formats import RESULTS
 from toolreel_core._jsontext import Json, chain
-from toolreel_core.evals import Cell, CellSummary, EvalPlan, ObservedCall, RunEntry, Summary
+from toolreel_core.evals import Cell, CellSummary, EvalPlan, Summary
 
 LIMIT: Final = 14_000_000
 """Bytes of all transcripts; above it, their texts are shortened until they fit."""
@@ -63,39 +63,6 @@ def run_data(
     return RunData((index, *cells), longest)
 
 
-def transcript_tree(transcript: Transcript) -> Json:
-    """A transcript as data; long texts are cut."""
-    return {
-        "opening": [[role, cut_to(text, LONGEST)] for role, text in transcript.opening],
-        "turns": [_turn(turn) for turn in transcript.turns],
-        "ending": cut_to(transcript.ending, LONGEST),
-        "attempt": transcript.attempt,
-        "problem": cut_to(transcript.problem, LONGEST),
-    }
-
-
-def _turn(turn: TranscriptTurn) -> Json:
-    return {
-        "number": turn.number,
-        "text": cut_to(turn.text, LONGEST),
-        "finish": turn.finish,
-        "tokens": turn.tokens,
-        "remarks": [cut_to(remark, LONGEST) for remark in turn.remarks],
-        "said": [cut_to(text, LONGEST) for text in turn.said],
-        "calls": [_call(call) for call in turn.calls],
-    }
-
-
-def _call(call: ObservedCall) -> Json:
-    return {
-        "name": cut_to(call.name, LONGEST),
-        "arguments": cut_to(call.arguments, LONGEST),
-        "ok": call.ok,
-        "codes": [*call.codes],
-        "result": cut_to(call.result, LONGEST),
-    }
-
-
 def _told(cell: CellSummary, trees: Mapping[str, Json]) -> Json:
     return {run_name(entry.key): trees[entry.key] for entry in cell.entries if entry.key in trees}
 
@@ -139,23 +106,12 @@ def _index(summary: Summary, plan: EvalPlan, trees: Mapping[str, Json], folder: 
 
 
 def _runs(cells: Sequence[CellSummary], texts: _Numbers, trees: Mapping[str, Json]) -> Iterator[Json]:
+    """Each run; last, whether the page tells it turn by turn, and whether it was recorded."""
     for at, cell in enumerate(cells):
         for entry in cell.entries:
-            yield [
-                at,
-                entry.trial,
-                run_name(entry.key),
-                entry.result,
-                *_numbered(entry, texts),
-                *_flags(entry, trees),
-            ]
-
-
-def _numbered(entry: RunEntry, texts: _Numbers) -> Iterator[int]:
-    for text in (entry.category, entry.reason, entry.hint):
-        yield texts.of(text if len(text) <= _REASON else f"{text[:_REASON]} …")
-
-
-def _flags(entry: RunEntry, trees: Mapping[str, Json]) -> tuple[int, int]:
-    """Whether the page tells it turn by turn, and whether it was recorded."""
-    return int(entry.key in trees), int(bool(entry.cassette))
+            said = (
+                texts.of(text if len(text) <= _REASON else f"{text[:_REASON]} …")
+                for text in (entry.category, entry.reason, entry.hint)
+            )
+            told = (int(entry.key in trees), int(bool(entry.cassette)))
+            yield [at, entry.trial, run_name(entry.key), entry.result, *said, *told]

@@ -3,80 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from toolreel._driver import Run
+from toolreel._internal import cut_to
 from toolreel._replay import TurnSummary, describe_outcome, story
 from toolreel.evals._replay.replay import rerun
 from toolreel_core._conversation import shown_content, wire_tree
 from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext import Json
 from toolreel_core._protocol import ReplyRead
-from toolreel_core.evals import EvalPlan, Evidence, ObservedCall, ObservedTurn, Record
+from toolreel_core.evals import EvalPlan, ObservedCall, ObservedTurn, Record
+
+LONGEST: Final = 4_000
+"""Characters of one text that the page shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptTurn:
-    """One request and what came of it."""
-
-    number: int
-    text: str
-    """The text of the reply."""
-    finish: str
-    """Why the reply ended; empty if there was none."""
-    calls: tuple[ObservedCall, ...]
-    remarks: tuple[str, ...]
-    """What the loop mended and decided."""
-    tokens: str
-    said: tuple[str, ...] = ()
-    """Beginning of each message of the user that it was the first to send; not of the opening."""
-
-
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """One run."""
-
-    opening: tuple[tuple[str, str], ...] = ()
-    """Role and text of the messages that the run began with."""
-    turns: tuple[TranscriptTurn, ...] = ()
-    """Of the last attempt."""
-    ending: str = ""
-    """How the loop ended, in words."""
-    attempt: int = 1
-    problem: str = ""
-    """Why there is no transcript; empty if there is one."""
-
-
-def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Transcript:
-    """The transcript of a run; if it cannot be replayed, the reason."""
+def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> dict[str, Json]:
+    """The transcript of a run as data, long texts cut; if it cannot be replayed, the reason."""
     try:
         rerun_of = rerun(record, plan, folder)
     except ToolreelError as error:
         # Files are named from the results on: where these are is no matter of a page that is passed on.
-        return Transcript(problem=str(error).replace(f"{folder}/", ""))
+        return _transcript(problem=str(error).replace(f"{folder}/", ""))
     ended, evidence = rerun_of.run, rerun_of.evidence
     words, _ = describe_outcome(evidence.outcome)
-    return Transcript(
-        tuple((str(wire_tree(each)["role"]), shown_content(each)) for each in ended.state.plan.messages),
-        _turns(ended, evidence),
+    answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
+    seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
+    return _transcript(
+        [[str(wire_tree(each)["role"]), _cut(shown_content(each))] for each in ended.state.plan.messages],
+        [_turn(turn, seen.get(turn.number)) for turn in story(ended)],
         f"{evidence.outcome.name}: {words}",
         len(record.attempts),
     )
 
 
-def _turns(ended: Run, evidence: Evidence) -> tuple[TranscriptTurn, ...]:
-    answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
-    seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
-    return tuple(_turn(turn, seen.get(turn.number)) for turn in story(ended))
+def _transcript(
+    opening: list[Json] | None = None,
+    turns: list[Json] | None = None,
+    ending: str = "",
+    attempt: int = 1,
+    problem: str = "",
+) -> dict[str, Json]:
+    return {
+        "opening": opening or [],
+        "turns": turns or [],
+        "ending": _cut(ending),
+        "attempt": attempt,
+        "problem": _cut(problem),
+    }
 
 
-def _turn(turn: TurnSummary, seen: ObservedTurn | None) -> TranscriptTurn:
-    mended = tuple(f"mended: {code}" for code in turn.repairs)
-    quirks = tuple(f"changed: {name}" for name in turn.quirks)
-    noticed = tuple(f"noticed: {code}" for code in turn.notices)
-    asked = tuple(f"{name} needs approval" for name in turn.approvals)
-    remarks = (*quirks, *mended, *noticed, *asked, *turn.remarks)
-    if seen is None:
-        return TranscriptTurn(turn.number, "", "", (), remarks, "", turn.said)
-    tokens = f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out"
-    return TranscriptTurn(turn.number, seen.text, seen.finish, seen.calls, remarks, tokens, turn.said)
+def _turn(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
+    """One request and what came of it, what the loop mended and decided, and what the user said before it."""
+    remarks = (
+        *(f"changed: {name}" for name in turn.quirks),
+        *(f"mended: {code}" for code in turn.repairs),
+        *(f"noticed: {code}" for code in turn.notices),
+        *(f"{name} needs approval" for name in turn.approvals),
+        *turn.remarks,
+    )
+    return {
+        "number": turn.number,
+        "text": _cut(seen.text if seen else ""),
+        "finish": seen.finish if seen else "",
+        "tokens": f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out" if seen else "",
+        "remarks": [*map(_cut, remarks)],
+        "said": [*map(_cut, turn.said)],
+        "calls": [_call(call) for call in seen.calls] if seen else [],
+    }
+
+
+def _call(call: ObservedCall) -> Json:
+    return {
+        "name": _cut(call.name),
+        "arguments": _cut(call.arguments),
+        "ok": call.ok,
+        "codes": [*call.codes],
+        "result": _cut(call.result),
+    }
+
+
+def _cut(text: str) -> Json:
+    return cut_to(text, LONGEST)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import reduce
+from functools import cache, reduce
 from importlib.metadata import version
 from itertools import starmap
 from operator import or_
@@ -20,13 +20,14 @@ from toolreel._driver import Endpoint as EndpointPort
 from toolreel._internal import CassetteError, MissingExtra
 from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
-from toolreel.evals._runner.endpoints import ModelLimits, RateLimitedEndpoint, ScriptedEndpoint
-from toolreel.evals._runner.exchanges import RecordedTools, live_tools
+from toolreel.evals._runner.endpoints import ScriptedEndpoint, SharedLimit
+from toolreel.evals._runner.exchanges import live_tools, recorded_tools
 from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Header
 from toolreel.http import AUTHORIZATION, TIMEOUT, HttpEndpoint, header_values, request_headers
 from toolreel_core._jsontext import chain
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core.evals import TAXONOMY, Attempt, Endpoint, EvalPlan, catalogue_digest, kind_of, scripts_of
 
 try:
@@ -46,7 +47,8 @@ class Connection:
     timeout: httpx.Timeout = field(default_factory=lambda: TIMEOUT)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values by name that must not be written."""
-    limits: ModelLimits = field(default_factory=lambda: ModelLimits(1))
+    limit_of: Callable[[str], SharedLimit] = field(default_factory=lambda: limits(1))
+    """The limit that all requests to a model share, since routers limit each model separately."""
     network: httpx.BaseTransport = field(default_factory=httpx.HTTPTransport, repr=False)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     """Holds the key."""
@@ -113,7 +115,7 @@ class RunRecorder:
         session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:
-            limited = RateLimitedEndpoint(endpoint, server.limits.of(model))
+            limited = _LimitedEndpoint(endpoint, server.limit_of(model))
             context = RunContext(limited, connection.clock, connection.pause, outside=outside)
             yield context, lambda: self._saved(session, name)
 
@@ -156,8 +158,29 @@ def offline_context(
     endpoint: EndpointPort, attempts: Sequence[Attempt], observe: Observer = lambda _: None
 ) -> RunContext:
     """The world of a run for which no time passes, and whose real tools answer from a record."""
-    tools = RecordedTools(attempts)
-    return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe, tools)
+    return RunContext(
+        endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe, recorded_tools(attempts)
+    )
+
+
+def limits(max_requests: int, now: Callable[[], float] = time.monotonic) -> Callable[[str], SharedLimit]:
+    """The limits of an evaluation, one for each model.
+
+    :param max_requests: requests to one model that may be under way at once
+    :param now: a clock that never goes back, in seconds
+    """
+    return cache(lambda _model: SharedLimit(max_requests, now))
+
+
+@dataclass(frozen=True, slots=True)
+class _LimitedEndpoint:
+    """Passes requests on as a limit allows."""
+
+    endpoint: EndpointPort
+    limit: SharedLimit
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        return self.limit.send(self.endpoint, effect)
 
 
 class _SharedTransport(httpx.BaseTransport):
@@ -232,7 +255,7 @@ def _connect(plan: EvalPlan, endpoint: Endpoint, environ: Mapping[str, str]) -> 
             read=endpoint.read_timeout or None,
         ),
         reduce(or_, starmap(key_as_secret, held.items()), known_secrets(environ)),
-        ModelLimits(plan.jobs),
+        limits(plan.jobs),
         httpx.HTTPTransport(
             limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
         ),

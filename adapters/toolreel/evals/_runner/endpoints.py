@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Condition
 from typing import Final, cast
 
@@ -26,7 +25,6 @@ from toolreel_core.evals import (
     Kind,
     ScenarioScripts,
     SentRequest,
-    provider_hint,
     reply_of,
     scripted_stream,
 )
@@ -67,6 +65,16 @@ class SharedLimit:
         self._now = now
         self._free = Condition()
 
+    def send(self, endpoint: Endpoint, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Wait, send a request, and adapt the limit to its answer."""
+        self.enter()
+        event: ReplyReceived | RequestFailed | None = None
+        try:
+            event = endpoint.send(effect)
+            return event
+        finally:
+            self.leave(event)
+
     def enter(self) -> None:
         """Wait until one more request may go out."""
         with self._free:
@@ -84,41 +92,6 @@ class SharedLimit:
 
     def _ms(self) -> int:
         return int(self._now() * 1000)
-
-
-class ModelLimits:
-    """The limits of an evaluation: one for each model, since routers limit each model separately.
-
-    :param max_requests: requests to one model that may be under way at once
-    :param now: a clock that never goes back, in seconds
-    """
-
-    def __init__(self, max_requests: int, now: Callable[[], float] = time.monotonic) -> None:
-        self._most = max_requests
-        self._now = now
-        self._by_model: dict[str, SharedLimit] = {}
-
-    def of(self, model: str) -> SharedLimit:
-        """The limit that all requests to a model share."""
-        return self._by_model.setdefault(model, SharedLimit(self._most, self._now))
-
-
-class RateLimitedEndpoint:
-    """Passes requests on as the limit allows."""
-
-    def __init__(self, endpoint: Endpoint, limit: SharedLimit) -> None:
-        self._endpoint = endpoint
-        self._limit = limit
-
-    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Wait, send the request, and adapt the limit to its answer."""
-        self._limit.enter()
-        event: ReplyReceived | RequestFailed | None = None
-        try:
-            event = self._endpoint.send(effect)
-            return event
-        finally:
-            self._limit.leave(event)
 
 
 def _after(
@@ -199,21 +172,7 @@ _KEPT: Final = 20_000
 """Characters of a body that are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class LastError:
-    """The last failure on the wire; without one, all is empty."""
-
-    status: int | None = None
-    body: Json = None
-    """Parsed where it is JSON."""
-    hint: str = ""
-    retry_after_ms: int | None = None
-
-
-def last_error(event: RequestFailed | None) -> LastError:
-    """What there is to keep of a failure."""
-    if event is None:
-        return LastError()
+def error_body(event: RequestFailed) -> Json:
+    """What there is to keep of the body of a failure, parsed where it is JSON."""
     text = event.body
-    body = (read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]) or None
-    return LastError(event.status, body, provider_hint(body), event.retry_after_ms)
+    return (read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]) or None

@@ -6,7 +6,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,9 +19,9 @@ from typing import Final, Generic, Protocol, TypeVar
 from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
+from toolreel.evals._runner.real_tools import check_served
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._scenario_files.real_tools import check_served
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core._jsontext import NOTHING
@@ -39,21 +39,6 @@ from toolreel_core.evals import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
-    """The server of a run."""
-
-    endpoint: str
-    """The name of the endpoint; empty for the one without a name."""
-    base_url: str
-    """Without credentials; empty of a script, and in records of older versions."""
-
-
-def location_of(record: Record) -> Location:
-    """Where a run was made."""
-    return Location(record.cell.endpoint, record.attempts[-1].base_url if record.attempts else "")
-
-
 def located(record: Record, plan: EvalPlan) -> Record:
     """A record with where its plan sends requests; that of a script goes nowhere."""
     if kind_of(record.cell.model):
@@ -67,16 +52,7 @@ def server_of(plan: EvalPlan, endpoint: str) -> str:
     return scrubbed_url(plan.endpoint_at(endpoint).base_url)
 
 
-def by_endpoint(locations: Iterable[Location]) -> dict[str, frozenset[str]]:
-    """The base URLs of each endpoint, those that are known."""
-    found: dict[str, set[str]] = {}
-    for one in locations:
-        if one.base_url:
-            found.setdefault(one.endpoint, set()).add(one.base_url)
-    return {name: frozenset(urls) for name, urls in found.items()}
-
-
-def check_locations(out: Path, there: Mapping[str, frozenset[str]], plan: EvalPlan) -> None:
+def check_locations(out: Path, there: Mapping[str, Set[str]], plan: EvalPlan) -> None:
     """Refuse to mix runs of two servers under one name.
 
     :param there: where the runs of the plan were made that need not be repeated
@@ -168,7 +144,7 @@ class ExistingRuns:
     others: int = 0
     """Records of runs that the plan does not ask for."""
     spent: Spent = field(default_factory=Spent)
-    locations: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    locations: Mapping[str, Set[str]] = field(default_factory=dict)
     """Where the ended runs of the plan were made: base URLs by the name of the endpoint."""
 
 
@@ -311,7 +287,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
     required_runs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    results, others, locations = dict[str, Verdict](), set[tuple[Cell, int]](), dict[str, Location]()
+    results, others, made_at = dict[str, Verdict](), set[tuple[Cell, int]](), dict[str, tuple[str, str]]()
     changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), plan.options.price_list
     for record in all_records(out):
         spent = spent.after(record, prices)
@@ -321,7 +297,11 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
             others.add(run)
         elif sample.key == record.key:
             results[sample.key] = record.verdict
-            locations[sample.key] = location_of(record)
+            # Without credentials; nothing of a script, and of records of older versions.
+            made_at[sample.key] = (
+                record.cell.endpoint,
+                record.attempts[-1].base_url if record.attempts else "",
+            )
             changed.pop(run, None)
         else:
             changed[run] = record
@@ -336,7 +316,10 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
         if verdict.result != "void" or accepts.includes(verdict.result, verdict.category)
     }
     accepted, void = sum(result == "void" for result in ended.values()), len(results) - len(ended)
-    there = by_endpoint(locations[key] for key in ended)
+    there: dict[str, set[str]] = {}
+    for endpoint, url in (made_at[key] for key in ended):
+        if url:
+            there.setdefault(endpoint, set()).add(url)
     return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, there)
 
 
@@ -353,13 +336,8 @@ def cassette_name(sample: Sample) -> str:
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
 
 
-def job_of(plan: EvalPlan, sample: Sample) -> Job:
-    """All that decides about one run of a plan."""
-    return jobs_of(plan)(sample)
-
-
 def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
-    """The same for many runs: what a cell's runs have in common is made once."""
+    """All that decides about each run of a plan; what a cell's runs have in common is made once."""
     retries, configuration = _retries(plan), cache(plan.configuration)
 
     def job(sample: Sample) -> Job:
@@ -381,7 +359,7 @@ def recorded_job(plan: EvalPlan, record: Record) -> Job:
 
 def _retries(plan: EvalPlan) -> Retries:
     """How often a run is tried again."""
-    return Retries(plan.empty_response_retries, plan.void_retries)
+    return Retries(plan.options.empty_response_retries, plan.options.void_retries)
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:

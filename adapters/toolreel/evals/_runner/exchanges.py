@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 from uuid import uuid4
 
 from toolreel._driver import Clock, Endpoint, Observer, Ports, Run, ToolHost, run, speak
-from toolreel.evals._scenario_files.real_tools import real_hosts, served_host
+from toolreel.evals._runner.real_tools import real_hosts, served_host
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import JsonText, chain, parse
 from toolreel_core._plan import Plan
@@ -35,36 +35,25 @@ from toolreel_core.evals import (
     evidence_of,
 )
 
-
-class OutsideTools(Protocol):
-    """Gives each attempt its tools."""
-
-    def begin(self) -> AbstractContextManager[ToolHost]:
-        """The tools of the next attempt."""
-        ...
+OutsideTools: TypeAlias = Callable[[], AbstractContextManager[ToolHost | None]]
+"""Gives each attempt its tools; ``None`` where a run calls none that is outside of its world."""
+NO_TOOLS: Final[OutsideTools] = nullcontext
 
 
-@dataclass(frozen=True, slots=True)
-class LiveTools:
-    """The tools themselves."""
+def live_tools(scenario: Scenario, seed: str) -> OutsideTools:
+    """The real tools of a trial of a scenario, if it has any: started, and stopped at the end.
 
-    scenario: Scenario
-    seed: str
-    """Of the trial: a server of a built-in scenario draws from it what it knows."""
+    :param seed: of the trial: a server of a built-in scenario draws from it what it knows
+    """
+    case = scenario.begin(seed)
 
     @contextmanager
-    def begin(self) -> Generator[ToolHost]:
-        """Start them, and stop them at the end.
-
-        :raises AdapterError: if they cannot be loaded or started
-        """
+    def begin() -> Generator[ToolHost]:
         with ExitStack() as stack:
-            served = self.scenario.begin(self.seed).server
-            yield _KeyedHost(
-                served_host(self.scenario, self.seed, stack)
-                if served
-                else real_hosts(self.scenario.tree, stack)
-            )
+            served = served_host(scenario, seed, stack) if case.server else None
+            yield _KeyedHost(served or real_hosts(scenario.tree, stack))
+
+    return begin if case.outside else NO_TOOLS
 
 
 class _KeyedHost:
@@ -83,18 +72,16 @@ class _KeyedHost:
         return self._host.run(replace(effect, key=chain("attempt", self._attempt, effect.key)))
 
 
-class RecordedTools:
-    """The results that the attempts of a record have."""
-
-    def __init__(self, attempts: Sequence[Attempt]) -> None:
-        self._attempts = attempts
-        self._number = count()
+def recorded_tools(attempts: Sequence[Attempt]) -> OutsideTools:
+    """The results that the attempts of a record have; of the last one, if there are more."""
+    number = count()
 
     @contextmanager
-    def begin(self) -> Generator[ToolHost]:
-        """The results of the next attempt; of the last one, if it is asked for more."""
-        place = min(next(self._number), len(self._attempts) - 1)
-        yield _RecordedHost([*self._attempts[place].results] if self._attempts else [])
+    def begin() -> Generator[ToolHost]:
+        place = min(next(number), len(attempts) - 1)
+        yield _RecordedHost([*attempts[place].results] if attempts else [])
+
+    return begin
 
 
 class _RecordedHost:
@@ -117,55 +104,30 @@ class _RecordedHost:
         )
 
 
-class WithResults:
-    """A host that keeps what it has answered."""
-
-    def __init__(self, host: ToolHost) -> None:
-        self._host = host
-        self.results: list[ToolResult] = []
-
-    def run(self, effect: RunTool) -> ToolReturned:
-        """Run the call, and keep its result."""
-        # Images and files are no part of a record, so the model is not shown them either.
-        answer = ToolReturned(effect.ref, self._host.run(effect).output)
-        self.results.append(ToolResult(effect.name, JsonText(effect.arguments), answer.output))
-        return answer
-
-
-NO_TOOLS: Final = RecordedTools(())
-"""For scenarios whose tools are all tables: nothing that a run would call."""
-
-
-def live_tools(scenario: Scenario, seed: str) -> OutsideTools:
-    """The real tools of a trial of a scenario, if it has any."""
-    return LiveTools(scenario, seed) if scenario.begin("").outside else NO_TOOLS
-
-
 class WorldHost:
     """Runs the tools of one world, call after call."""
 
     def __init__(self, world: World, outside: Sequence[str] = (), host: ToolHost | None = None) -> None:
         self.world = world
         """As the calls so far have left it."""
-        self._outside = frozenset(outside) if host else frozenset[str]()
-        self._real = WithResults(host) if host else None
-
-    @property
-    def results(self) -> tuple[ToolResult, ...]:
+        self.results: list[ToolResult] = []
         """What the real tools returned."""
-        return tuple(self._real.results) if self._real else ()
+        self._outside = frozenset(outside)
+        self._real = host
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Let the world answer, and keep its successor."""
         arguments = parse(effect.arguments)
         tree = arguments if isinstance(arguments, Mapping) else {}
-        if self._real and effect.name in self._outside:
-            answer = self._real.run(effect)
-            if isinstance(self.world, TableWorld | Desk):
-                self.world = self.world.told(effect.name, tree, answer.output)
-            return answer
-        self.world, output = self.world.call(effect.name, tree)
-        return ToolReturned(effect.ref, output)
+        if self._real is None or effect.name not in self._outside:
+            self.world, output = self.world.call(effect.name, tree)
+            return ToolReturned(effect.ref, output)
+        # Images and files are no part of a record, so the model is not shown them either.
+        answer = ToolReturned(effect.ref, self._real.run(effect).output)
+        self.results.append(ToolResult(effect.name, JsonText(effect.arguments), answer.output))
+        if isinstance(self.world, TableWorld | Desk):
+            self.world = self.world.told(effect.name, tree, answer.output)
+        return answer
 
 
 class _Kept:
@@ -222,7 +184,7 @@ def converse(
 
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
-    with outside.begin() as real:
+    with outside() as real:
         kept, host = _Kept(endpoint), WorldHost(case.world, case.outside, real)
         ports = Ports(kept, host, clock=clock)
         done = run(plan, ports, observe=observe)
@@ -234,4 +196,4 @@ def converse(
             done = speak(done, said, ports, observe=observe)
             notes += done.notes
         whole = Run(done.state, tuple(notes), timing=done.timing)
-        return Exchanges(whole, host.world, tuple(answers), host.results, tuple(kept.sent))
+        return Exchanges(whole, host.world, tuple(answers), tuple(host.results), tuple(kept.sent))

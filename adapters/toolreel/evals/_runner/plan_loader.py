@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from toolreel._internal import EvalPlanError, ResultsError, line_at, read_file, read_toml
-from toolreel.evals._scenario_files.files import beside, select_all, stored_scenarios
+from toolreel.evals._runner.scenario_files import beside, select_all, stored_scenarios
 from toolreel.evals._store.results import Header
 from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError

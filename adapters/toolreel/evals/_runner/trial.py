@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from toolreel._driver import Clock, Endpoint, Observer, Run
-from toolreel.evals._runner.endpoints import LastError, ObservedEndpoint, last_error
+from toolreel.evals._runner.endpoints import ObservedEndpoint, error_body
 from toolreel.evals._runner.exchanges import NO_TOOLS, OutsideTools, converse
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Note
+from toolreel_core._protocol import Note, RequestFailed
 from toolreel_core.evals import (
     Attempt,
     Case,
@@ -24,6 +24,7 @@ from toolreel_core.evals import (
     ToolResult,
     Verdict,
     judge,
+    provider_hint,
     remaining_retries,
     retry_delay_ms,
 )
@@ -71,7 +72,8 @@ class _Try:
     evidence: Evidence
     verdict: Verdict
     asked: tuple[SentRequest, ...]
-    error: LastError
+    failed: RequestFailed | None
+    """The failure on the wire that ended it."""
     ms: int
     results: tuple[ToolResult, ...]
 
@@ -90,7 +92,8 @@ def run_job(job: Job, context: RunContext) -> Record:
             return _record(job, attempts)
         if left.voids < retries.voids:
             failures += 1
-            context.pause(retry_delay_ms(failures, attempt.error.retry_after_ms) / 1000)
+            wanted = attempt.failed.retry_after_ms if attempt.failed else None
+            context.pause(retry_delay_ms(failures, wanted) / 1000)
         retries = left
 
 
@@ -111,7 +114,7 @@ def _attempt(job: Job, context: RunContext) -> _Try:
         evidence,
         judge(case, evidence, control=job.scenario.control),
         tuple(watched.asked),
-        last_error(watched.failed),
+        watched.failed,
         round((context.now() - since) * 1000),
         ended.results,
     )
@@ -121,6 +124,7 @@ def _record(job: Job, attempts: Sequence[_Try]) -> Record:
     """The record; all but its attempts is about the last one."""
     sample, last = job.sample, attempts[-1]
     tally, configuration = last.run.state.tally, job.configuration
+    body = error_body(last.failed) if last.failed else None
     return Record(
         key=sample.key,
         cell=sample.cell,
@@ -136,7 +140,7 @@ def _record(job: Job, attempts: Sequence[_Try]) -> Record:
         turns=tally.turns,
         calls=len(last.evidence.calls),
         attempts=tuple(Attempt(each.ms, each.verdict, each.asked, results=each.results) for each in attempts),
-        error_status=last.error.status,
-        error_body=last.error.body,
-        error_hint=last.error.hint,
+        error_status=last.failed.status if last.failed else None,
+        error_body=body,
+        error_hint=provider_hint(body),
     )

@@ -32,6 +32,10 @@ try:
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
+CONFIDENCE: Final = 0.95
+"""The share of an evaluation's intervals that hold the true value."""
+ALPHA: Final = 1 - CONFIDENCE
+
 Bounds = tuple[float, float]
 
 

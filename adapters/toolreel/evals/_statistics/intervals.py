@@ -14,18 +14,20 @@ from statistics import fmean, harmonic_mean
 from typing import Final
 
 from toolreel.evals._statistics.interval_bounds import (
+    ALPHA,
+    CONFIDENCE,
     Bounds,
     cluster_mean_bounds,
     two_way_mean_bounds,
     wilson_bounds,
 )
-from toolreel_core.evals import Count, Interval, inside, total
+from toolreel_core.evals import Count, Interval, total
 
 MODELS_OF_A_SAMPLE: Final = 6
 """Models from which on they are a sample of models; with fewer, a total is about these models alone."""
 
 
-def wilson(count: Count, confidence: float = 0.95) -> Interval | None:
+def wilson(count: Count) -> Interval | None:
     """Where the rate of a cell lies; ``None`` if it has no runs.
 
     Its runs are taken as independent; for a total over several scenarios there is
@@ -34,12 +36,9 @@ def wilson(count: Count, confidence: float = 0.95) -> Interval | None:
     >>> print(wilson(Count(496, 580)))
     82.4 to 88.1 %
     """
-    alpha = 1 - inside("confidence", confidence)
-    return (
-        Interval(*wilson_bounds(count.passed, count.runs, alpha), confidence, "Wilson")
-        if count.runs
-        else None
-    )
+    if not count.runs:
+        return None
+    return Interval(*wilson_bounds(count.passed, count.runs, ALPHA), CONFIDENCE, "Wilson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def mean_over_scenarios(cells: Iterable[CellRate]) -> float | None:
     return fmean(map(_mean, _by_scenario(rated))) if rated else None
 
 
-def clustered_rate(cells: Iterable[CellRate], confidence: float = 0.95) -> Clustered | None:
+def clustered_rate(cells: Iterable[CellRate]) -> Clustered | None:
     """The rate of several cells together; ``None`` if they have no runs.
 
     Its interval is about what was sampled:
@@ -103,12 +102,11 @@ def clustered_rate(cells: Iterable[CellRate], confidence: float = 0.95) -> Clust
     >>> print(found.interval, "by", found.interval.method)
     25.2 to 97.3 % by Gaffke over scenarios: about scenarios such as these, on this model
     """
-    inside("confidence", confidence)
-    return _clustered_rate(tuple(cells), confidence)
+    return _clustered_rate(tuple(cells))
 
 
 @lru_cache(maxsize=512)
-def _clustered_rate(cells: tuple[CellRate, ...], confidence: float) -> Clustered | None:
+def _clustered_rate(cells: tuple[CellRate, ...]) -> Clustered | None:
     """Cached, since pages, tables and gates show the same totals, and bounds take their time."""
     rated = [cell for cell in cells if cell.rate is not None]
     if not rated:
@@ -118,7 +116,7 @@ def _clustered_rate(cells: tuple[CellRate, ...], confidence: float) -> Clustered
     return Clustered(
         total(cell.count for cell in rated),
         fmean(map(_mean, scenarios)),
-        _interval(rated, scenarios, models, confidence),
+        _interval(rated, scenarios, models),
         len(scenarios),
         len(models),
         len(cells) - len(rated),
@@ -144,34 +142,28 @@ def _interval(
     cells: Sequence[CellRate],
     scenarios: Sequence[Sequence[CellRate]],
     models: Sequence[Sequence[CellRate]],
-    confidence: float,
 ) -> Interval:
-    alpha = 1 - confidence
     these = "this model" if len(models) == 1 else "these models"
     match len(scenarios) > 1, len(models) >= MODELS_OF_A_SAMPLE:
         case True, True:
             rated = [(cell.scenario, cell.model, cell.rate or 0.0) for cell in cells]
             about = "Gaffke over scenarios and models: about scenarios and models such as these"
-            return Interval(*two_way_mean_bounds(rated, alpha), confidence, about)
+            return Interval(*two_way_mean_bounds(rated, ALPHA), CONFIDENCE, about)
         case True, False:
             about = f"Gaffke over scenarios: about scenarios such as these, on {these}"
-            return Interval(*cluster_mean_bounds([*map(_mean, scenarios)], alpha), confidence, about)
+            return Interval(*cluster_mean_bounds([*map(_mean, scenarios)], ALPHA), CONFIDENCE, about)
         case False, True:
             about = "Gaffke over models: about models such as these, on this scenario"
-            return Interval(*cluster_mean_bounds([*map(_mean, models)], alpha), confidence, about)
+            return Interval(*cluster_mean_bounds([*map(_mean, models)], ALPHA), CONFIDENCE, about)
         case _:
-            return _of_one_scenario(cells, these, confidence)
+            about = f"Wilson: about this scenario, on {these}"
+            return Interval(*_mean_bounds(cells), CONFIDENCE, about)
 
 
-def _of_one_scenario(cells: Sequence[CellRate], these: str, confidence: float) -> Interval:
-    bounds = _mean_bounds(cells, 1 - confidence)
-    return Interval(*bounds, confidence, f"Wilson: about this scenario, on {these}")
-
-
-def _mean_bounds(cells: Sequence[CellRate], alpha: float) -> Bounds:
+def _mean_bounds(cells: Sequence[CellRate]) -> Bounds:
     """Wilson's, of as many runs as would give a rate that is as sure as the mean of these cells.
 
     Where all cells have the same number of runs, that is the number of all their runs.
     """
     runs = len(cells) * harmonic_mean([cell.count.runs for cell in cells])
-    return wilson_bounds(_mean(cells) * runs, runs, alpha)
+    return wilson_bounds(_mean(cells) * runs, runs, ALPHA)

@@ -16,14 +16,19 @@ from functools import lru_cache
 from math import sqrt
 from typing import Final
 
-from toolreel.evals._statistics.interval_bounds import Bounds, cluster_mean_bounds, wilson_bounds
+from toolreel.evals._statistics.interval_bounds import (
+    ALPHA,
+    CONFIDENCE,
+    Bounds,
+    cluster_mean_bounds,
+    wilson_bounds,
+)
 from toolreel.evals._statistics.significance_tests import flips_p, permutation_p, two_way_p
 from toolreel_core.evals import (
     Count,
     Difference,
     Interval,
     PairedCell,
-    inside,
     smallest_flips_p,
     smallest_permutation_p,
     total_pairs,
@@ -33,7 +38,7 @@ MANY_MODELS: Final = 6
 """From this many on, the models are a sample too; of fewer, sign flips could never be significant."""
 
 
-def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> Difference | None:
+def compare_scenarios(cells: Iterable[PairedCell]) -> Difference | None:
     """How the second side differs from the first on scenarios such as these; ``None`` without a pair.
 
     The difference of a scenario is the mean over its pairs, the whole difference the mean over scenarios. If
@@ -53,7 +58,6 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
     >>> print(f"{compared.difference:.2f} {compared.p_value} {compared.interval}")
     0.40 0.03125 -1.3 to 65.7 %
     """
-    inside("confidence", confidence)
     given = [cell for cell in cells if cell.pairs.runs]
     if not given:
         return None
@@ -63,7 +67,7 @@ def compare_scenarios(cells: Iterable[PairedCell], confidence: float = 0.95) -> 
         about="scenarios-such-as-these",
         difference=float(sum(scenarios) / len(scenarios)),
         interval=max(
-            (_clusters_interval(tuple(sorted(each)), confidence) for each in both),
+            (_clusters_interval(tuple(sorted(each))) for each in both),
             key=lambda interval: interval.width,
         ),
         p_value=_p_value(both, given),
@@ -109,13 +113,13 @@ def _differences(cells: Iterable[PairedCell], cluster: Callable[[PairedCell], st
 
 
 @lru_cache(maxsize=1024)
-def _clusters_interval(differences: tuple[Fraction, ...], confidence: float) -> Interval:
+def _clusters_interval(differences: tuple[Fraction, ...]) -> Interval:
     shares = [float(difference + 1) / 2 for difference in differences]  # from -1..1 onto 0..1
-    low, high = cluster_mean_bounds(shares, 1 - confidence)
-    return Interval(2 * low - 1, 2 * high - 1, confidence, "Gaffke's mean of clusters")
+    low, high = cluster_mean_bounds(shares, ALPHA)
+    return Interval(2 * low - 1, 2 * high - 1, CONFIDENCE, "Gaffke's mean of clusters")
 
 
-def compare_trials(cells: Iterable[PairedCell], confidence: float = 0.95) -> Difference | None:
+def compare_trials(cells: Iterable[PairedCell]) -> Difference | None:
     """How the second side differs from the first on these scenarios; ``None`` without a pair.
 
     The test exchanges the labels of the two sides inside each cell; of one cell it is Fisher's
@@ -126,17 +130,16 @@ def compare_trials(cells: Iterable[PairedCell], confidence: float = 0.95) -> Dif
     >>> print(f"{compared.difference} {compared.p_value:.1e} {compared.interval}")
     -1.0 1.5e-11 -100 to -77.2 %
     """
-    alpha = 1 - inside("confidence", confidence)
     given = [cell for cell in cells if cell.pairs.runs]
     tables = [cell.pairs for cell in given]
     both = total_pairs(tables)
     if both.difference is None:
         return None
-    bounds = stratified_bounds([each.first for each in tables], [each.second for each in tables], alpha)
+    bounds = stratified_bounds([each.first for each in tables], [each.second for each in tables], ALPHA)
     return Difference(
         about="these-scenarios",
         difference=both.difference,
-        interval=Interval(*bounds, confidence, "Newcombe's hybrid score, stratified by cell"),
+        interval=Interval(*bounds, CONFIDENCE, "Newcombe's hybrid score, stratified by cell"),
         p_value=permutation_p((each.first.passed, each.second.passed, each.runs) for each in tables),
         smallest_p=smallest_permutation_p(each.runs for each in tables),
         test="exact permutations of trials inside cells" if len(tables) > 1 else "Fisher's exact test",

@@ -276,55 +276,33 @@ def compare(first: Side, second: Side, *axes: str) -> Comparison:
 def _rows(
     first: Side, second: Side, matches: Matches, axes: Sequence[str], controls: frozenset[str]
 ) -> Iterable[Row]:
-    tools = _Part(
-        [entry for entry in first.entries if entry.cell.scenario not in controls],
-        [entry for entry in second.entries if entry.cell.scenario not in controls],
-        [match for match in matches.both if match.first.cell.scenario not in controls],
-    )
-    yield tools.row("", "", axes)
-    for by in ("strategy", "model", "scenario"):
+    ones, others = first.entries, second.entries
+
+    def row(by: str, value: str) -> Row:
         # Plain conversations have a row as a scenario, and are in no other.
-        part = _Part([*first.entries], [*second.entries], [*matches.both]) if by == "scenario" else tools
-        values = dict.fromkeys(getattr(entry.cell, by) for entry in (*part.first, *part.second))
-        if len(values) > 1 and by not in axes:
-            yield from _adjusted([part.of(by, value).row(by, value, axes) for value in values])
+        def counts(entry: RunEntry) -> bool:
+            counted = by == "scenario" or entry.cell.scenario not in controls
+            return counted and (not by or getattr(entry.cell, by) == value)
 
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Some of the runs of both sides."""
-
-    first: Sequence[RunEntry]
-    second: Sequence[RunEntry]
-    both: Sequence[Match]
-
-    def of(self, by: str, value: str) -> _Part:
-        return _Part(
-            [entry for entry in self.first if getattr(entry.cell, by) == value],
-            [entry for entry in self.second if getattr(entry.cell, by) == value],
-            [match for match in self.both if getattr(match.first.cell, by) == value],
-        )
-
-    def row(self, by: str, value: str, axes: Sequence[str]) -> Row:
-        cells = paired_cells(self.both, *axes)
+        cells = paired_cells((match for match in matches.both if counts(match.first)), *axes)
         sample = None if by == "scenario" else compare_scenarios(cells)
+        one, other = (_count(filter(counts, side)) for side in (ones, others))
         pairs = total_pairs(cell.pairs for cell in cells)
-        row = Row(
-            by, value, _count(self.first), _count(self.second), pairs, sample, compare_trials(cells), None
-        )
-        return replace(row, p_holm=row.p_value)
+        made = Row(by, value, one, other, pairs, sample, compare_trials(cells), None)
+        return replace(made, p_holm=made.p_value)
+
+    yield row("", "")
+    for by in ("strategy", "model", "scenario"):
+        counted = (one for one in (*ones, *others) if by == "scenario" or one.cell.scenario not in controls)
+        values = dict.fromkeys(getattr(entry.cell, by) for entry in counted)
+        if len(values) > 1 and by not in axes:
+            rows = [row(by, value) for value in values]
+            adjusted = holm({one.value: one.p_value for one in rows if one.p_value is not None})
+            yield from (replace(one, p_holm=adjusted.get(one.value)) for one in rows)
 
 
 def _count(entries: Iterable[RunEntry]) -> Count:
     return Count.of(entry.ok for entry in entries if valid(entry))
-
-
-def _adjusted(rows: Sequence[Row]) -> Iterable[Row]:
-    """The rows of one axis, with their p-values adjusted for this many comparisons."""
-    known = {(row.axis, row.value): row.p_value for row in rows if row.p_value is not None}
-    adjusted = holm(known)
-    for row in rows:
-        yield replace(row, p_holm=adjusted.get((row.axis, row.value)))
 
 
 def _unrelated(first: Side, second: Side, axes: Sequence[str]) -> str:

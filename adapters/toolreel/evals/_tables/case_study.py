@@ -22,14 +22,8 @@ _STUDIED: Final = "study_"
 class StudiedStrategy:
     """What the study states about one strategy."""
 
-    overall: Count
     tools: Count
-    control: Count
     scenarios: Mapping[str, Count]
-    tool_p50_ms: int
-    tool_p95_ms: int
-    categories: Mapping[str, int]
-    """The most frequent ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +33,6 @@ class StudiedModel:
     profile: str
     """The best one."""
     tools: Count
-    p95_ms: int
-    recommended: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +40,6 @@ class CaseStudy:
     """All figures of the study."""
 
     source: str
-    measured_on: str
-    trials: int
     strategies: Mapping[str, StudiedStrategy]
     models: Mapping[str, StudiedModel]
 
@@ -63,26 +53,14 @@ def case_study() -> CaseStudy:
     tree = tomllib.loads(files("toolreel.evals._tables").joinpath("case_study.toml").read_text("utf-8"))
     return CaseStudy(
         tree["source"],
-        tree["measured_on"],
-        tree["trials"],
         {name: _strategy(each) for name, each in tree["strategy"].items()},
-        {
-            name: StudiedModel(each["profile"], Count(*each["tools"]), each["p95_ms"], each["recommended"])
-            for name, each in tree["model"].items()
-        },
+        {name: StudiedModel(each["profile"], Count(*each["tools"])) for name, each in tree["model"].items()},
     )
 
 
 def _strategy(tree: Mapping[str, Any]) -> StudiedStrategy:
-    return StudiedStrategy(
-        Count(*tree["overall"]),
-        Count(*tree["tools"]),
-        Count(*tree["control"]),
-        {name: Count(*count) for name, count in tree["scenarios"].items()},
-        tree["tool_p50_ms"],
-        tree["tool_p95_ms"],
-        tree["categories"],
-    )
+    scenarios = {name: Count(*count) for name, count in tree["scenarios"].items()}
+    return StudiedStrategy(Count(*tree["tools"]), scenarios)
 
 
 @dataclass(frozen=True, slots=True)

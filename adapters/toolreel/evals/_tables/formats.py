@@ -7,9 +7,6 @@ from typing import Final
 from toolreel._internal import printable
 from toolreel_core.evals import Interval, Result
 
-LONGEST: Final = 4_000
-"""Characters of one text that the page shows."""
-
 
 def percent(share: float | None) -> str:
     """A share in percent, with one digit behind the point where it is needed.
@@ -44,7 +41,7 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:.3g}"
 
 
-def truncated(text: str, longest: int = LONGEST) -> str:
+def truncated(text: str, longest: int = 4_000) -> str:
     """A text that models or servers wrote, truncated, with the number of omitted characters.
 
     >>> truncated("abcdef", 4)

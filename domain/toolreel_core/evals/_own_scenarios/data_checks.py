@@ -16,7 +16,7 @@ from toolreel_core.evals._scenarios.checks import arguments_of
 from toolreel_core.evals._scenarios.claims import contains
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check, Layer
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core.evals._worlds.json_pointer import at
 
 ANY: Final = "any"
 """All answers together, where a check is about an exchange."""
@@ -50,8 +50,6 @@ class _Kind:
     fits: Callable[[object], bool]
     beside: tuple[str, ...] = ()
     """Further keys that it takes."""
-    tools: Callable[[Json, Tree], Sequence[str]] = lambda _value, _tree: ()
-    """The tools that it names."""
 
 
 def checks_of(tables: Sequence[Table], tools: Sequence[str], exchanges: int) -> tuple[CheckData, ...]:
@@ -75,12 +73,21 @@ def _check(table: Table, tools: Sequence[str], exchanges: int, taken: set[str]) 
     value = table.values[kind]
     if not what.fits(value):
         raise table.complaint(f"expected {what.about}, got {value!r}", kind)
-    for tool in what.tools(value, table.values):
+    for tool in _tools_in(kind, table.values):
         if tool not in tools:
             raise table.complaint(unknown_name("tool", tool, tools), kind)
     _check_beside(table, kind, exchanges)
     layer = table.choice("layer", _LAYERS) if "layer" in table.values else "outcome"
     return CheckData(kind, _name(table, kind, taken), cast("Layer", layer), _values(table, kind, what.beside))
+
+
+def _tools_in(kind: str, values: Tree) -> Sequence[str]:
+    """The tools that a check names."""
+    if kind in {"claim", "at_most"}:
+        return [str(values["of"])] if "of" in values else []
+    if kind == "effects":
+        return [str(one["tool"]) for one in cast("Sequence[Tree]", values[kind])]
+    return [*map(str, _listed(values[kind]))] if kind in _OF_TOOLS else []
 
 
 def _check_beside(table: Table, kind: str, exchanges: int) -> None:
@@ -166,23 +173,20 @@ def _forbidden_order(values: Tree, seen: Evidence) -> str:
 
 
 def _says(values: Tree, seen: Evidence) -> str:
-    wanted = _listed(values["says"])
     text = _answer(seen, values)
-    missing = [each for each in wanted if not _contains(text, each)]
+    missing = [each for each in _listed(values["says"]) if not _contains(text, each)]
     return f"the answer does not say {_short(missing[0])}: {_cut(text)}" if missing else ""
 
 
 def _says_one_of(values: Tree, seen: Evidence) -> str:
-    wanted = _listed(values["says_one_of"])
-    text = _answer(seen, values)
+    wanted, text = _listed(values["says_one_of"]), _answer(seen, values)
     fine = any(_contains(text, each) for each in wanted)
     return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
 
 
 def _says_not(values: Tree, seen: Evidence) -> str:
-    unwanted = _listed(values["says_not"])
     text = _answer(seen, values)
-    found = [each for each in unwanted if _contains(text, each)]
+    found = [each for each in _listed(values["says_not"]) if _contains(text, each)]
     return f"the answer says {_short(found[0])}: {_cut(text)}" if found else ""
 
 
@@ -278,41 +282,24 @@ def _is_pattern(value: object) -> bool:
         return False
 
 
-def _itself(value: Json, _: Tree) -> Sequence[str]:
-    return [str(value)]
-
-
-def _all_of(value: Json, _: Tree) -> Sequence[str]:
-    return [*map(str, _listed(value))]
-
-
-def _of_effects(value: Json, _: Tree) -> Sequence[str]:
-    return [str(one["tool"]) for one in cast("Sequence[Tree]", value)]
-
-
-def _under_of(_: Json, tree: Tree) -> Sequence[str]:
-    return [str(tree["of"])] if "of" in tree else []
-
-
 _MANY: Final = 1_000
 _SAID: Final = "a text, a number, or a list of them"
 
 _KINDS: Final[Mapping[str, _Kind]] = {
-    "called": _Kind(_called, "the name of a tool", _is_text, ("with", "times"), _itself),
-    "never": _Kind(_never, "the name of a tool", _is_text, ("with",), _itself),
-    "effects": _Kind(_effects, 'a list of { tool = "…", with = {…} }', _are_effects, (), _of_effects),
-    "order": _Kind(_order, "a list of at least two tools", _are_tools(2, _MANY), (), _all_of),
-    "forbidden_order": _Kind(_forbidden_order, "two tools", _are_tools(2, 2), (), _all_of),
+    "called": _Kind(_called, "the name of a tool", _is_text, ("with", "times")),
+    "never": _Kind(_never, "the name of a tool", _is_text, ("with",)),
+    "effects": _Kind(_effects, 'a list of { tool = "…", with = {…} }', _are_effects),
+    "order": _Kind(_order, "a list of at least two tools", _are_tools(2, _MANY)),
+    "forbidden_order": _Kind(_forbidden_order, "two tools", _are_tools(2, 2)),
     "says": _Kind(_says, _SAID, _is_said, ("exchange",)),
     "says_one_of": _Kind(_says_one_of, _SAID, _is_said, ("exchange",)),
     "says_not": _Kind(_says_not, _SAID, _is_said, ("exchange",)),
     "matches": _Kind(_matches, "a regular expression of Python", _is_pattern, ("exchange",)),
-    "claim": _Kind(_claim, _SAID, _is_said, ("of", "exchange"), _under_of),
+    "claim": _Kind(_claim, _SAID, _is_said, ("of", "exchange")),
     "world": _Kind(_world, "a table of pointers and values", lambda value: isinstance(value, Mapping)),
-    "at_most": _Kind(
-        _at_most, "a number of calls", lambda value: type(value) is int and value >= 0, ("of",), _under_of
-    ),
+    "at_most": _Kind(_at_most, "a number of calls", lambda value: type(value) is int and value >= 0, ("of",)),
 }
 """The kinds of checks, by the key that makes a table one of them."""
 
+_OF_TOOLS: Final = ("called", "never", "order", "forbidden_order")
 _BESIDE: Final = ("name", "layer", "with", "times", "of", "exchange")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
@@ -20,33 +20,32 @@ _BARE: Final = re.compile(rf"\{{({_NAME})\}}")
 """A placeholder alone: its value keeps its type."""
 
 
+def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
+    """A value whose texts, keys among them, are changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {_written(change(key)): with_texts(item, change) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [with_texts(item, change) for item in value]
+    return value
+
+
 def filled(value: Json, values: Mapping[str, Json]) -> Json:
     """A value with the drawn values in it; a text that is one placeholder takes the value's type.
 
     >>> filled({"pieces": "{n}", "note": "{n} of {{n}}"}, {"n": 3})
     {'pieces': 3, 'note': '3 of {n}'}
     """
-    match value:
-        case str():
-            bare = _BARE.fullmatch(value)
-            return values[bare[1]] if bare else filled_text(value, values)
-        case Mapping():
-            return {filled_text(key, values): filled(item, values) for key, item in value.items()}
-        case Sequence():
-            return [filled(item, values) for item in value]
-        case None | bool() | int() | float():
-            return value
-        case _:
-            assert_never(value)
-
-
-def filled_text(text: str, values: Mapping[str, Json]) -> str:
-    """A text with the drawn values in it."""
 
     def put(found: re.Match[str]) -> str:
         return f"{{{found[1]}}}" if found[1] else _written(values[found[2]])
 
-    return _ANY.sub(put, text)
+    def change(text: str) -> Json:
+        bare = _BARE.fullmatch(text)
+        return values[bare[1]] if bare else _ANY.sub(put, text)
+
+    return with_texts(value, change)
 
 
 def escaped(value: Json) -> Json:
@@ -55,17 +54,7 @@ def escaped(value: Json) -> Json:
     >>> filled(escaped("as {name}"), {})
     'as {name}'
     """
-    match value:
-        case str():
-            return _BARE.sub(r"{{\1}}", value)
-        case Mapping():
-            return {str(escaped(key)): escaped(item) for key, item in value.items()}
-        case Sequence():
-            return [escaped(item) for item in value]
-        case None | bool() | int() | float():
-            return value
-        case _:
-            assert_never(value)
+    return with_texts(value, lambda text: _BARE.sub(r"{{\1}}", text))
 
 
 def check_placeholders(value: Json, known: Mapping[str, object], *place: str) -> None:
@@ -73,27 +62,15 @@ def check_placeholders(value: Json, known: Mapping[str, object], *place: str) ->
 
     :raises PlaceError: at the place
     """
-    for name in _names(value):
-        if name not in known:
-            what = unknown_name("draw", name, known) if known else f"nothing is drawn for {{{name}}}"
-            raise PlaceError(place, f"{what} (for the text itself, write {{{{{name}}}}})")
 
+    def check(text: str) -> str:
+        for name in (found[2] for found in _ANY.finditer(text) if found[2]):
+            if name not in known:
+                what = unknown_name("draw", name, known) if known else f"nothing is drawn for {{{name}}}"
+                raise PlaceError(place, f"{what} (for the text itself, write {{{{{name}}}}})")
+        return text
 
-def _names(value: Json) -> Iterator[str]:
-    match value:
-        case str():
-            yield from (found[2] for found in _ANY.finditer(value) if found[2])
-        case Mapping():
-            for key, item in value.items():
-                yield from _names(key)
-                yield from _names(item)
-        case Sequence():
-            for item in value:
-                yield from _names(item)
-        case None | bool() | int() | float():
-            return
-        case _:
-            assert_never(value)
+    with_texts(value, check)
 
 
 def _written(value: Json) -> str:

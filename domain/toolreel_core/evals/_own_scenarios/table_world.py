@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, assert_never, cast
-
-from returns.result import Result, Success
+from typing import Final
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
-from toolreel_core.evals._worlds.json_pointer_and_patch import Place, at, edited, steps
+from toolreel_core.evals._own_scenarios.draws import with_texts
+from toolreel_core.evals._scenarios.checks import plain
+from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
 from toolreel_core.evals._worlds.world import failure, is_failure, success
 
 _ARGUMENT: Final = "$arguments/"
@@ -93,22 +93,15 @@ class TableWorld:
         return replace(self, done=(*self.done, Effect(name, canonical(arguments))))
 
     def _set(self, row: Row, arguments: Tree) -> TableWorld:
-        state: Place = parse(self.state)
+        state = parse(self.state)
         for pointer, value in row.sets:
-            put: Place = _given(parse(value), arguments)
-            place = steps(_pointer(pointer, arguments))
-            # A place inside of a text or a number cannot be set: the state stays as it is.
-            state = edited(state, place, _always(put)).value_or(state)
-        return replace(self, state=canonical(cast("Json", state)))
+            state = with_value(state, steps(_pointer(pointer, arguments)), _given(parse(value), arguments))
+        return replace(self, state=canonical(state))
 
     def contents(self) -> Json:
         """The effects in order, and the state."""
         done = [{"tool": each.tool, "arguments": parse(each.arguments)} for each in self.done]
         return {"orders": done, "state": parse(self.state)}
-
-
-def _always(value: Place) -> Callable[[Place], Result[Place, str]]:
-    return lambda _: Success(value)
 
 
 def has_arguments(arguments: Tree, wanted: Json) -> bool:
@@ -123,39 +116,20 @@ def has_arguments(arguments: Tree, wanted: Json) -> bool:
 
 def alike(one: Json, other: Json) -> bool:
     """Whether two values mean the same: 2.0 is 2, and letter case and outer blanks of texts don't count."""
-    return canonical(_plain(one)) == canonical(_plain(other))
+    return canonical(plain(one, _folded)) == canonical(plain(other, _folded))
 
 
-def _plain(value: Json) -> Json:
-    match value:
-        case str():
-            return value.strip().casefold()
-        case float():
-            return int(value) if value.is_integer() else value
-        case None | bool() | int():
-            return value
-        case Mapping():
-            return {key: _plain(value[key]) for key in sorted(value)}
-        case Sequence():
-            return [_plain(item) for item in value]
-        case _:
-            assert_never(value)
+def _folded(text: str) -> str:
+    return text.strip().casefold()
 
 
 def _given(value: Json, arguments: Tree) -> Json:
     """A value with the arguments of a call in it."""
-    match value:
-        case str():
-            named = value.startswith(_ARGUMENT)
-            return at(arguments, value.removeprefix("$arguments")) if named else value
-        case Mapping():
-            return {key: _given(item, arguments) for key, item in value.items()}
-        case Sequence():
-            return [_given(item, arguments) for item in value]
-        case None | bool() | int() | float():
-            return value
-        case _:
-            assert_never(value)
+
+    def put(text: str) -> Json:
+        return at(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text
+
+    return with_texts(value, put)
 
 
 def _pointer(pointer: str, arguments: Tree) -> str:

@@ -261,21 +261,6 @@ class EvalPlan:
         return whole.shared(self.shard.of_all) if self.shard else whole
 
     @property
-    def empty_response_retries(self) -> int:
-        """Retries of a run that ended with an empty text."""
-        return self.options.empty_response_retries
-
-    @property
-    def void_retries(self) -> int:
-        """Retries of a run that the provider failed."""
-        return self.options.void_retries
-
-    @property
-    def seeds(self) -> bool:
-        """Whether each trial sends a seed of its own."""
-        return self.options.seeds
-
-    @property
     def digest(self) -> str:
         """SHA-256 of :meth:`tree`."""
         return digest(canonical(self.tree()))

@@ -8,9 +8,9 @@ result is in catalogue order.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
 from toolreel_core._errors import ConfigError
@@ -20,12 +20,6 @@ from toolreel_core._plan import Model, Presets, SamplingProfile
 EVERYTHING: Final = ("all", "full", "*")
 
 _Item = TypeVar("_Item")
-# A star, a question mark, a bracketed set (a `]` right after its beginning belongs to it), or plain text;
-# the last alternative is a bracket that is never closed.
-_PART: Final = re.compile(r"\*|\?|\[!?\]?[^\]]*\]|[^*?\[]+|\[")
-
-_LETTERS: Final = re.compile(r"([^-])-([^-])|(.)", re.DOTALL)
-"""A range of characters, or a single one, between brackets."""
 
 
 def comma_separated(text: str) -> tuple[str, ...]:
@@ -35,19 +29,6 @@ def comma_separated(text: str) -> tuple[str, ...]:
     ('stable', '!openai')
     """
     return tuple(word for word in map(str.strip, text.split(",")) if word)
-
-
-def glob_matches(pattern: str, text: str) -> bool:
-    """Whether a shell glob matches a text exactly.
-
-    >>> glob_matches("*/glm-4.?*", "z-ai/glm-4.7:nitro"), glob_matches("[!a-y]*", "z-ai/glm-4.7:nitro")
-    (True, True)
-    """
-    parts = "".join(map(_expression, _PART.findall(pattern)))
-    try:
-        return re.fullmatch(parts, text, re.DOTALL) is not None
-    except re.error:
-        return pattern == text
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +81,7 @@ def _matches_any(words: Iterable[str], names: tuple[str, ...]) -> bool:
 
 
 def _matches(word: str, names: tuple[str, ...]) -> bool:
-    return any(glob_matches(word, name) if "*" in word else word == name for name in names)
-
-
-def _expression(part: str) -> str:
-    """A part of a glob as a regular expression."""
-    if part == "*":
-        return ".*"
-    if part == "?":
-        return "."
-    if part.startswith("[") and len(part) > 1:
-        negated = part[1] == "!"
-        found = _LETTERS.findall(part[1 + negated : -1])
-        letters = (f"{re.escape(a)}-{re.escape(b)}" if b else re.escape(letter) for a, b, letter in found)
-        return f"[{'^' if negated else ''}{''.join(letters)}]"
-    return re.escape(part)
+    return any(fnmatchcase(name, word) if "*" in word else word == name for name in names)
 
 
 AUTO = "auto"
@@ -186,7 +153,7 @@ def applies(profile: SamplingProfile, model: str) -> bool:
     >>> applies(glm, "z-ai/glm-4.7:nitro"), applies(glm, "z-ai/glm-4.7")
     (True, False)
     """
-    return not profile.applies_to or any(glob_matches(pattern, model) for pattern in profile.applies_to)
+    return not profile.applies_to or any(fnmatchcase(model, pattern) for pattern in profile.applies_to)
 
 
 def _of_model(model: Model) -> Iterable[str]:

@@ -6,15 +6,17 @@ other programs are validated as strictly as ours; errors name the place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeVar, cast, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hints
 
 from toolreel_core._errors import CodecError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._verdicts import Result, Verdict
+from toolreel_core.evals._verdicts import Verdict
 
 VERSION = 1
 """Version of the format of headers and records."""
@@ -104,18 +106,9 @@ class Record:
         return sum(attempt.ms for attempt in self.attempts)
 
 
-_RESULTS: Final[tuple[str, ...]] = get_args(Result)
-_OF_ASKED: Final = tuple(SentRequest.__dataclass_fields__)
-_OF_VERDICT: Final = ("result", "category", "reasons")
 _OF_CELL: Final = ("model", "profile", "strategy", "fallback", "scenario")
-_OF_RUN: Final = (
-    *("key", "trial", "version", "configuration", "digest", "tools_sent", "loop", "final", "world"),
-    *("turns", "calls", "attempts", "error_status", "error_body", "error_hint", "cassette"),
-)
-
-_SEQUENCES: Final = (str, list, tuple)
-
-_Item = TypeVar("_Item")
+_PARTS: Final = (Cell, Verdict)
+"""What a record or an attempt has among its own fields."""
 
 
 def record_line(record: Record) -> JsonText:
@@ -125,21 +118,7 @@ def record_line(record: Record) -> JsonText:
 
 def record_tree(record: Record) -> Tree:
     """A record as a JSON object."""
-    cell = record.cell
-    return {
-        "record": VERSION,
-        "key": record.key,
-        **{axis: getattr(cell, axis) for axis in _OF_CELL},
-        **_given({"endpoint": cell.endpoint}),
-        "trial": record.trial,
-        **_verdict_tree(record.verdict),
-        "version": record.version,
-        "digest": record.digest,
-        "configuration": parse(record.configuration),
-        **{key: getattr(record, key) for key in ("tools_sent", "loop", "final", "world", "turns", "calls")},
-        "attempts": [_attempt_tree(attempt) for attempt in record.attempts],
-        **_given({key: getattr(record, key) for key in _OF_RUN[-4:]}),
-    }
+    return {"record": VERSION, **_tree_of(record), "configuration": parse(record.configuration)}
 
 
 def record_of(line: str, place: str = "record") -> Record:
@@ -151,8 +130,16 @@ def record_of(line: str, place: str = "record") -> Record:
     match either(read(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
         case CodecError() as error:
             raise error
+        case Mapping() as tree:
+            if (version := tree.get("record")) != VERSION:
+                what = f"of version {_cut(version)}; this toolreel reads version {VERSION}"
+                raise CodecError(f"{place}: {what}")
+            fields = {key: value for key, value in tree.items() if key != "record"}
+            if isinstance(configuration := fields.get("configuration"), Mapping):
+                fields["configuration"] = canonical(configuration)
+            return cast("Record", _read(Record, fields, place))
         case tree:
-            return _record_from(_Fields.of(tree, place))
+            raise _wrong(place, "an object", tree)
 
 
 def run_in(tree: Mapping[str, object]) -> tuple[Cell, int] | None:
@@ -168,184 +155,88 @@ def run_in(tree: Mapping[str, object]) -> tuple[Cell, int] | None:
     return Cell(*names), trial
 
 
-def _attempt_tree(attempt: Attempt) -> Tree:
-    return {
-        "ms": attempt.ms,
-        **_verdict_tree(attempt.verdict),
-        "asked": [
-            {
-                **{name: getattr(asked, name) for name in _OF_ASKED[:3]},
-                **_given({name: getattr(asked, name) for name in _OF_ASKED[3:]}),
-            }
-            for asked in attempt.asked
-        ],
-        **_given({"base_url": attempt.base_url}),
-        **_given({"results": [_result_tree(result) for result in attempt.results]}),
-    }
-
-
-def _result_tree(result: ToolResult) -> Tree:
-    return {"name": result.name, "arguments": result.arguments, "output": result.output}
-
-
-def _verdict_tree(verdict: Verdict) -> dict[str, Json]:
-    return {
-        "result": verdict.result,
-        **_given({"category": verdict.category, "reasons": list(verdict.reasons)}),
-    }
-
-
-def _given(values: Mapping[str, Json]) -> dict[str, Json]:
-    """The values that differ from their defaults; a cost of 0.0 is kept, since it is known to be zero."""
-    return {key: value for key, value in values.items() if not _is_default(value)}
-
-
-def _is_default(value: Json) -> bool:
-    """Whether it is ``null``, ``""``, ``[]`` or ``0``; a thousand times a run, so it encodes nothing."""
-    if type(value) is int:
-        return value == 0
-    return value is None or (isinstance(value, _SEQUENCES) and not value)
-
-
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """The fields of an object that is being read; each getter refuses what is not as it should be."""
-
-    place: str
-    tree: Tree
-
-    @classmethod
-    def of(cls, tree: Json, place: str) -> _Fields:
-        if not isinstance(tree, Mapping):
-            raise CodecError(f"{place}: expected an object, got {_cut(tree)}")
-        return cls(place, tree)
-
-    def only(self, *known: str) -> None:
-        for key in self.tree:
-            if key not in known:
-                raise CodecError(f"{self.place}: {unknown_name('field', key, known)}")
-
-    def wrong(self, key: str, expected: str) -> CodecError:
-        if key not in self.tree:
-            return CodecError(f"{self.place}: {key} is missing")
-        return CodecError(f"{self.place}.{key}: expected {expected}, got {_cut(self.tree[key])}")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.tree.get(key, default)
-        if not isinstance(value, str):
-            raise self.wrong(key, "a text")
-        return value
-
-    def count(self, key: str, default: int | None = None) -> int:
-        value = self.tree.get(key, default)
-        if type(value) is not int or value < 0:
-            raise self.wrong(key, "a whole number of at least 0")
-        return value
-
-    def status(self, key: str) -> int | None:
-        return None if self.tree.get(key) is None else self.count(key)
-
-    def cost(self, key: str) -> float | None:
-        value = self.tree.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            raise self.wrong(key, "a number of at least 0")
-        return float(value)
-
-    def switch(self, key: str) -> bool:
-        value = self.tree.get(key)
-        if not isinstance(value, bool):
-            raise self.wrong(key, "true or false")
-        return value
-
-    def json(self, key: str) -> Json:
-        if key not in self.tree:
-            raise self.wrong(key, "anything")
-        return self.tree[key]
-
-    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        value = self.tree.get(key)
-        if not isinstance(value, str) or value not in allowed:
-            raise self.wrong(key, f"one of {', '.join(allowed)}")
-        return value
-
-    def items(self, key: str, item: Callable[[Json, str], _Item]) -> tuple[_Item, ...]:
-        value = self.tree.get(key, [])
-        if not isinstance(value, Sequence) or isinstance(value, str):
-            raise self.wrong(key, "a list")
-        return tuple(item(each, f"{self.place}.{key}[{index}]") for index, each in enumerate(value))
-
-
-def _record_from(fields: _Fields) -> Record:
-    version = fields.tree.get("record")
-    if version != VERSION:
-        raise CodecError(f"{fields.place}: of version {_cut(version)}; this toolreel reads version {VERSION}")
-    fields.only("record", *_OF_CELL, "endpoint", *_OF_VERDICT, *_OF_RUN)
-    return Record(
-        key=fields.text("key"),
-        cell=Cell(**{axis: fields.text(axis) for axis in _OF_CELL}, endpoint=fields.text("endpoint", "")),
-        trial=fields.count("trial"),
-        version=fields.count("version"),
-        configuration=canonical(_Fields.of(fields.json("configuration"), "configuration").tree),
-        digest=fields.text("digest"),
-        tools_sent=fields.switch("tools_sent"),
-        verdict=_verdict(fields),
-        loop=fields.text("loop"),
-        final=fields.text("final"),
-        world=fields.json("world"),
-        turns=fields.count("turns"),
-        calls=fields.count("calls"),
-        attempts=fields.items("attempts", _attempt),
-        error_status=fields.status("error_status"),
-        error_body=fields.tree.get("error_body"),
-        error_hint=fields.text("error_hint", ""),
-        cassette=fields.text("cassette", ""),
-    )
-
-
-def _attempt(tree: Json, place: str) -> Attempt:
-    fields = _Fields.of(tree, place)
-    fields.only("ms", "asked", "base_url", "results", *_OF_VERDICT)
-    asked, results = fields.items("asked", _asked), fields.items("results", _result)
-    return Attempt(fields.count("ms"), _verdict(fields), asked, fields.text("base_url", ""), results)
-
-
-def _result(tree: Json, place: str) -> ToolResult:
-    fields = _Fields.of(tree, place)
-    fields.only("name", "arguments", "output")
-    return ToolResult(fields.text("name"), JsonText(fields.text("arguments")), fields.text("output"))
-
-
-def _verdict(fields: _Fields) -> Verdict:
-    result = cast("Result", fields.choice("result", _RESULTS))
-    return Verdict(result, fields.text("category", ""), fields.items("reasons", _reason))
-
-
-def _asked(tree: Json, place: str) -> SentRequest:
-    fields = _Fields.of(tree, place)
-    fields.only(*_OF_ASKED)
-    return SentRequest(
-        turn=fields.count("turn"),
-        ms=fields.count("ms"),
-        status=fields.status("status"),
-        failure=fields.text("failure", ""),
-        finish=fields.text("finish", ""),
-        prompt_tokens=fields.count("prompt_tokens", 0),
-        completion_tokens=fields.count("completion_tokens", 0),
-        reasoning_tokens=fields.count("reasoning_tokens", 0),
-        cost=fields.cost("cost"),
-        model=fields.text("model", ""),
-        provider=fields.text("provider", ""),
-        fingerprint=fields.text("fingerprint", ""),
-        request_id=fields.text("request_id", ""),
-    )
-
-
-def _reason(tree: Json, place: str) -> str:
-    if not isinstance(tree, str):
-        raise CodecError(f"{place}: expected a text, got {_cut(tree)}")
+def _tree_of(value: Any) -> dict[str, Json]:  # noqa: ANN401 - a value with fields
+    """A value as an object; a cost of 0.0 is kept, since it is known to be zero."""
+    tree: dict[str, Json] = {}
+    for name, (_, default) in _fields_of(value.__class__).items():
+        content = getattr(value, name)
+        if isinstance(content, _PARTS):
+            tree |= _tree_of(content)
+        elif default is MISSING or content != default:
+            several = isinstance(content, tuple)
+            tree[name] = (
+                [each if isinstance(each, str) else _tree_of(each) for each in content]
+                if several
+                else content
+            )
     return tree
+
+
+@cache
+def _fields_of(kind: Any) -> Mapping[str, tuple[Any, Any]]:  # noqa: ANN401 - a class with fields
+    """The annotation and the default of each field."""
+    hints = get_type_hints(kind, localns={"Json": Any})
+    return {each.name: (hints[each.name], each.default) for each in fields(kind)}
+
+
+@cache
+def _names_of(kind: type) -> tuple[str, ...]:
+    """The keys of an object, those of its parts too."""
+    found = _fields_of(kind).items()
+    return tuple(key for name, (hint, _) in found for key in (_names_of(hint) if hint in _PARTS else (name,)))
+
+
+def _read(kind: type, tree: Json, place: str, *, part: bool = False) -> object:
+    if not isinstance(tree, Mapping):
+        raise _wrong(place, "an object", tree)
+    for key in () if part else tree:
+        if key not in (known := _names_of(kind)):
+            raise CodecError(f"{place}: {unknown_name('field', key, known)}")
+    values = {}
+    for name, (hint, default) in _fields_of(kind).items():
+        if hint in _PARTS:
+            values[name] = _read(hint, tree, place, part=True)
+        elif name in tree:
+            values[name] = _value(hint, tree[name], f"{place}.{name}")
+        elif get_origin(hint) is tuple or NoneType in get_args(hint):
+            values[name] = () if get_origin(hint) is tuple else None
+        elif default is MISSING:
+            raise CodecError(f"{place}: {name} is missing")
+    return kind(**values)
+
+
+_SCALARS: Final[Mapping[object, tuple[str, Callable[[Any], bool]]]] = {
+    str: ("a text", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("a whole number of at least 0", lambda value: type(value) is int and value >= 0),
+    float: ("a number of at least 0", lambda value: type(value) in {int, float} and value >= 0),
+}
+"""What is expected for an annotation, and whether a value is that."""
+
+
+def _value(hint: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - an annotation
+    if get_origin(hint) is Literal:
+        if tree not in get_args(hint):
+            raise _wrong(place, f"one of {', '.join(get_args(hint))}", tree)
+        return tree
+    if get_origin(hint) is tuple:
+        if not isinstance(tree, list | tuple):
+            raise _wrong(place, "a list", tree)
+        item = get_args(hint)[0]
+        return tuple(_value(item, each, f"{place}[{index}]") for index, each in enumerate(tree))
+    if is_dataclass(hint):
+        return _read(cast("type", hint), tree, place)
+    if hint is Any or (tree is None and NoneType in get_args(hint)):
+        return tree
+    kind = next((one for one in _SCALARS if one in get_args(hint)), hint if hint in _SCALARS else str)
+    expected, fits = _SCALARS[kind]
+    if not fits(tree):
+        raise _wrong(place, "an object" if place.endswith(".configuration") else expected, tree)
+    return tree
+
+
+def _wrong(place: str, expected: str, tree: Json) -> CodecError:
+    return CodecError(f"{place}: expected {expected}, got {_cut(tree)}")
 
 
 def _cut(value: Json) -> str:

@@ -10,6 +10,7 @@ catalogue's digest: what changes in the other scenarios changes nothing here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -17,7 +18,7 @@ from toolreel_core._conversation import SystemMessage, UserMessage
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core._plan import Preset
 from toolreel_core.evals._scenarios.checks import outcome, says_done, world_has
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario, fixed
+from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.facts_and_draft import WORKSPACE_TOOLS, Workspace
 
@@ -76,7 +77,11 @@ def _scenario(
     changes: Preset | None = None,
     scripts: ScenarioScripts = _SCRIPTS,
 ) -> Scenario:
-    return fixed(f"study_{name}", _PACK, about, CASE_STUDY_VERSION, (), begin, checks, changes, scripts)
+    def case(seed: str) -> Case:
+        return replace(begin(seed), checks=checks, scripts=scripts)
+
+    version = CASE_STUDY_VERSION
+    return Scenario(f"study_{name}", _PACK, about, version, (), case, changes or Preset())
 
 
 CASE_STUDY: Final = (

@@ -6,14 +6,14 @@ Their messages are stored as reasons in records, so they must not change.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import Json, Tree, canonical, read
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core.evals._worlds.json_pointer import at
 
 _DONE: Final = re.compile(r"done[.!]?", re.IGNORECASE)
 """The agreed word, with a mark or without."""
@@ -99,29 +99,27 @@ def called(name: str) -> _Finding:
 def ordered(*orders: Order) -> Check:
     """The check that exactly these orders were given, in this order, whatever was read in between."""
     expected: Json = [{"tool": tool, "arguments": dict(arguments)} for tool, arguments in orders]
-    return outcome("orders", partial(_other_orders, canonical(_plain(expected))))
+    return outcome("orders", partial(_other_orders, canonical(plain(expected))))
 
 
 def _other_orders(expected: str, seen: Evidence) -> str:
-    given = canonical(_plain(at(seen.world.contents(), "/orders")))
+    given = canonical(plain(at(seen.world.contents(), "/orders")))
     return "" if given == expected else f"expected the orders {expected}, got {given}"
 
 
-def _plain(value: Json) -> Json:
+def plain(value: Json, tidied: Callable[[str], str] = str.strip) -> Json:
     """A value in which 2.0 is 2, and the order of keys and blanks around texts make no difference."""
     match value:
         case str():
-            return value.strip()
+            return tidied(value)
         case float():
             return int(value) if value.is_integer() else value
-        case None | bool() | int():
-            return value
         case Mapping():
-            return {key: _plain(value[key]) for key in sorted(value)}
-        case Sequence():
-            return [_plain(item) for item in value]
+            return {key: plain(value[key], tidied) for key in sorted(value)}
+        case list() | tuple():
+            return [plain(item, tidied) for item in value]
         case _:
-            assert_never(value)
+            return value
 
 
 def no_calls(seen: Evidence) -> str:

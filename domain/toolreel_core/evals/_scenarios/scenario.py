@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._conversation import Message
@@ -74,22 +74,3 @@ class Scenario:
     def control(self) -> bool:
         """Whether it is a plain conversation without tools."""
         return self.name in _CONTROLS
-
-
-def fixed(  # noqa: PLR0913, PLR0917 - a scenario has that many parts, each by its name
-    name: str,
-    pack: str,
-    about: str,
-    version: int,
-    groups: tuple[str, ...],
-    begin: Callable[[str], Case],
-    checks: tuple[Check, ...],
-    changes: Preset | None = None,
-    scripts: ScenarioScripts | None = None,
-) -> Scenario:
-    """A scenario whose checks and scripts are the same in every trial."""
-
-    def case(seed: str) -> Case:
-        return replace(begin(seed), checks=checks, scripts=scripts)
-
-    return Scenario(name, pack, about, version, groups, case, changes or Preset())

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse, read
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core.evals._worlds.json_pointer import at
 
 _PIECE: Final = 7
 """Characters of each fragment: few enough to part words, numbers and escapes."""
@@ -203,17 +203,11 @@ def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tre
 
 
 def _filled(value: Json, messages: Sequence[Tree]) -> Json:
-    match value:
-        case str():
-            return _substituted(value, messages)
-        case Mapping():
-            return {key: _filled(item, messages) for key, item in value.items()}
-        case Sequence():
-            return [_filled(item, messages) for item in value]
-        case None | bool() | int() | float():
-            return value
-        case _:
-            assert_never(value)
+    if isinstance(value, str):
+        return _substituted(value, messages)
+    if isinstance(value, Mapping):
+        return {key: _filled(item, messages) for key, item in value.items()}
+    return [_filled(item, messages) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _substituted(text: str, messages: Sequence[Tree]) -> Json:

@@ -1,8 +1,8 @@
 """The workspace: the world of the reference's scenarios, with facts, a draft and its tools.
 
-It is stricter than necessary: patches know four operations, and its tool allows one of them at one path, so
-that a scenario can provoke a rejection. The names of the fields are part of the catalogue's digest (see
-``fingerprint``), so renaming them changes it.
+Its tool for patches allows one operation at one path of the draft, so that a scenario can provoke a
+rejection. The names of the fields are part of the catalogue's digest (see ``fingerprint``), so renaming them
+changes it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, either, parse
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._tools import ToolDefinition, ToolSurface
-from toolreel_core.evals._worlds.json_pointer_and_patch import at, patched
+from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
 from toolreel_core.evals._worlds.world import failure, identifier, success
 
 ALLOWED: Final = "/draft/foo"
 """The path that the case study's scenarios patch."""
 
-_DRAFT: Final = "/draft/"
 _PLACEHOLDER: Final = "workspace_id"
 """Models copy the parameter's name where they should put a value."""
 _QUOTES: Final = "\"'`"
@@ -78,14 +77,6 @@ class Workspace:
         whole = self._whole()
         return {pointer: at(whole, pointer) for pointer in select} if select else whole
 
-    def patch(self, operations: Sequence[Json]) -> Workspace | str:
-        """The workspace after all operations, or why one of them cannot be done; then nothing is changed."""
-        done = patched({"draft": parse(self.draft)}, operations, under=_DRAFT)
-        version = self.draft_version + bool(operations)
-        return either(
-            done.map(lambda tree: replace(self, draft=canonical(at(tree, "/draft")), draft_version=version))
-        )
-
     def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""
         match name:
@@ -122,13 +113,13 @@ class Workspace:
         if asked.patches in self.mishaps.failing_patches:
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
             return asked, failure("state_patch", "UNAVAILABLE", why)
-        after = asked.patch(_items(operations))
-        if isinstance(after, str):
-            return asked, failure("state_patch", "ARGUMENT_ERROR", after)
-        applied = len(_items(operations))
-        return after, success(
-            "state_patch", {"draft_etag": f"draft:{after.draft_version}", "applied": applied}
-        )
+        draft, items = parse(self.draft), _items(operations)
+        for item in items:
+            value = item.get("value") if isinstance(item, Mapping) else None
+            draft = with_value(draft, steps(self.allowed)[1:], value)
+        after = replace(asked, draft=canonical(draft), draft_version=self.draft_version + 1)
+        done: Tree = {"draft_etag": f"draft:{after.draft_version}", "applied": len(items)}
+        return after, success("state_patch", done)
 
     def _whole(self) -> dict[str, Json]:
         return {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
 from toolreel_core.evals._worlds.desk import Desk
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core.evals._worlds.json_pointer import at
 from toolreel_core.evals._worlds.world import success
 
 

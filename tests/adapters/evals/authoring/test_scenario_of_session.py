@@ -179,21 +179,6 @@ def test_the_file_is_the_draft_and_runs_in_an_evaluation(tmp_path: Path) -> None
     assert read_scenarios(path)[0].begin("1").follow_ups[-1] == "Thanks for {it}!"
 
 
-def test_an_answer_that_looks_like_a_call_is_not_in_the_good_script(tmp_path: Path) -> None:
-    tools = PythonTools([order])
-    plan = Plan.of(
-        model="m", messages="Order.", tools=tools.surface, config=LoopConfig(accept_suspected_calls=True)
-    )
-    spoken = '```json\n{"name": "order", "arguments": {}}\n```'
-    endpoint = ScriptedEndpoint([calling(("order", {"part": "a", "pieces": 1})), saying(spoken)])
-    with FileJournal(tmp_path / "it.journal.jsonl", plan) as journal:
-        run(plan, Ports(endpoint, tools), journal=journal)
-    draft = draft_of(read_session(tmp_path / "it.journal.jsonl"))
-    if "Done." in str(draft.tree["script"]):
-        assert "the good script says Done." in draft.decisions[0]
-    assert draft.proof.holds
-
-
 def test_a_name_is_checked(tmp_path: Path) -> None:
     assert "expected small letters" in made(CASSETTES / "workspace" / MODEL, "--name", "A b").stderr
     assert name_of("2/3.yaml") == "session_2_3"

@@ -19,13 +19,12 @@ from toolreel.evals import (
     HEAT,
     ReportContent,
     Results,
-    Transcript,
     report_content,
     report_page,
     run_data,
     transcript_of,
-    transcript_tree,
 )
+from toolreel_core._jsontext import Json
 from toolreel_core.evals import RunEntry
 
 VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}
@@ -252,8 +251,9 @@ def test_no_transcripts_can_be_asked_for(content: ReportContent) -> None:
 
 
 def test_texts_are_shortened_until_all_runs_fit(content: ReportContent) -> None:
-    long = Transcript((("user", "".join(map(chr, range(0x4E00, 0x4E00 + 9_000)))),))
-    trees = {entry.key: transcript_tree(long) for cell in content.summary.cells for entry in cell.entries}
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 4_000)))
+    long: Json = {"opening": [["user", {"cut": text, "more": 5_000}]]}
+    trees = {entry.key: long for cell in content.summary.cells for entry in cell.entries}
     data = run_data(content.summary, content.plan, trees, "results", limit=80_000)
     assert data.longest == 1_000
     assert sum(map(len, data.elements[1:])) < 90_000
@@ -286,7 +286,7 @@ def test_a_run_that_would_be_another_now_is_not_told(
     content: ReportContent, changes: dict[str, Any], problem: str
 ) -> None:
     record = replace(next(content.results.records()), **changes)
-    assert problem in transcript_of(record, content.plan, content.results.path).problem
+    assert problem in str(transcript_of(record, content.plan, content.results.path)["problem"])
 
 
 def test_a_report_of_nothing_is_a_page_too(tmp_path: Path) -> None:

@@ -4,45 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from tests.samples import complaint
 from toolreel.evals import CellRate, Clustered, clustered_rate, methods_of, wilson
-from toolreel_core._errors import ConfigError
 from toolreel_core.evals import Count
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"),
-    [
-        (Count(496, 580), "82.4 to 88.1 %"),
-        (Count(503, 580), "83.7 to 89.2 %"),
-        (Count(20, 20), "83.9 to 100 %"),
-        (Count(0, 20), "0 to 16.1 %"),
-        (Count(5, 10), "23.7 to 76.3 %"),
-    ],
-)
-def test_a_cell_has_wilsons_interval(count: Count, shown: str) -> None:
-    interval = wilson(count)
-    assert str(interval) == shown
-    assert interval
-    assert (interval.confidence, interval.method) == (0.95, "Wilson")
-
-
-def test_an_interval_ends_exactly_at_0_or_1_where_all_runs_came_to_the_same() -> None:
-    for runs in range(1, 50):
-        none, every = wilson(Count(0, runs)), wilson(Count(runs, runs))
-        assert none
-        assert every
-        assert (none.low, every.high) == (0.0, 1.0)
 
 
 def test_no_runs_have_no_interval() -> None:
     assert wilson(Count(0, 0)) is None
-
-
-def test_more_confidence_takes_a_wider_interval() -> None:
-    widths = [interval.width for level in (0.8, 0.95, 0.99) if (interval := wilson(Count(15, 20), level))]
-    assert widths == sorted(widths)
-    assert complaint(ConfigError, lambda: wilson(Count(15, 20), 95)).startswith("confidence: expected")
 
 
 RUNS = [Count(5, 5), Count(4, 5), Count(1, 4), Count(0, 2), Count(5, 5), Count(3, 6)]

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import complaint
 from toolreel.evals import compare_scenarios
-from toolreel_core._errors import ConfigError
 from toolreel_core.evals import (
     Difference,
     PairedCell,
@@ -116,8 +114,3 @@ def test_a_further_loss_never_raises_the_interval(tables: list[Pairs]) -> None:
 def test_nothing_is_compared_without_pairs() -> None:
     assert compare_scenarios([]) is None
     assert compare_scenarios(scenarios(Pairs(0, 0, 0, 0))) is None
-
-
-def test_confidence_is_a_share() -> None:
-    told = complaint(ConfigError, lambda: compare_scenarios([], 95))
-    assert told.startswith("confidence: expected")

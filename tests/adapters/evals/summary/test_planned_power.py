@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolreel.evals import Spread, detectable, flips_p, flips_power
+from toolreel.evals import cluster_deviation, detectable, flips_p, flips_power
 
 
 @pytest.mark.parametrize("many", range(1, 6))
@@ -31,10 +31,9 @@ def test_the_smallest_difference_is_found_with_the_power(many: int) -> None:
 
 
 def test_more_scenarios_show_smaller_differences_and_more_trials_only_up_to_the_spread() -> None:
-    spread = Spread(by_scenario=0.15, by_model=0.15, within=0.1)
     by_scenarios = [detectable(many, 0.2) or 1.0 for many in (6, 10, 20, 40, 100, 1000)]
     assert by_scenarios == sorted(by_scenarios, reverse=True)
-    by_trials = [detectable(20, spread.of_cluster(0.15, trials)) or 1.0 for trials in (1, 10, 100, 10_000)]
+    by_trials = [detectable(20, cluster_deviation(trials)) or 1.0 for trials in (1, 10, 100, 10_000)]
     assert by_trials == sorted(by_trials, reverse=True)
     assert by_trials[-1] > 0.9 * (detectable(20, 0.15) or 1.0)
 
@@ -51,8 +50,8 @@ def test_the_power_that_is_promised_is_found(scenarios: int, trials: int, by_sce
     """Plans of which the truth is known, within 5 points of 80 % and what 800 plans leave open."""
     random = np.random.default_rng(7)
     rates = random.beta(8, 10, size=20_000)
-    spread = Spread(by_scenario, by_scenario, within=2 * float(np.mean(rates * (1 - rates))))
-    size = detectable(scenarios, spread.of_cluster(by_scenario, trials))
+    within = 2 * float(np.mean(rates * (1 - rates)))
+    size = detectable(scenarios, cluster_deviation(trials, by_scenario, within))
     assert size
     found = 0
     for _ in range(800):

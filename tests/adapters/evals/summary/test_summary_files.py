@@ -112,28 +112,6 @@ def test_rates_have_intervals_and_repeated_trials_their_denominators(tmp_path: P
     ]
 
 
-def test_the_tables_by_scenario_add_up_to_the_totals(tmp_path: Path) -> None:
-    plan = plan_with(CELL.model, strategies=["raw", "production"], scenarios=[*SCENARIOS], trials=3)
-    records = [one for name in SCENARIOS for way in ("raw", "production") for one in runs(way, "pfr", name)]
-    out = recorded(tmp_path, plan, records)
-    tree, _ = summed(out)
-    by_scenario = read(out / "summary_by_scenario.json")
-    assert [*by_scenario] == [*SCENARIOS]
-    assert sum(row["ok"] for row in by_scenario.values()) == tree["ok"] == 8
-    assert by_scenario["happy_path"]["interval"]["method"] == "Wilson: about this scenario, on this model"
-    by_strategy = read(out / "summary_by_scenario_and_strategy.json")
-    assert sum(row["runs"] for rows in by_strategy.values() for row in rows.values()) == tree["runs"] == 24
-
-
-def test_a_summary_opens_with_what_was_asked_for(tmp_path: Path) -> None:
-    plan = plan_with(CELL.model)
-    tree, _ = summed(recorded(tmp_path / "results", plan, runs("production", "p")))
-    assert (tree["ts"], tree["output_dir"]) == ("2026-11-22T08:30:00Z", "results")
-    assert (tree["base_url"], tree["trials_per_model"]) == ("http://127.0.0.1:9/v1", 1)
-    assert (tree["selected_models"], tree["strategies"]) == ([CELL.model], ["production"])
-    assert (tree["complete"], tree["missing"]) == (False, 4)
-
-
 def test_models_with_several_profiles_are_candidates_with_each(tmp_path: Path) -> None:
     model = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
     plan = plan_with("scripted:good", model, profiles=["default", "qwen_recommended"])
@@ -258,15 +236,6 @@ def test_gates_of_runs_that_have_not_been_made_are_undecided(tmp_path: Path) -> 
     plan = plan_with(CELL.model, "b/missing", strategies=["raw", "production"], tables={"gate": gates})
     found = results(recorded(tmp_path, plan, runs("raw", "p")))
     assert [one.standing for one in found] == ["undecided", "undecided"]
-
-
-def test_what_is_missing_is_said_with_the_remedy(tmp_path: Path) -> None:
-    plan = plan_with(CELL.model, scenarios=["happy_path"], trials=3)
-    results = Results.open(recorded(tmp_path, plan, runs("production", "pv")))
-    assert write_summaries(results, plan).incompleteness == (
-        "Incomplete (runs not made: 1, void: 1); "
-        "`toolreel eval run` with the same plan and directory continues."
-    )
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

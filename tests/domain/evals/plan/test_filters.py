@@ -16,7 +16,6 @@ from toolreel_core.evals import (
     applies,
     auto_profile,
     comma_separated,
-    glob_matches,
     profiles_for,
     select_models,
     select_profiles,
@@ -91,28 +90,6 @@ def test_of_an_empty_catalogue_nothing_is_left() -> None:
     assert "no model is left by an empty catalogue" in complaint(
         ConfigError, lambda: Filter(()).select("model", none, lambda name: [name])
     )
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "fits"),
-    [
-        ("a*c", "a/b/c", True),
-        ("a*c", "A/c", False),
-        ("a.c*", "abc", False),
-        ("[a-c]1*", "b1", True),
-        ("[!a-c]1*", "b1", False),
-        ("[]x]*", "]", True),
-        ("[*", "[b", True),
-        ("[^a]*", "^", True),
-        ("[a--]*", "-b", True),
-        ("[]*", "[]*", True),
-        ("[]*", "[]b", False),
-        ("[z-a]*", "b", False),
-        ("*\n", "a\n", True),
-    ],
-)
-def test_a_glob_means_whole_texts(pattern: str, text: str, fits: bool) -> None:
-    assert glob_matches(pattern, text) is fits
 
 
 def names(profiles: tuple[SamplingProfile, ...]) -> list[str]:

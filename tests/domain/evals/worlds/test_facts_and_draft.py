@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 from returns.pipeline import is_successful
 
-from toolreel_core._jsontext import Json, JsonText, canonical, parse, read
-from toolreel_core._schema import violations
+from toolreel_core._jsontext import Json, JsonText, parse, read
 from toolreel_core.evals import (
     FACTS_COMMIT,
-    STATE_GET,
     WORKSPACE_TOOLS,
     Mishaps,
     Workspace,
@@ -113,22 +111,6 @@ def test_any_other_tool_is_not_implemented() -> None:
     assert code(call(WORLD, "facts_commit")[1]) == "TOOL_NOT_IMPLEMENTED"
 
 
-def test_a_patch_can_do_more_than_its_tool_allows() -> None:
-    changed = WORLD.patch([{"op": "append", "path": "/draft/list", "value": 3}])
-    assert isinstance(changed, Workspace)
-    assert changed.snapshot(["/draft/list"]) == {"/draft/list": [1, 2, 3]}
-    assert WORLD.patch([]) == WORLD
-    assert WORLD.patch([{"op": "append", "path": "/facts", "value": 3}]) == (
-        "ops[0]: path must begin with /draft/, got '/facts'"
-    )
-
-
-def test_a_patch_that_cannot_be_done_is_an_error_of_its_arguments() -> None:
-    # The allowed place cannot fail, so a draft that is no object stands in for what could.
-    odd = Workspace("w", draft=canonical(7))
-    assert code(call(odd, "state_patch", ops=BAR)[1]) == "ARGUMENT_ERROR"
-
-
 def test_the_patches_that_are_to_fail_do_and_the_next_one_works() -> None:
     world = Workspace.of("1", mishaps=Mishaps(failing_patches=(1,)))
     after, first = call(world, "state_patch", ops=BAR)
@@ -156,34 +138,3 @@ def test_two_tools_are_sent_and_the_third_is_hidden() -> None:
     assert WORKSPACE_TOOLS.names == ("state_get", "state_patch")
     assert FACTS_COMMIT.name not in WORKSPACE_TOOLS.text
     assert FACTS_COMMIT.name in WORKSPACE_TOOLS.known
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"request_id": "r1", "ops": [SET]},
-        {"request_id": "r1", "ops": [], "workspace_id": "w"},
-        {"request_id": "r1", "ops": [{"op": "insert", "path": "/draft/a", "value": None, "index": 1}]},
-    ],
-)
-def test_a_patch_needs_a_name_and_a_list(arguments: Json) -> None:
-    assert violations(PATCH.parameters, canonical(arguments)) == ()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"ops": [SET]},
-        {"request_id": "r1"},
-        {"request_id": "r1", "ops": SET},
-        {"request_id": "r1", "ops": [{}]},
-    ],
-)
-def test_anything_else_is_no_patch(arguments: Json) -> None:
-    assert violations(PATCH.parameters, canonical(arguments))
-
-
-def test_a_read_needs_nothing_and_takes_nothing_else() -> None:
-    assert violations(STATE_GET.parameters, canonical({})) == ()
-    assert violations(STATE_GET.parameters, canonical({"select": ["/draft"], "workspace_id": "w"})) == ()
-    assert violations(STATE_GET.parameters, canonical({"path": "/draft"}))

@@ -15,7 +15,7 @@ from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Case
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
 from toolreel_core.evals._scenarios.truth import judged
-from toolreel_core.evals._worlds.json_pointer_and_patch import at
+from toolreel_core.evals._worlds.json_pointer import at
 
 _FILES: Final = (
     takes(

@@ -61,7 +61,7 @@ def served_host(scenario: Scenario, seed: str, stack: ExitStack) -> ToolHost:
     check_served([scenario])
     from toolreel.tools.mcp import McpTools, ServerSettings, StdioServer
 
-    arguments = ("-m", "toolreel.evals._scenario_files.world_server", scenario.name, seed)
+    arguments = ("-m", "toolreel.evals._runner.world_server", scenario.name, seed)
     # It only imports before it answers; on a busy machine with many jobs that may take long.
     patient = ServerSettings(start_ms=300_000)
     server = StdioServer(scenario.begin(seed).server, sys.executable, arguments, settings=patient)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
-from toolreel.evals._scenario_files.real_tools import with_real_tools
+from toolreel.evals._runner.real_tools import with_real_tools
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import NOTHING, Json, Tree, canonical, digest

@@ -1,6 +1,6 @@
 """An MCP server over stdio whose tools are those of a built-in scenario; its process holds the trial's world.
 
-python -m toolreel.evals._scenario_files.world_server SCENARIO SEED
+python -m toolreel.evals._runner.world_server SCENARIO SEED
 """
 
 from __future__ import annotations

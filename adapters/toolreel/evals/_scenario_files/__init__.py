@@ -1,1 +1,0 @@
-"""Scenario files: scenarios of one's own in TOML, JSON lines and Python."""
