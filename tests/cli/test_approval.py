@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import environment, on_terminal, toolreel
-from tests.servers.chat_server import Answer, replying, serving
+from tests.cli.commands import on_terminal, toolreel
+from tests.servers.chat_server import replying, serving
 from toolreel.testing import calling, saying
 
 TOOLS = '''
@@ -72,14 +72,3 @@ def test_an_end_of_input_instead_of_an_answer_cancels_the_run_and_keeps_it(pad: 
     assert "cancelled: interrupted from the keyboard" in shown
     assert not (pad / "launched").exists()
     assert toolreel("replay", "kept", cwd=pad).code == 0
-
-
-def test_a_server_that_is_busy_is_asked_again_and_the_session_replays(pad: Path) -> None:
-    busy = Answer(b"busy", status=503, headers={"retry-after": "0.01"})
-    with serving(busy, replying(saying("Here."))) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--set", "retry_base_ms=10")
-        said = toolreel(*base, "--record", "kept", cwd=pad)
-    assert said.code == 0
-    assert "no reply: status 503" in said.stdout
-    assert "turn 1: waiting for the model (try 2)" in said.stderr
-    assert toolreel("replay", "kept", cwd=pad, env=environment()).code == 0

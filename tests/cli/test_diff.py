@@ -72,15 +72,6 @@ def test_on_a_terminal_the_columns_fit_its_width(tmp_path: Path) -> None:
     assert any("…" in row for row in rows)
 
 
-def test_what_a_model_wrote_has_no_power_over_the_terminal(tmp_path: Path) -> None:
-    session = str(cassette("workspace"))
-    result = '{"value":"\\u001b[31mred"}'
-    fork = ("fork", session, "--at", "2", "--recorded", "--tool-result", result, "--record", "kept")
-    _, said = said_by_each([fork, ("explain", session, "kept")], tmp_path)
-    assert said.code == 1
-    assert "\x1b" not in said.stdout
-
-
 def test_a_record_that_is_not_there_or_does_not_fold_is_named(tmp_path: Path) -> None:
     text = companion(RECOVERED).read_text()
     (tmp_path / "edited.journal.jsonl").write_text(text.replace("draft", "drift"))

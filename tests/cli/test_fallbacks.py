@@ -49,14 +49,6 @@ def test_another_server_gets_no_key_of_the_first(tmp_path: Path) -> None:
     assert "authorization" not in second.seen[0].headers
 
 
-def test_another_model_at_the_same_server_has_its_key(tmp_path: Path) -> None:
-    with serving(DENIED, HELLO) as server:
-        keyed = ("--fallback", "model=b", "--api-key-env", "FIRST_KEY")
-        assert running(server, tmp_path, *keyed, FIRST_KEY="sk-first-0123456789").code == 0
-    assert [seen.headers["authorization"] for seen in server.seen] == ["Bearer sk-first-0123456789"] * 2
-    assert [json.loads(seen.body)["model"] for seen in server.seen] == ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [

@@ -46,7 +46,3 @@ def test_what_is_no_level_is_refused_with_what_is_one(asked: str) -> None:
     assert (
         "expected debug, info, warning, error, or LOGGER=LEVEL with one of loop, http, tools" in done.stderr
     )
-
-
-def test_without_it_nothing_is_logged() -> None:
-    assert demo(TOOLREEL_LOG="").stderr == ""

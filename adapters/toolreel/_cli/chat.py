@@ -22,7 +22,7 @@ from toolreel._cli.run_options import (
 from toolreel._cli.server_options import ServerChoice, server_options, with_fallbacks
 from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
 from toolreel._cli.whole_run import exit_code, resume_hint, show_saved
-from toolreel._driver import Run, cost_in_words
+from toolreel._driver import cost_in_words
 from toolreel_core._conversation import SystemMessage, UserMessage
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
@@ -136,30 +136,22 @@ def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
             run = chat.ask(content)
             outcome = run.outcome
         if isinstance(outcome, Completed):
-            _show_answer(outcome.content)
+            if out.is_terminal:
+                labelled(out, "model", outcome.content, "bold")
+            else:
+                out.print(outcome.content)
         elif outcome == Cancelled(STOPPED):
             err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
         else:
             exit_code(outcome, server)  # says what went wrong
             code = FAILED
-        _show_money_and_time(run)
+        # How long the exchange took, and what the conversation has cost
+        cost = cost_in_words(run)
+        if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
+            err.print(shown, style="dim")
         if chat.refused or isinstance(outcome, ConversationSpent | CostUnknown):
             break
     return code
-
-
-def _show_money_and_time(run: Run) -> None:
-    """How long the exchange took, and what the conversation has cost."""
-    cost = cost_in_words(run)
-    if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
-        err.print(shown, style="dim")
-
-
-def _show_answer(answer: str) -> None:
-    if out.is_terminal:
-        labelled(out, "model", answer, "bold")
-    else:
-        out.print(answer)
 
 
 def _messages() -> Iterator[str]:

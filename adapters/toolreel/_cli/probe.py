@@ -273,11 +273,9 @@ def exit_code(probed: Probed) -> int:
 
 def _answers(probed: Probed) -> bool:
     """Whether a model answered in any form."""
-    return any(each.key == "wire_form" for each in probed.settings) or not _asked_plain(probed)
-
-
-def _asked_plain(probed: Probed) -> bool:
-    return any(each.name == "plain" for each in probed.findings)
+    return any(each.key == "wire_form" for each in probed.settings) or not any(
+        each.name == "plain" for each in probed.findings
+    )
 
 
 def show_findings(probed: Probed, preset: Path | None, name: str, beside: Sequence[Compared] | None) -> None:

@@ -66,7 +66,9 @@ class RunFigures:
         turn = before.turns
         match event, effect:
             case ReplyReceived(), SendRequest():
-                self._count_reply(before, after.tally, lap)
+                if lap.ms is not None:
+                    self._model_ms += lap.ms
+                    self._model_tokens += after.tally.completion_tokens - before.completion_tokens
                 self.done.append(f"turn {turn}: reply{_in(lap)}{_tokens(before, after.tally)}")
             case RequestFailed(), SendRequest():
                 self.done.append(f"turn {turn}: no reply{_in(lap)}")
@@ -81,11 +83,6 @@ class RunFigures:
     def text(self) -> str:
         """Turns, calls, tokens, their rate, cost, and what is left of the limits; empty before the run."""
         return ", ".join(self._parts())
-
-    def _count_reply(self, before: Tally, after: Tally, lap: Lap) -> None:
-        if lap.ms is not None:
-            self._model_ms += lap.ms
-            self._model_tokens += after.completion_tokens - before.completion_tokens
 
     def _parts(self) -> Iterator[str]:
         if self._state is None:

@@ -66,7 +66,20 @@ def view_command(
     if file is None or (other is None and Path(file).is_dir()):
         if page or as_machine:
             raise click.UsageError("--out and --json are for the page of a run: name one")
-        return _serve_list(Path(file or "."), port or 0, opens=opens)
+        from toolreel._internal import show
+        from toolreel._replay import ListServer
+
+        with ListServer(Path(file or "."), (port or 0)) as server:
+            out.print(server.address)
+            out.file.flush()
+            err.print("Stop with Ctrl-C.")
+            if opens:
+                show(server.address)
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:  # the way to end it
+                return 0
+        return 0
     if port is not None:
         raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
     from toolreel._replay import name_of, page_of
@@ -75,23 +88,6 @@ def view_command(
     names = [Path(name_of(each)).name for each in (file, other) if each]
     target = page or Path(f"{'--'.join(names)}.html")
     return write_and_open(target, text, opens=opens, as_machine=as_machine)
-
-
-def _serve_list(folder: Path, port: int, *, opens: bool) -> int:
-    from toolreel._internal import show
-    from toolreel._replay import ListServer
-
-    with ListServer(folder, port) as server:
-        out.print(server.address)
-        out.file.flush()
-        err.print("Stop with Ctrl-C.")
-        if opens:
-            show(server.address)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:  # the way to end it
-            return 0
-    return 0
 
 
 def write_and_open(target: Path, text: str, *, opens: bool, as_machine: bool) -> int:

@@ -63,7 +63,7 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
     The events stay the same except for ``ref``, which names the effect that they answer now.
     """
     for traced in record:
-        if _has_ended_early(run, traced):
+        if isinstance(run.state.phase, Settled) and not isinstance(traced.before.phase, Settled):
             return None
         over, event = isinstance(run.state.phase, Settled), traced.record.event
         if traced.effect is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
@@ -81,11 +81,6 @@ def ending(run: Underway, count: int) -> Stop | None:
     if isinstance(run.state.phase, Settled):
         return None
     return Stop(count + 1, f"the record has no event {count + 1}; {_now(run)}")
-
-
-def _has_ended_early(run: Underway, traced: Traced) -> bool:
-    """Whether this run has ended earlier than the recorded one; late answers come after both ends."""
-    return isinstance(run.state.phase, Settled) and not isinstance(traced.before.phase, Settled)
 
 
 def _answers(traced: Traced) -> str:

@@ -75,7 +75,7 @@ def plain_message(entry: Json, place: str) -> Tree:
     text = _text(entry, place)
     match entry:
         case {"role": "tool" | "function"}:
-            return {"role": "tool", "content": _result(text)}
+            return {"role": "tool", "content": _value(output_in(text))}
         case {"role": "developer"}:
             return {"role": "system", "content": text}
         case {"role": str() as role}:
@@ -103,11 +103,6 @@ def output_in(content: str) -> str:
             return canonical({"ok": False, "data": data, "errors": errors})
         case _:
             return canonical(tree)
-
-
-def _result(content: str) -> Json:
-    """A tool's output without envelope; the warnings in ours come from the loop."""
-    return _value(output_in(content))
 
 
 def _value(text: str) -> Json:

@@ -69,7 +69,7 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
     journal = MemoryJournal(recorded.plan)
     parts = (recorded, cassette, tools, journal)
     done = run_on(driver, partial(_replay, *parts), partial(_areplay, *parts))
-    _check_identical(recorded, journal)
+    _check_same_lines(recorded, journal.lines)
     return Replayed(done, recorded, cassette, driver)
 
 
@@ -180,10 +180,6 @@ def check_surface(recorded: Recorded, given: ToolSurface) -> None:
 
 def _shown(tool: ToolDefinition) -> Json:
     return {"description": tool.description, "parameters": parse(tool.parameters)}
-
-
-def _check_identical(recorded: Recorded, journal: MemoryJournal) -> None:
-    _check_same_lines(recorded, journal.lines)
 
 
 def _lines_of(recorded: Recorded) -> list[str]:

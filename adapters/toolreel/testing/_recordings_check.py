@@ -210,7 +210,12 @@ class _Checker:
             return
         for path, recorded in zip(group.journals, journals, strict=True):
             try:
-                _rehearsed(path, recorded, tape)
+                journal = ReelJournal(recorded.plan, path, recorded)
+                endpoint = TapedEndpoint(tape) if tape else None
+                rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape))
+                rehearsal.play(recorded.plan, journal=journal)
+                rehearsal.finish()
+                journal.check()
             except ReplayMismatch as drift:
                 self._note(path, "drift", _without(path, str(drift)))
                 return
@@ -233,15 +238,6 @@ class _Checker:
             self._note(cassette, "drift", _without(cassette, str(drift)))
         except ToolreelError as error:
             self._note(cassette, "drift", f"cannot be replayed here: {error}")
-
-
-def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
-    journal = ReelJournal(recorded.plan, path, recorded)
-    endpoint = TapedEndpoint(tape) if tape else None
-    rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape))
-    rehearsal.play(recorded.plan, journal=journal)
-    rehearsal.finish()
-    journal.check()
 
 
 def _unreadable(path: Path, text: str, message: str) -> tuple[Kind, str]:

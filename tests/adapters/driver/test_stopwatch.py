@@ -3,18 +3,15 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import pytest
-
-from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.driver.test_sync import PLAN, SUM, add
-from toolreel._driver import AsyncStopwatch, Performer, Ports, Stopwatch, Wanted, arun, go_on, run
+from toolreel._driver import Performer, Ports, Stopwatch, Wanted, go_on, run
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal
 from toolreel.testing import ScriptedEndpoint
 from toolreel.tools import PythonTools
 from toolreel_core._loop import start
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import BudgetSpent, CancelRequested, Event, SendRequest
+from toolreel_core._protocol import BudgetSpent, Event
 from toolreel_core._settings import LoopConfig
 
 HURRIED = Plan.of(model="m", messages="Go.", tools=PLAN.tools, config=LoopConfig(max_wall_ms=50))
@@ -37,12 +34,6 @@ def test_a_limit_of_time_needs_nothing_but_the_plan() -> None:
     assert ended.outcome.kind == "time"
 
 
-@pytest.mark.anyio
-async def test_nor_does_it_for_an_async_driver() -> None:
-    slow = ImmediatePerformer(Dawdling(Ports(ScriptedEndpoint(SUM), PythonTools([add]))))
-    assert isinstance((await arun(HURRIED, slow)).outcome, BudgetSpent)
-
-
 def test_a_run_that_goes_on_has_its_time_so_far_behind_it() -> None:
     begun = start(HURRIED).state
     late = replace(begun, tally=replace(begun.tally, at_ms=49))
@@ -61,19 +52,3 @@ def test_a_run_that_takes_too_long_ends_and_its_record_ends_alike() -> None:
     tools = Rehearsal(recorded, endpoint=ScriptedEndpoint(SUM), tools=PythonTools([add]))
     assert run(HURRIED, tools, journal=again).outcome == ended.outcome
     assert again.text == journal.text
-
-
-class Cancelling:
-    """Wants no more of it."""
-
-    def perform(self, effect: Wanted) -> CancelRequested:
-        return CancelRequested(f"instead of {type(effect).__name__}")
-
-
-@pytest.mark.anyio
-async def test_what_carries_no_time_is_handed_on() -> None:
-    (effect,) = start(PLAN).effects
-    assert isinstance(effect, SendRequest)
-    expected = CancelRequested("instead of SendRequest")
-    assert Stopwatch(Cancelling()).perform(effect) == expected
-    assert await AsyncStopwatch(ImmediatePerformer(Cancelling())).perform(effect) == expected

@@ -36,7 +36,20 @@ class ConstrainedText:
         if self._length < self._next:
             return ()
         self._next = self._length + self._length // _GROWTH
-        return self._grown(piece.turn, self._answer())
+        answer = self._answer()
+        if answer is None:
+            return ()
+        if self._output is not None:
+            value = self._output.value_so_far(answer)
+            if value is None or value == self._value:
+                return ()
+            self._value = value
+            return (PartialOutput(piece.turn, value),)
+        text, shown = answer.get(ANSWER), self._text
+        if not isinstance(text, str) or len(text) <= len(shown):
+            return ()
+        self._text = text
+        return (TextDelta(piece.turn, text[len(shown) :]),)
 
     def _is_json(self) -> bool:
         head = next((text for piece in self._pieces if (text := piece.strip())), "")
@@ -49,20 +62,3 @@ class ConstrainedText:
             return None
         arguments = tree.get("arguments")
         return arguments if isinstance(arguments, Mapping) else None
-
-    def _grown(self, turn: int, answer: Mapping[str, Json] | None) -> tuple[TextDelta | PartialOutput, ...]:
-        if answer is None:
-            return ()
-        if self._output is not None:
-            return self._valued(turn, self._output.value_so_far(answer))
-        text, shown = answer.get(ANSWER), self._text
-        if not isinstance(text, str) or len(text) <= len(shown):
-            return ()
-        self._text = text
-        return (TextDelta(turn, text[len(shown) :]),)
-
-    def _valued(self, turn: int, value: Json) -> tuple[PartialOutput, ...]:
-        if value is None or value == self._value:
-            return ()
-        self._value = value
-        return (PartialOutput(turn, value),)

@@ -90,28 +90,27 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Host", "").lower() not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
             self._answer(421, "This server answers under 127.0.0.1 and localhost alone.")
         elif self._is_ours(self._cookie):
-            self._page(parts.path, query)
+            match parts.path:
+                case "/":
+                    self._answer(200, list_page(self._list.title), "text/html")
+                case "/changes":
+                    asked = query.get("since", ["0"])[0]
+                    since = int(asked) if asked.isdecimal() else 0
+                    # The first answer is for the names, so that the page is there at once.
+                    changes = self._list.recordings.changes(
+                        since, query.get("seen", ()), bool(since) * _SECONDS
+                    )
+                    self._answer(200, json.dumps(changes), "application/json")
+                case "/view":
+                    self._view(query.get("name", []))
+                case _:
+                    self._answer(404, "There is no such page.")
         elif parts.path == "/" and self._is_ours(query.get("token", [""])[0]):
             # Without the token in the address, which would stay in the history and be passed on.
             cookie = f"{self._cookie_name}={self._list.token}; Path=/; HttpOnly; SameSite=Strict"
             self._answer(303, "", **{"Location": "/", "Set-Cookie": cookie})
         else:
             self._answer(403, _REFUSED)
-
-    def _page(self, path: str, query: dict[str, list[str]]) -> None:
-        match path:
-            case "/":
-                self._answer(200, list_page(self._list.title), "text/html")
-            case "/changes":
-                asked = query.get("since", ["0"])[0]
-                since = int(asked) if asked.isdecimal() else 0
-                # The first answer is for the names, so that the page is there at once.
-                changes = self._list.recordings.changes(since, query.get("seen", ()), bool(since) * _SECONDS)
-                self._answer(200, json.dumps(changes), "application/json")
-            case "/view":
-                self._view(query.get("name", []))
-            case _:
-                self._answer(404, "There is no such page.")
 
     def _view(self, names: list[str]) -> None:
         try:

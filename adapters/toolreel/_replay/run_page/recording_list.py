@@ -188,7 +188,18 @@ def facts_of(found: Found) -> Facts | None:
     """What a recording is about, from its content; ``None`` if it is not one after all."""
     try:
         if not found.where.endswith(_CASSETTE):
-            return _facts_of_run(recorded_at(found.path), goes_on=found.where.endswith(".part"))
+            recorded = recorded_at(found.path)
+            state = fold(recorded.plan, recorded.events).state
+            tally, outcome = state.tally, state.outcome
+            if outcome is not None:
+                shown = outcome.name
+            elif any(isinstance(effect, AskApproval) for effect in pending(state)):
+                shown = "waiting"
+            else:
+                shown = "recording" if found.where.endswith(".part") else "resting"
+            tokens = tally.prompt_tokens + tally.completion_tokens
+            cost = cost_in_words(Run(state, ()))
+            return Facts(shown, recorded.plan.model, tally.turns, tally.tool_calls, tokens, cost)
         with found.path.open("rb") as file:
             ours = _OURS in file.read(_BEGINNING)
         return Facts("cassette", remark="of another client, without a journal") if ours else None
@@ -207,17 +218,3 @@ def recorded_at(path: Path) -> Recorded:
     if not end:
         raise AdapterError(f"{path.name}: nothing is recorded yet")
     return parse_journal(whole + end, path.name)
-
-
-def _facts_of_run(recorded: Recorded, *, goes_on: bool) -> Facts:
-    state = fold(recorded.plan, recorded.events).state
-    tally, outcome = state.tally, state.outcome
-    if outcome is not None:
-        shown = outcome.name
-    elif any(isinstance(effect, AskApproval) for effect in pending(state)):
-        shown = "waiting"
-    else:
-        shown = "recording" if goes_on else "resting"
-    tokens = tally.prompt_tokens + tally.completion_tokens
-    cost = cost_in_words(Run(state, ()))
-    return Facts(shown, recorded.plan.model, tally.turns, tally.tool_calls, tokens, cost)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import subprocess
 import sys
@@ -148,24 +147,3 @@ def test_a_program_with_handlers_sees_them_once() -> None:
 def test_a_run_does_not_load_logging() -> None:
     done = python(RUN.replace("SCRIPT", "saying('Hi.')") + "\nimport sys; print('logging' in sys.modules)")
     assert done.stdout == "False\n"
-
-
-def test_fields_are_what_a_json_formatter_shows() -> None:
-    own = set(vars(logging.makeLogRecord({})))
-    formatter = (
-        "import json, logging, sys\n"
-        f"own = {own!r}\n"
-        "handler = logging.StreamHandler(sys.stdout)\n"
-        "handler.format = lambda r: json.dumps({k: v for k, v in vars(r).items() if k not in own})\n"
-        "logging.basicConfig(level=0, handlers=[handler])\n"
-    )
-    lines = [
-        json.loads(line)
-        for line in python(formatter + RUN.replace("SCRIPT", "saying('Hi.')")).stdout.splitlines()
-    ]
-    lost = next(line for line in lines if line["event"] == "request_lost")
-    assert {key: lost[key] for key in ("turn", "ref", "failure")} == {
-        "turn": 1,
-        "ref": 1,
-        "failure": "timeout",
-    }
