@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from typing import Any, get_args
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from toolreel import Plan, Ports, PythonTools, go_on, run, tool
-from toolreel._driver import LEVELS, Always, InstantClock
+from toolreel._driver import CONTENT, LEVELS, Always, InstantClock
 from toolreel._internal import CONCERNS
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ReplayMismatch
-from toolreel_core._protocol import Note
+from toolreel_core._protocol import Note, notes
 
 WORDS = ("lighthouse", "marigold", "thunder", "walnut")
 
@@ -147,3 +148,29 @@ def test_a_program_with_handlers_sees_them_once() -> None:
 def test_a_run_does_not_load_logging() -> None:
     done = python(RUN.replace("SCRIPT", "saying('Hi.')") + "\nimport sys; print('logging' in sys.modules)")
     assert done.stdout == "False\n"
+
+
+# Each text of each note is known to be a name or a code, or it is content and shown nowhere.
+
+
+NAMES = frozenset({
+    "after", "before", "call_id", "code", "codes", "digest", "endpoint", "failure", "finish", "key", "name",
+    "names", "outcome", "policies", "problem", "provenance", "upstream", "why",
+})  # fmt: skip
+"""Fields that hold a name, a code or a digest."""
+
+
+@pytest.mark.parametrize("kind", get_args(Note))
+def test_every_text_of_a_note_is_a_name_or_content(kind: type) -> None:
+    hints = get_type_hints(kind, {**vars(notes)})
+    texts = {
+        field.name
+        for field in fields(kind)
+        if "str" in str(hints[field.name]) or "Literal" in str(hints[field.name])
+    }
+    assert texts <= NAMES | CONTENT, "say in note_fields.py or here what it is"
+
+
+def test_every_field_named_as_content_exists() -> None:
+    there = {field.name for kind in get_args(Note) for field in fields(kind)}
+    assert (CONTENT | NAMES) - there == frozenset()
