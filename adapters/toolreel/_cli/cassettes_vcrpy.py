@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import complain, counted, labelled, out
+from toolreel._cli.console import complain, labelled, out
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.run_options import rules_of, secrets_option
-from toolreel._internal import AdapterError, CassetteError
+from toolreel._internal import AdapterError, CassetteError, counted
 from toolreel_core._jsontext import Json
 
 if TYPE_CHECKING:

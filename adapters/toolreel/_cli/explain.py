@@ -8,8 +8,9 @@ from typing import Final
 
 import click
 
-from toolreel._cli.console import counted, labelled, out, printable
+from toolreel._cli.console import labelled, out, printable
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._internal import counted
 from toolreel._journal import opened
 from toolreel._replay import (
     Aspect,

@@ -11,9 +11,10 @@ from typing import IO, Final, assert_never
 
 import click
 
-from toolreel._cli.console import counted, labelled, out
+from toolreel._cli.console import labelled, out
 from toolreel._cli.errors import EPILOG, reporting, say
 from toolreel._cli.options import parse_settings, settings_option
+from toolreel._internal import counted
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, parse

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import complain, counted, err, labelled, out, show_columns, withhold
+from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.options import catalogue_option, preset_of_provider_or_name
 from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._internal import CassetteError
+from toolreel._internal import CassetteError, counted
 from toolreel._secrets import shown_url
 from toolreel.presets import with_files
 from toolreel_core._jsontext import Json, canonical

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from toolreel._cli.console import complain, counted, labelled, out
+from toolreel._cli.console import complain, labelled, out
 from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
 from toolreel._driver import Resting, Run, cost_in_words, duration, outcome_of
-from toolreel._internal import AdapterError
+from toolreel._internal import AdapterError, counted
 from toolreel._replay import TurnSummary, describe_outcome, story
 from toolreel._secrets import shown_url
 from toolreel_core._conversation import (

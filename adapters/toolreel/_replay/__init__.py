@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         counterfactual,
         fork,
     )
-    from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
+    from toolreel._replay.journal_performer import AsyncRehearsal, Breaks, Rehearsal
     from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
     from toolreel._replay.recorded_requests import COMPARISONS, Comparison
     from toolreel._replay.recovered_runs import RecoveredRun, recover_runs
@@ -54,9 +54,8 @@ if TYPE_CHECKING:
     from toolreel._replay.run_page.remarks import warnings_of
     from toolreel._replay.run_page.run_tree import RunTree, traced_tree
     from toolreel._replay.run_page.view import name_of, page_of, write_page
-    from toolreel._replay.run_underway import Answered, Underway
     from toolreel._replay.taped_endpoint import TapedEndpoint
-    from toolreel._replay.trace import Trace, Traced, cut, retrace
+    from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
 else:
     from toolreel._internal.lazy import face
 
@@ -73,7 +72,7 @@ else:
             "exports": "Format LOG_VERSION STOP_REASONS SUFFIXES exported inspect_message transcript",
             "fork_changes": "Changes NOTHING_CHANGED",
             "forked_run": "Beginning Counterfactual EventLog Forked Stop beginning counterfactual fork",
-            "journal_performer": "AsyncRehearsal Rehearsal breaks_in",
+            "journal_performer": "AsyncRehearsal Rehearsal Breaks",
             "recorded_files": "Keeping RecordedFiles ResumedFiles check_free",
             "recorded_requests": "COMPARISONS Comparison",
             "recovered_runs": "RecoveredRun recover_runs",
@@ -88,8 +87,7 @@ else:
             "run_page.remarks": "warnings_of",
             "run_page.run_tree": "RunTree traced_tree",
             "run_page.view": "name_of page_of write_page",
-            "run_underway": "Answered Underway",
             "taped_endpoint": "TapedEndpoint",
-            "trace": "Trace Traced cut retrace",
+            "trace": "Answered Trace Traced Underway cut retrace",
         },
     )

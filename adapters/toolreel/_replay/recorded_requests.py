@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal import JournalError
-from toolreel._replay.requests_of_other_forms import as_chat_request
+from toolreel._replay.requests_of_other_forms import as_chat_request, list_of
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,
@@ -171,7 +171,7 @@ def plan_in(
     tree = chat_tree(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     messages = [
-        message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(_list(tree["messages"]))
+        message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(list_of(tree["messages"]))
     ]
     options = {key: value for key, value in tree.items() if key not in _OWNED}
     try:
@@ -195,13 +195,13 @@ def chat_tree(body: bytes, place: str, form: WireForm = "chat_completions") -> T
     """
     tree = read(body.decode(errors="replace")).value_or(None)
     chat = as_chat_request(tree, form, place) if isinstance(tree, Mapping) else {}
-    if _list(chat.get("messages")):
+    if list_of(chat.get("messages")):
         return chat
     raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
 
 
 def _definitions(tools: Json, place: str) -> Iterator[ToolDefinition]:
-    for entry in _list(tools):
+    for entry in list_of(tools):
         match entry:
             case {"function": {"name": str() as name, **further}}:
                 words = further.get("description")
@@ -213,7 +213,3 @@ def _definitions(tools: Json, place: str) -> Iterator[ToolDefinition]:
                 )
             case _:
                 raise JournalError(f"{place}: not a function that a model may call: {canonical(entry)[:100]}")
-
-
-def _list(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
 from toolreel._journal import MemoryJournal, Recorded, companion, read_journal, recording_files
-from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
+from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal
 from toolreel.cassette import first_change
 from toolreel.tools import PythonTools, ToolLike
 from toolreel_core._errors import ReplayMismatch
@@ -156,7 +156,7 @@ def _taped(cassette: Path, stack: ExitStack | AsyncExitStack) -> tuple[TapedEndp
     from toolreel.cassette import replaying
 
     tape = stack.enter_context(replaying(cassette))
-    return TapedEndpoint(tape), breaks_in(tape)
+    return TapedEndpoint(tape), Breaks(tape)
 
 
 def check_surface(recorded: Recorded, given: ToolSurface) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal import VaryError
 from toolreel._journal import Recorded, read_journal
-from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, breaks_in, check_recovered
+from toolreel._replay import BEHIND_PROXY, Breaks, Rehearsal, TapedEndpoint, check_recovered
 from toolreel._secrets import (
     SecretRules,
     SharedBeginnings,
@@ -212,7 +212,7 @@ class _Checker:
             try:
                 journal = ReelJournal(recorded.plan, path, recorded)
                 endpoint = TapedEndpoint(tape) if tape else None
-                rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape))
+                rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=Breaks(tape))
                 rehearsal.play(recorded.plan, journal=journal)
                 rehearsal.finish()
                 journal.check()

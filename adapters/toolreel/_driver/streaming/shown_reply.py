@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from toolreel._driver.streaming.events import (
     PartialOutput,
@@ -12,12 +12,9 @@ from toolreel._driver.streaming.events import (
     TextWithdrawn,
     ToolCallDelta,
 )
-from toolreel._driver.streaming.partial_answer import PartialAnswer
+from toolreel._driver.streaming.partial_answer import ConstrainedText, PartialAnswer
 from toolreel_core._plan import Plan
 from toolreel_core._replies import Delta
-
-if TYPE_CHECKING:
-    from toolreel._driver.streaming.constrained_text import ConstrainedText
 
 ShownPiece: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | PartialOutput
 
@@ -27,7 +24,7 @@ class ShownReply:
 
     def __init__(self, plan: Plan) -> None:
         self._answer = None if plan.output is None else PartialAnswer(plan.output)
-        self._constrained = _constrained(plan) if plan.constrains_calls else None
+        self._constrained = ConstrainedText(plan) if plan.constrains_calls else None
         self._text: list[str] = []
         self._calls: list[tuple[str, str]] = []
         """Id and name of each call, as far as they are known."""
@@ -107,9 +104,3 @@ class ShownReply:
         if delta.call_id and id_:
             return delta.call_id != id_
         return bool(delta.name and name and delta.name != name)
-
-
-def _constrained(plan: Plan) -> ConstrainedText:
-    from toolreel._driver.streaming.constrained_text import ConstrainedText
-
-    return ConstrainedText(plan)
