@@ -48,7 +48,7 @@ _run_argument = click.argument("run_id", metavar="RUN")
 @click.option("--model", required=True, help="Model name, as the worker's server lists it.")
 @source_options
 @plan_options
-@fallback_option("fallbacks")
+@fallback_option
 @database_option
 @queue_option
 @click.option(

@@ -68,18 +68,17 @@ class FallbackChoice:
         return own.as_fallback(self.name, on, cast("ForeignReasoning", self.foreign_reasoning))
 
 
-def fallback_option(parameter: str) -> Callable[[Command], Command]:
-    """``--fallback``; the command receives the choices."""
-    return click.option(
-        "--fallback",
-        parameter,
-        multiple=True,
-        metavar="KEY=VALUE,...",
-        callback=choices("--fallback", FallbackChoice.of),
-        help="Where the run goes on when the server before fails: model=NAME, and if they differ base-url=, "
-        "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
-        "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
-    )
+fallback_option: Final = click.option(
+    "--fallback",
+    "fallbacks",
+    multiple=True,
+    metavar="KEY=VALUE,...",
+    callback=choices("--fallback", FallbackChoice.of),
+    help="Where the run goes on when the server before fails: model=NAME, and if they differ base-url=, "
+    "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
+    "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
+)
+"""``--fallback``; the command receives the choices as ``fallbacks``."""
 
 
 def with_fallbacks(plan: Plan, wanted: Iterable[FallbackChoice], catalogues: Sequence[Path]) -> Plan:
@@ -200,7 +199,7 @@ def server_options(
             help=API_KEY_HEADER_HELP,
         ),
         header_option("headers"),
-        *((fallback_option("fallbacks"),) if fallbacks else ()),
+        *((fallback_option,) if fallbacks else ()),
         click.option(
             "--timeout",
             type=click.FloatRange(min=0, min_open=True),

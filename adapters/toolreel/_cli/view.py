@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.options import Command
-
-
-def page_options(name: str) -> Callable[[Command], Command]:
-    """``--out``, ``--open`` and ``--json``.
-
-    :param name: what the file is called by default, without its ending
-    """
-    out_option = click.option(
-        "-o",
-        "--out",
-        "page",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help=f"Where the page goes.  [default: {name}.html in this folder]",
-    )
-    open_option = click.option(
-        "--open/--no-open",
-        "opens",
-        default=True,
-        help="Open the page in the browser, where there is a display.  [default: open]",
-    )
-    return lambda command: out_option(open_option(json_option(command)))
 
 
 @click.command("view", epilog=EPILOG, short_help="Show recordings as pages: all, one, or two side by side.")
 @click.argument("file", metavar="[NAME]", required=False)
 @click.argument("other", metavar="[OTHER]", required=False)
-@page_options("NAME")
+@click.option(
+    "-o",
+    "--out",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the page goes.  [default: NAME.html in this folder]",
+)
+@click.option(
+    "--open/--no-open",
+    "opens",
+    default=True,
+    help="Open the page in the browser, where there is a display.  [default: open]",
+)
+@json_option
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),

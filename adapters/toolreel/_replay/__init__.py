@@ -48,9 +48,8 @@ if TYPE_CHECKING:
     )
     from toolreel._replay.resumed_run import aresume, resume
     from toolreel._replay.run_page import view
-    from toolreel._replay.run_page.list_server import ListServer
+    from toolreel._replay.run_page.list_server import Facts, Found, ListServer, RecordingList, facts_of
     from toolreel._replay.run_page.page import PageRun, page_of_runs
-    from toolreel._replay.run_page.recording_list import Facts, Found, RecordingList, facts_of
     from toolreel._replay.run_page.remarks import warnings_of
     from toolreel._replay.run_page.run_tree import RunTree, traced_tree
     from toolreel._replay.run_page.view import name_of, page_of, write_page
@@ -81,9 +80,8 @@ else:
             ),
             "resumed_run": "aresume resume",
             "run_page": "view",
-            "run_page.list_server": "ListServer",
+            "run_page.list_server": "Facts Found ListServer RecordingList facts_of",
             "run_page.page": "PageRun page_of_runs",
-            "run_page.recording_list": "Facts Found RecordingList facts_of",
             "run_page.remarks": "warnings_of",
             "run_page.run_tree": "RunTree traced_tree",
             "run_page.view": "name_of page_of write_page",
