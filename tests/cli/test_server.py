@@ -75,11 +75,11 @@ def test_a_header_that_the_server_says_back_is_neither_shown_nor_recorded(tmp_pa
     assert TENANT not in said.stdout + said.stderr + kept(tmp_path)
 
 
-def test_eval_plan_shows_what_eval_run_asks(tmp_path: Path) -> None:
+def test_a_dry_run_shows_what_eval_run_asks(tmp_path: Path) -> None:
     with provider() as far:
         cells = ("--model", "first/model", "--scenarios", "chat_only", *azure(far.url))
-        plan = toolreel("eval", "plan", *cells, cwd=tmp_path, env=ENVIRON)
-        tree = toolreel("eval", "plan", *cells, "--json", cwd=tmp_path, env=ENVIRON).data
+        plan = toolreel("eval", "run", "--dry-run", *cells, cwd=tmp_path, env=ENVIRON)
+        tree = toolreel("eval", "run", "--dry-run", *cells, "--json", cwd=tmp_path, env=ENVIRON).data
         run = toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path, env=ENVIRON)
     assert (plan.code, run.code) == (0, 0), run
     where = (
@@ -104,7 +104,7 @@ def test_plan_run_and_evaluation_agree_under_any_prefix(tmp_path: Path, prefix: 
     with provider() as far:
         model = ("--model", "first/model", "--base-url", f"{far.url}/a?x=1", "--api-prefix", prefix)
         cells = (*model, "--scenarios", "chat_only")
-        shown = toolreel("eval", "plan", *cells, "--json", cwd=tmp_path).data["asked"]
+        shown = toolreel("eval", "run", "--dry-run", *cells, "--json", cwd=tmp_path).data["asked"]
         toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path)
         toolreel("run", "Hello.", *model, cwd=tmp_path)
     assert {f"{far.url}{path}" for path in far.paths} == {shown}
@@ -118,8 +118,8 @@ def gateway(url: str) -> dict[str, str]:
 def test_behind_a_gateway_the_presets_of_openrouter_apply(tmp_path: Path) -> None:
     cells = ("--model", "deepseek/deepseek-v3.2", "--scenarios", "chat_only")
     with provider() as far:
-        there = toolreel("eval", "plan", *cells, "--json", cwd=tmp_path).data
-        here = toolreel("eval", "plan", *cells, "--json", cwd=tmp_path, env=gateway(far.url)).data
+        there = toolreel("eval", "run", "--dry-run", *cells, "--json", cwd=tmp_path).data
+        here = toolreel("eval", "run", "--dry-run", *cells, "--json", cwd=tmp_path, env=gateway(far.url)).data
         run = toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path, env=gateway(far.url))
     assert here["configurations"] == there["configurations"]
     assert here["asked"] == f"{far.url}/chat/completions"
