@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
+from tests.cli.commands import (
+    LOOKING_UP,
+    READY,
+    WORKSPACE,
+    Said,
+    assert_mistake,
+    on_terminal,
+    said_by_each,
+    toolreel,
+)
 from tests.servers.chat_server import ChatServer, chunk, replying, serving, streaming
 from toolreel._cli import NO_PRESETS
-from toolreel.testing import saying
+from toolreel.testing import calling, saying
 from toolreel_core._jsontext import Json
 
 KEY = "correct-horse-battery-staple"
@@ -235,3 +244,101 @@ def test_a_stdout_that_is_not_utf8_is_written_to_as_far_as_it_goes(tmp_path: Pat
         said = toolreel(*base, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
     assert said.code == 0
     assert "\\u2192 state_get(" in said.stdout
+
+
+# ``toolreel run --attach`` against a real server.
+
+
+CAT = b"\x89PNG\r\n\x1a\n" + bytes(300)
+
+
+def test_a_picture_goes_out_with_the_prompt_and_is_shown_as_a_label(tmp_path: Path) -> None:
+    (tmp_path / "cat.png").write_bytes(CAT)
+    (tmp_path / "list.csv").write_text("a,b")
+    files = ("--attach", "cat.png", "--attach", "list.csv")
+    with serving(replying(saying("A cat."))) as server:
+        asked = ("run", "What is it?", "--model", "m", "--base-url", server.url, "--record", "kept")
+        said = toolreel(*asked, *files, cwd=tmp_path)
+        (body,) = [json.loads(seen.body) for seen in server.seen]
+    assert said.code == 0
+    assert [part["type"] for part in body["messages"][0]["content"]] == ["text", "image_url", "file"]
+    assert "[image/png, 308 bytes, sha256:" in said.stdout
+    assert "[file list.csv, text/csv, 3 bytes, sha256:" in said.stdout
+    again = toolreel("replay", "kept", cwd=tmp_path)
+    assert (again.code, "iVBORw0" in again.stdout) == (0, False)
+    checked = toolreel("cassettes", "check", "kept.yaml", cwd=tmp_path)
+    assert checked.code == 0, checked
+
+
+def test_what_cannot_be_attached_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "odd.bin").write_bytes(b"??")
+    asked = ("run", "What is it?", "--model", "m", "--base-url", "http://127.0.0.1:9")
+    said = toolreel(*asked, "--attach", "odd.bin", cwd=tmp_path)
+    assert_mistake(said, "nothing says what odd.bin is; write its type")
+
+
+# Tools that need somebody's word, and servers that have to be asked twice.
+
+
+TOOLS = '''
+from dataclasses import replace
+from pathlib import Path
+from toolreel.tools import Tool
+from toolreel.tools import definition_of
+
+def launch(pad: int) -> str:
+    """Launch."""
+    Path("launched").write_text(str(pad))
+    return "gone"
+
+TOOLS = [Tool(replace(definition_of(launch), needs_approval=True), launch)]
+'''
+
+SCRIPT = [replying(calling(("launch", {"pad": 3}))), replying(saying("As you wish."))]
+
+
+@pytest.fixture
+def pad(tmp_path: Path) -> Path:
+    (tmp_path / "rocket.py").write_text(TOOLS)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("approve", "result"),
+    [
+        (("--approve", "always"), '← {"value":"gone"}'),
+        (("--approve", "never"), "← TOOL_DENIED: launch was not run, it was not approved. Go on without it."),
+        ((), "nobody was there to approve it. Go on without it."),
+    ],
+)
+def test_in_a_pipe_a_tool_is_approved_beforehand_or_not_at_all(
+    pad: Path, approve: tuple[str, ...], result: str
+) -> None:
+    with serving(*SCRIPT) as server:
+        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        said = toolreel(*base, *approve, "--record", "kept", cwd=pad)
+    assert said.code == 0
+    assert result in said.stdout
+    assert (pad / "launched").exists() == ("always" in approve)
+    assert toolreel("replay", "kept", cwd=pad).code == 0
+
+
+@pytest.mark.parametrize(("answer", "launched"), [("y\n", True), ("n\n", False)])
+def test_at_a_terminal_the_person_is_asked(pad: Path, answer: str, launched: bool) -> None:
+    with serving(*SCRIPT) as server:
+        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        code, shown = on_terminal(*base, cwd=pad, typed=answer)
+    assert code == 0
+    assert 'launch({"pad":3})' in shown
+    assert "Run it? [y/N]" in shown
+    assert (pad / "launched").exists() == launched
+
+
+def test_an_end_of_input_instead_of_an_answer_cancels_the_run_and_keeps_it(pad: Path) -> None:
+    with serving(SCRIPT[0]) as server:
+        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        code, shown = on_terminal(*base, "--record", "kept", cwd=pad, typed="\x04")
+    assert code == 130
+    assert "cancelled: interrupted from the keyboard" in shown
+    assert not (pad / "launched").exists()
+    assert toolreel("replay", "kept", cwd=pad).code == 0

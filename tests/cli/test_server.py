@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
 from tests.evals.provider import provider
-from tests.servers.chat_server import replying, serving
+from tests.servers.chat_server import ChatServer, replying, serving
 from toolreel._cli import NO_PRESETS
 from toolreel.testing import saying
 
@@ -75,7 +75,7 @@ def test_a_header_that_the_server_says_back_is_neither_shown_nor_recorded(tmp_pa
     assert TENANT not in said.stdout + said.stderr + kept(tmp_path)
 
 
-def test_eval_plan_shows_what_eval_run_asks(tmp_path: Path) -> None:
+def test_a_dry_run_shows_what_eval_run_asks(tmp_path: Path) -> None:
     with provider() as far:
         cells = ("--model", "first/model", "--scenarios", "chat_only", *azure(far.url))
         plan = toolreel("eval", "run", "--dry-run", *cells, cwd=tmp_path, env=ENVIRON)
@@ -168,3 +168,61 @@ def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
         for options, said in cases.items():
             assert_mistake(toolreel(*evaluation, *options, cwd=tmp_path, env=ENVIRON), said)
     assert list(tmp_path.rglob("*.part")) == []
+
+
+# ``toolreel run --fallback`` against real servers.
+
+
+DENIED = replying({"error": {"message": "no such account"}}, status=403)
+HELLO = replying(saying("Hello."))
+
+
+def running(server: ChatServer, folder: Path, *options: str, **variables: str) -> Said:
+    asked = ("run", "hi", "--model", "a", "--base-url", server.url)
+    return toolreel(*asked, *options, cwd=folder, env=variables)
+
+
+def test_a_run_goes_on_at_another_server_and_replays_from_its_recording(tmp_path: Path) -> None:
+    with serving(DENIED) as first, serving(HELLO) as second:
+        there = f"model=b,name=spare,base-url={second.url},api-key-env=SPARE_KEY,on=denied+timeout"
+        said = running(
+            first,
+            tmp_path,
+            *("--fallback", there, "--record", "kept", "--api-key-env", "FIRST_KEY"),
+            FIRST_KEY="sk-first-0123456789",
+            SPARE_KEY="sk-spare-0123456789",
+        )
+    assert said.code == 0, said
+    assert any("failed (denied), so it goes on at spare" in line for line in said.stdout.splitlines())
+    assert [seen.headers["authorization"] for seen in (*first.seen, *second.seen)] == [
+        "Bearer sk-first-0123456789",
+        "Bearer sk-spare-0123456789",
+    ]
+    assert json.loads(second.seen[0].body)["model"] == "b"
+    again = toolreel("replay", "kept", cwd=tmp_path)
+    assert again.code == 0
+
+
+def test_another_server_gets_no_key_of_the_first(tmp_path: Path) -> None:
+    with serving(DENIED) as first, serving(HELLO) as second:
+        there = f"model=b,base-url={second.url}"
+        keyed = ("--fallback", there, "--api-key-env", "FIRST_KEY")
+        assert running(first, tmp_path, *keyed, FIRST_KEY="sk-first-0123456789").code == 0
+    assert "authorization" not in second.seen[0].headers
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("b", "'b': expected key=value, for example model=NAME"),
+        ("model=b,url=http://127.0.0.1:1", "there is no key 'url'"),
+        ("name=spare", "name the model; write model=NAME,..."),
+        ("model=b,on=down", "there is no reason 'down'"),
+        ("model=b,foreign-reasoning=send", "foreign_reasoning: expected pin or drop, got 'send'"),
+    ],
+)
+def test_a_mistake_in_a_fallback_is_told(text: str, wrong: str, tmp_path: Path) -> None:
+    asked = ("run", "hi", "--model", "a", "--base-url", "http://127.0.0.1:1", "--fallback", text)
+    said = toolreel(*asked, cwd=tmp_path)
+    assert_mistake(said)
+    assert wrong in " ".join(said.stderr.split())

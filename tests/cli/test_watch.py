@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.commands import COMMAND, Said, assert_mistake, environment, on_terminal, toolreel
 from tests.cli.test_durable import MINE, PAYING, TOOLS, serve
-from tests.cli.test_live_lines import HIDDEN, SHOWN, plain
+from tests.cli.test_terminal import HIDDEN, SHOWN, plain
 from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
 from tests.servers.postgres import Postgres, found, serving_postgres

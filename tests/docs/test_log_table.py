@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import ast
+import logging
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from tests.docs.log_table import OTHERS, PAGE, written
+import httpx
+import pytest
+
+from tests.docs.log_table import OTHERS, PAGE, rows, written
 from tests.docs.snippets import ROOT
+from tests.servers.chat_server import replying, serving
+from tests.servers.proxy_server import proxying
+from toolreel import Plan, Ports, PythonTools, run, tool
+from toolreel._driver import InstantClock
+from toolreel.cassette import use_cassette
+from toolreel.http import HttpEndpoint
+from toolreel.proxy import ProxySettings, Route
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 
 
 def calls() -> Iterator[tuple[str, str, str]]:
@@ -35,3 +49,81 @@ def test_every_record_that_is_no_note_is_in_the_table_and_no_other() -> None:
     assert found | {("tools", "error"), ("proxy", "error")} == listed
     for concern, level, event in calls():
         assert not level or (concern, level, event) in {row[:3] for row in OTHERS}
+
+
+# Records of real runs have the fields that docs/observe.md lists, and no others.
+
+
+OF_ANY_RUN = frozenset({"run", "ref", "replayed"})
+OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+LISTED = {(logger, event): frozenset(fields) for logger, _, event, fields in rows()}
+"""The fields of each record, by its logger and event."""
+
+
+def look(part: str) -> str:
+    """Look for a part."""
+    return f"{part}: 4"
+
+
+def pay(part: str) -> str:
+    """Pay for a part."""
+    return f"{part}: paid"
+
+
+def unlisted(records: list[logging.LogRecord]) -> set[tuple[str, str, str]]:
+    """Fields that the page does not list, with their logger and event."""
+    found = set[tuple[str, str, str]]()
+    for record in records:
+        if not record.name.startswith("toolreel."):
+            continue
+        logger, event = record.name.removeprefix("toolreel."), str(vars(record)["event"])
+        fields = {*vars(record)} - OWN - OF_ANY_RUN - {"event"} - LISTED[logger, event]
+        found |= {(logger, event, field) for field in fields}
+    return found
+
+
+@pytest.fixture(autouse=True)
+def all_levels(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "toolreel")
+
+
+def test_of_a_run_with_faults(caplog: pytest.LogCaptureFixture) -> None:
+    tools = PythonTools([look, tool(needs_approval=True)(pay)])
+    script: list[Any] = [
+        calling(("look", {"part": 7})),
+        Lost("timeout", "gone"),
+        calling(("look", {"part": "a"}), ("nothing", {})),
+        saying("<tool_call>{"),
+        calling(("pay", {"part": "a"})),
+    ]
+    plan = Plan.of(model="m", messages="How many?", tools=tools.surface)
+    run(plan, Ports(ScriptedEndpoint(script), tools, clock=InstantClock()))
+    told = {str(vars(record).get("event")) for record in caplog.records}
+    assert {"run_began", "call_rejected", "retry_planned", "call_started", "approval_asked"} <= told
+    assert unlisted(caplog.records) == set()
+
+
+def test_of_a_recording_and_its_replay(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    plan = Plan.of(model="m", messages="Hi!")
+    with serving(replying(saying("Hi."))) as server:
+        for _ in range(2):
+            with (
+                use_cassette(tmp_path / "hi.yaml", mode="auto") as session,
+                HttpEndpoint(server.url, transport=session.transport()) as endpoint,
+            ):
+                run(plan, Ports(endpoint))
+    told = {str(vars(record).get("event")) for record in caplog.records}
+    assert {"cassette_saved", "cassette_loaded"} <= told
+    assert unlisted(caplog.records) == set()
+
+
+def test_of_a_proxy_that_records(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi!"}]}
+    with serving(replying(saying("Hi."))) as server:
+        settings = ProxySettings((Route(server.url),), folder=tmp_path)
+        with proxying(settings) as proxy:
+            httpx.post(f"{proxy.url}/chat/completions", json=body)
+            httpx.post(f"{proxy.url}/nothing", json=body)
+    answered = [vars(record) for record in caplog.records if vars(record).get("event") == "request_answered"]
+    assert ["conversation" in each for each in answered] == [True, False]
+    assert unlisted(caplog.records) == set()

@@ -317,14 +317,3 @@ def test_a_damaged_journal_is_refused_in_one_line(copy: Path, damaged: Damage) -
     spoil(journal, damaged)
     assert_unusable(replaying(copy), journal)
     assert_unusable(replaying(journal), journal)
-
-
-def test_a_cassette_without_its_journal_is_refused(copy: Path) -> None:
-    companion(copy).unlink()
-    assert f"{companion(copy).name} is missing" in assert_unusable(replaying(copy), copy)
-
-
-def test_a_directory_is_no_journal(copy: Path) -> None:
-    companion(copy).unlink()
-    companion(copy).mkdir()
-    assert_unusable(replaying(copy), companion(copy))

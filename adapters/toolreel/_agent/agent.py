@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast, overload
 from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co
 from toolreel._agent.approval import Approve, approver_of, async_approver_of, check_approve
 from toolreel._agent.offered_tools import AgentTools, OfferedTools
-from toolreel._agent.server import KEY_VARIABLE, server_of
-from toolreel._agent.settings import AgentSettings, Fallback, PresetLike, check_kinds, preset_of
+from toolreel._agent.settings import (
+    KEY_VARIABLE,
+    AgentSettings,
+    Fallback,
+    PresetLike,
+    check_kinds,
+    preset_of,
+    server_of,
+)
 from toolreel._agent.threaded_endpoint import awaited_endpoint
 from toolreel._driver import (
     AsyncEndpoint,

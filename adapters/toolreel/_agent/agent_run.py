@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
-from toolreel._agent.decided import AsyncDecided, Decided
-from toolreel._agent.stream_end import StreamEnd
+from toolreel._agent.approval import AsyncDecided, Decided
 from toolreel._driver import (
     AsyncPorts,
     Incoming,
@@ -20,6 +19,7 @@ from toolreel._driver import (
     Run,
     RunEnded,
     ShownEvent,
+    StreamEvent,
     ago_on,
     arun,
     aspeak,
@@ -348,3 +348,33 @@ def _transport(files: Files | None, *, is_async: bool = False) -> Any:  # noqa: 
 def _raise_refusal(files: Files) -> None:
     if files.refused is not None:
         raise files.refused
+
+
+class StreamEnd:
+    """Passes on the events of a stream but the last, and keeps its run."""
+
+    def __init__(self) -> None:
+        self._ended: list[Run] = []
+
+    @property
+    def run(self) -> Run:
+        """The run of the last event."""
+        return self._ended[0]
+
+    def kept_of(self, events: Generator[StreamEvent, None, None]) -> Generator[ShownEvent, None, None]:
+        """The events without the last one, which is kept."""
+        with closing(events):
+            for event in events:
+                if isinstance(event, RunEnded):
+                    self._ended.append(event.run)
+                else:
+                    yield event
+
+    async def akept_of(self, events: AsyncGenerator[StreamEvent, None]) -> AsyncGenerator[ShownEvent, None]:
+        """The async version of :meth:`kept_of`."""
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, RunEnded):
+                    self._ended.append(event.run)
+                else:
+                    yield event

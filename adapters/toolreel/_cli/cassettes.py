@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import counted, labelled, out, show_columns
+from toolreel._cli.console import labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path, rules_of, secrets_option
 from toolreel._cli.whole_run import as_json, show_outcome, show_plan, show_turns
-from toolreel._internal import JournalError, SecretFound
+from toolreel._internal import JournalError, SecretFound, counted
 from toolreel._journal import read_journal, sealed
 from toolreel._replay import COMPARISONS, Comparison
 from toolreel._secrets import known_secrets, leaks

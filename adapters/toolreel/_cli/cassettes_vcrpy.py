@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import complain, counted, labelled, out
+from toolreel._cli.console import complain, labelled, out
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.run_options import rules_of, secrets_option
-from toolreel._internal import AdapterError, CassetteError
+from toolreel._internal import AdapterError, CassetteError, counted
 from toolreel_core._jsontext import Json
 
 if TYPE_CHECKING:
@@ -106,7 +106,16 @@ def import_command(
         say({"imported": [_tree(one) for one in done], "refused": failed})
         return FAILED if refused else 0
     for one in done:
-        _show(one)
+        labelled(out, "imported", f"{one.source} → {one.target}: {counted(one.interactions, 'interaction')}")
+        if one.others:
+            labelled(out, "", f"kept, though no chat completions: {', '.join(one.others)}", "dim")
+        if one.left_out:
+            labelled(out, "", f"left out: {', '.join(one.left_out)}", "dim")
+        if one.scrubbed:
+            labelled(out, "", f"struck out: keys in {counted(one.scrubbed, 'URL')}", "dim")
+        for kind, number in one.redacted.items():
+            labelled(out, "", f"replaced by placeholders: {number} × {kind}", "yellow")
+        labelled(out, "", f"next: toolreel cassettes check {shlex.quote(str(one.target))}", "dim")
     for refusal in refused.values():
         complain(str(refusal))
     return FAILED if refused else 0
@@ -127,19 +136,6 @@ def _pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
         raise CassetteError(f"{source}: no cassette of vcrpy in there")
     for path in stock:
         yield path, (target / path.relative_to(source)).with_suffix(".yaml")
-
-
-def _show(done: Imported) -> None:
-    labelled(out, "imported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
-    if done.others:
-        labelled(out, "", f"kept, though no chat completions: {', '.join(done.others)}", "dim")
-    if done.left_out:
-        labelled(out, "", f"left out: {', '.join(done.left_out)}", "dim")
-    if done.scrubbed:
-        labelled(out, "", f"struck out: keys in {counted(done.scrubbed, 'URL')}", "dim")
-    for kind, number in done.redacted.items():
-        labelled(out, "", f"replaced by placeholders: {number} × {kind}", "yellow")
-    labelled(out, "", f"next: toolreel cassettes check {shlex.quote(str(done.target))}", "dim")
 
 
 def _tree(done: Imported | Exported) -> dict[str, Json]:

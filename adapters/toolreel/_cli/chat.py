@@ -14,16 +14,16 @@ from toolreel._cli.errors import EPILOG, FAILED, STOPPED, USAGE, reporting
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
 from toolreel._cli.run_options import (
     Approval,
+    PlanChoice,
     approve_option,
     cassette_path,
     durable_option,
     session_with,
 )
-from toolreel._cli.server_options import ServerChoice, server_options, with_fallbacks
+from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
 from toolreel._cli.whole_run import exit_code, resume_hint, show_saved
-from toolreel._driver import Run, cost_in_words
-from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel._driver import cost_in_words
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
 
@@ -95,22 +95,15 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         raise click.UsageError("--continue goes on with a recording: give --record NAME, without --overwrite")
     if not goes_on and model is None:
         raise click.UsageError("Missing option '--model'.")
-    chosen, progress = parse_settings(settings), RunProgress()
+    parse_settings(settings)  # what is wrong with them is said before any tool server starts
+    progress, wanted = RunProgress(), PlanChoice(allow, deny, system, (), presets, None, settings)
     with ExitStack() as stack:
         with redirect_stdout(sys.stderr):
             available = stack.enter_context(sources.open(progress.show_mcp_event))
         session = session_with(progress, server, available, approve, durable=durable)
 
         def begin(content: str) -> Plan:
-            system_text, user = available.system_message(system), UserMessage(content)
-            plan = presets.preset(str(model)).plan(
-                model=str(model),
-                messages=[SystemMessage(system_text), user] if system_text else [user],
-                tools=available.surface(allow, deny),
-                options=chosen.options,
-                settings={**chosen.config, **chosen.provider},
-            )
-            return with_fallbacks(plan, server.fallbacks, presets.catalogues)
+            return wanted.plan(str(model), content, available, server.fallbacks)
 
         if goes_on and path:
             chat = LiveChat.continued(session, path, available.others)
@@ -136,30 +129,22 @@ def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
             run = chat.ask(content)
             outcome = run.outcome
         if isinstance(outcome, Completed):
-            _show_answer(outcome.content)
+            if out.is_terminal:
+                labelled(out, "model", outcome.content, "bold")
+            else:
+                out.print(outcome.content)
         elif outcome == Cancelled(STOPPED):
             err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
         else:
             exit_code(outcome, server)  # says what went wrong
             code = FAILED
-        _show_money_and_time(run)
+        # How long the exchange took, and what the conversation has cost
+        cost = cost_in_words(run)
+        if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
+            err.print(shown, style="dim")
         if chat.refused or isinstance(outcome, ConversationSpent | CostUnknown):
             break
     return code
-
-
-def _show_money_and_time(run: Run) -> None:
-    """How long the exchange took, and what the conversation has cost."""
-    cost = cost_in_words(run)
-    if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
-        err.print(shown, style="dim")
-
-
-def _show_answer(answer: str) -> None:
-    if out.is_terminal:
-        labelled(out, "model", answer, "bold")
-    else:
-        out.print(answer)
 
 
 def _messages() -> Iterator[str]:

@@ -85,15 +85,6 @@ def labelled(console: Console, label: str, text: str, style: str = "", *, mark: 
     console.print(head + Text(f"\n{indent}").join(lines))
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "turn"), counted(2, "turn")
-    ('1 turn', '2 turns')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def printable(text: str) -> str:
     r"""The text without what is withheld, and with all that cannot be seen spelt out.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import complain, counted, err, labelled, out, show_columns
+from toolreel._cli.console import complain, err, labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.export import RUN_FORMATS, RunFormat, export_options, write_run
 from toolreel._cli.run_options import (
@@ -24,6 +24,7 @@ from toolreel._cli.run_options import (
 from toolreel._cli.server_options import FallbackChoice, fallback_option
 from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import as_json, show_run
+from toolreel._internal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +48,7 @@ _run_argument = click.argument("run_id", metavar="RUN")
 @click.option("--model", required=True, help="Model name, as the worker's server lists it.")
 @source_options
 @plan_options
-@fallback_option("fallbacks")
+@fallback_option
 @database_option
 @queue_option
 @click.option(

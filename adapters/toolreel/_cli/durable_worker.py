@@ -19,7 +19,7 @@ import click
 
 from toolreel._cli.console import err, withhold
 from toolreel._cli.errors import EPILOG, FAILED, reporting
-from toolreel._cli.options import key_values
+from toolreel._cli.options import choices, key_values
 from toolreel._cli.run_options import (
     database_option,
     opened_runs,
@@ -89,21 +89,12 @@ def _number(key: str, value: str) -> int | float:
     return number
 
 
-def _choices(
-    context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
-) -> tuple[LimitChoice, ...]:
-    try:
-        return tuple(map(LimitChoice.of, items))
-    except ConfigError as error:
-        raise click.BadParameter(str(error).removeprefix("--limit: "), context, parameter) from error
-
-
 limit_option: Final = click.option(
     "--limit",
     "limits",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=_choices,
+    callback=choices("--limit", LimitChoice.of),
     help="What all workers of the database keep together at the server's account: requests= and tokens= in "
     "any window= of seconds (60), max-cost= in all, max-wait= seconds for a turn, reply-tokens= to reserve. "
     "account= names the account, by default the server's host; endpoint= limits that fallback instead. "

@@ -8,8 +8,9 @@ from typing import Final
 
 import click
 
-from toolreel._cli.console import counted, labelled, out, printable
+from toolreel._cli.console import labelled, out, printable
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._internal import counted
 from toolreel._journal import opened
 from toolreel._replay import (
     Aspect,
@@ -111,22 +112,19 @@ def _show_why(trace: Trace, found: Why) -> None:
 def _show_turn(events: Iterable[Traced]) -> None:
     for traced in events:
         if isinstance(traced.effect, SendRequest):
-            _show_sent(sent_history(traced.before.messages.messages, traced.effect.request))
+            history = sent_history(traced.before.messages.messages, traced.effect.request)
+            stored = counted(history.stored, "stored message")
+            labelled(out, "sent", f"{counted(history.sent, 'message')}, of {stored}")
+            if history.left_out:
+                labelled(out, "", f"left out: {', '.join(map(str, history.left_out))}", "yellow")
+            for number, changed in history.changed:
+                labelled(out, "", f"message {number} is sent otherwise than it is stored:", "yellow")
+                show_changes("", changed)
+            for message in history.added:
+                labelled(out, "", f"sent and not stored: {message}", "yellow")
         labelled(out, f"event {traced.record.n}", traced.summary, "bold")
         for note in traced.notes:
             labelled(out, "", note_words(note), "dim")
-
-
-def _show_sent(history: SentHistory) -> None:
-    stored = counted(history.stored, "stored message")
-    labelled(out, "sent", f"{counted(history.sent, 'message')}, of {stored}")
-    if history.left_out:
-        labelled(out, "", f"left out: {', '.join(map(str, history.left_out))}", "yellow")
-    for number, changed in history.changed:
-        labelled(out, "", f"message {number} is sent otherwise than it is stored:", "yellow")
-        show_changes("", changed)
-    for message in history.added:
-        labelled(out, "", f"sent and not stored: {message}", "yellow")
 
 
 def _why_tree(trace: Trace, found: Why) -> dict[str, Json]:

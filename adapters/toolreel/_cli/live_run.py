@@ -32,12 +32,12 @@ from toolreel._internal import AdapterError
 from toolreel._journal import Recorded
 from toolreel._replay import (
     Answered,
+    Breaks,
     EventLog,
     Keeping,
     RecordedFiles,
     Rehearsal,
     ResumedFiles,
-    breaks_in,
     check_free,
     check_surface,
 )
@@ -206,7 +206,7 @@ class LiveSession:
             elif begun.state:
                 go_on(begun.state, ports, journal=log, observe=observe)
             elif begun.before and tape:
-                breaks = breaks_in(tape.recording)
+                breaks = Breaks(tape.recording)
                 rehearsal = Rehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
                 rehearsal.play(begun.plan, journal=log, observe=observe)
                 rehearsal.finish()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Final, assert_never
 
 import click
 
-from toolreel._cli.console import counted, labelled, out
+from toolreel._cli.console import labelled, out
 from toolreel._cli.errors import EPILOG, reporting, say
 from toolreel._cli.options import parse_settings, settings_option
+from toolreel._internal import counted
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, parse
@@ -79,7 +80,12 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
         for name in DIALECTS:
             click.echo(f"{name:<20}{'marked' if name in MARKED else 'bare'}")
         return 0
-    config = _config(settings)
+    chosen = parse_settings(settings)
+    if chosen.options:
+        raise ConfigError(
+            f"--set {next(iter(chosen.options))}: only loop settings affect how a reply is parsed"
+        )
+    config = LoopConfig.of(chosen.config)
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
@@ -95,15 +101,6 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
             _explain_text(number, str(text), found) if explain else say(_text_tree(found))
         sys.stdout.flush()
     return 0
-
-
-def _config(settings: Iterable[str]) -> LoopConfig:
-    chosen = parse_settings(settings)
-    if chosen.options:
-        raise ConfigError(
-            f"--set {next(iter(chosen.options))}: only loop settings affect how a reply is parsed"
-        )
-    return LoopConfig.of(chosen.config)
 
 
 def _case(line: bytes) -> Mapping[str, Json]:

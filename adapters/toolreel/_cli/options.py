@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields
 from functools import reduce, wraps
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import click
 
@@ -18,6 +18,7 @@ from toolreel_core._plan import Preset, Presets
 from toolreel_core._settings import LoopConfig, Provider
 
 Command: TypeAlias = Callable[..., None]
+_Choice = TypeVar("_Choice")
 
 
 def bundle(
@@ -63,6 +64,20 @@ def key_values(option: str, text: str, known: Collection[str], example: str) -> 
             raise ConfigError(f"{option}: {key} is given twice")
         found[key] = value
     return found
+
+
+def choices(option: str, of: Callable[[str], _Choice]) -> Callable[..., tuple[_Choice, ...]]:
+    """A callback of click that reads each value of an option, and tells what is wrong with one."""
+
+    def read_all(
+        context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
+    ) -> tuple[_Choice, ...]:
+        try:
+            return tuple(map(of, items))
+        except ConfigError as error:
+            raise click.BadParameter(str(error).removeprefix(f"{option}: "), context, parameter) from error
+
+    return read_all
 
 
 OPTIONS: Final = (

@@ -221,7 +221,9 @@ def show_command(
     if as_machine:
         found: list[Json] = [_tree(change, "default", "value") for change in changes(preset)]
         return say({**_head(preset), "evidence": [*preset.evidence], "changes": found})
-    _show_head(preset)
+    labelled(out, "preset", preset.name)
+    labelled(out, "about", preset.about)
+    labelled(out, "verified", preset.verified_on or "-")
     _show_changes(changes(preset))
     for source in preset.evidence:
         labelled(out, "evidence" if source == preset.evidence[0] else "", source)
@@ -250,12 +252,6 @@ def presets_diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_
     if not found:
         out.print(f"{one} and {other} have the same settings")
     return 0
-
-
-def _show_head(preset: Preset) -> None:
-    labelled(out, "preset", preset.name)
-    labelled(out, "about", preset.about)
-    labelled(out, "verified", preset.verified_on or "-")
 
 
 def _show_changes(found: Sequence[Change]) -> None:

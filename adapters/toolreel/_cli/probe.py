@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import complain, counted, err, labelled, out, show_columns, withhold
+from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.options import catalogue_option, preset_of_provider_or_name
 from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._internal import CassetteError
+from toolreel._internal import CassetteError, counted
 from toolreel._secrets import shown_url
 from toolreel.presets import with_files
 from toolreel_core._jsontext import Json, canonical
@@ -273,11 +273,9 @@ def exit_code(probed: Probed) -> int:
 
 def _answers(probed: Probed) -> bool:
     """Whether a model answered in any form."""
-    return any(each.key == "wire_form" for each in probed.settings) or not _asked_plain(probed)
-
-
-def _asked_plain(probed: Probed) -> bool:
-    return any(each.name == "plain" for each in probed.findings)
+    return any(each.key == "wire_form" for each in probed.settings) or not any(
+        each.name == "plain" for each in probed.findings
+    )
 
 
 def show_findings(probed: Probed, preset: Path | None, name: str, beside: Sequence[Compared] | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from types import TracebackType
@@ -38,24 +38,20 @@ _SHOWN: Final = 5
 
 
 class RunFigures:
-    """Follows a run event by event; empty until the run begins.
+    """Follows a run event by event; empty until the run begins."""
 
-    :param now: seconds on a clock that never goes back
-    """
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
+    def __init__(self) -> None:
         self._state: State | None = None
         self._model_ms = 0
         self._model_tokens = 0
-        self._began = now()
+        self._began = time.monotonic()
         self.done: deque[str] = deque(maxlen=_SHOWN)
         """The latest steps, each with how long it took."""
 
     def begin(self, plan: Plan, state: State | None) -> None:
         """Follow a new run, or one that goes on from a state."""
         self._state = start(plan).state if state is None else state
-        self._began = self._now()
+        self._began = time.monotonic()
         self.done.clear()
 
     def answered(self, effect: Wanted | None, event: Event, lap: Lap) -> None:
@@ -66,7 +62,9 @@ class RunFigures:
         turn = before.turns
         match event, effect:
             case ReplyReceived(), SendRequest():
-                self._count_reply(before, after.tally, lap)
+                if lap.ms is not None:
+                    self._model_ms += lap.ms
+                    self._model_tokens += after.tally.completion_tokens - before.completion_tokens
                 self.done.append(f"turn {turn}: reply{_in(lap)}{_tokens(before, after.tally)}")
             case RequestFailed(), SendRequest():
                 self.done.append(f"turn {turn}: no reply{_in(lap)}")
@@ -81,11 +79,6 @@ class RunFigures:
     def text(self) -> str:
         """Turns, calls, tokens, their rate, cost, and what is left of the limits; empty before the run."""
         return ", ".join(self._parts())
-
-    def _count_reply(self, before: Tally, after: Tally, lap: Lap) -> None:
-        if lap.ms is not None:
-            self._model_ms += lap.ms
-            self._model_tokens += after.completion_tokens - before.completion_tokens
 
     def _parts(self) -> Iterator[str]:
         if self._state is None:
@@ -104,7 +97,7 @@ class RunFigures:
             limit = "" if config.max_cost is None else f" of {config.max_cost:g}"
             yield f"cost {cost}{limit}"
         if config.max_wall_ms is not None:
-            left = config.max_wall_ms - (self._now() - self._began) * 1000
+            left = config.max_wall_ms - (time.monotonic() - self._began) * 1000
             yield f"{duration(max(0, round(left)))} left"
 
 
@@ -126,16 +119,16 @@ class RunScreen:
     :param figures: what the run has done and spent
     """
 
-    def __init__(self, figures: RunFigures, now: Callable[[], float] = time.monotonic) -> None:
-        self._figures, self._now = figures, now
+    def __init__(self, figures: RunFigures) -> None:
+        self._figures = figures
         self._spinner = Spinner("dots")
-        self._step, self._since = "", now()
+        self._step, self._since = "", time.monotonic()
         self._running: dict[str, str] = {}
         """Names of the calls that are running, by id: several may be at once."""
 
     def show(self, step: str) -> None:
         """Show another step as the present one, which begins now."""
-        self._step, self._since = step, self._now()
+        self._step, self._since = step, time.monotonic()
 
     def calls_running(self, note: notes.Note) -> str:
         """Which calls are running since a note that begins or ends one; empty for others."""
@@ -154,8 +147,8 @@ class RunScreen:
             return
         for line in self._figures.done:
             yield _cut(Text(f"  {printable(line)}", style="dim"), options.max_width)
-        elapsed = timedelta(seconds=int(self._now() - self._since))
-        spinner = self._spinner.render(self._now())
+        elapsed = timedelta(seconds=int(time.monotonic() - self._since))
+        spinner = self._spinner.render(time.monotonic())
         mark = spinner.plain if isinstance(spinner, Text) else ""
         end = f" {elapsed}"
         yield _cut(Text(f"{mark} {self._step}"), options.max_width - len(end)) + Text(end, style="cyan")

@@ -247,13 +247,9 @@ def _logging(*, quiet: bool) -> Tell:
         if entry.get("is") == "making journals":
             err.print(f"Journals: {entry['done']} of {entry['of']} made; Ctrl-C again leaves out the rest.")
         elif not quiet:
-            _log(entry)
+            # One line of JSON on stderr
+            at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
+            line = printable(json.dumps({"at": at, **entry}, ensure_ascii=False))
+            print(line, file=sys.__stderr__, flush=True)
 
     return told
-
-
-def _log(entry: Mapping[str, Json]) -> None:
-    """One line of JSON on stderr."""
-    at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
-    line = printable(json.dumps({"at": at, **entry}, ensure_ascii=False))
-    print(line, file=sys.__stderr__, flush=True)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.console import counted, labelled, out
+from toolreel._cli.console import labelled, out
 from toolreel._cli.errors import EPILOG, json_option, reporting
 from toolreel._cli.options import tools_option
 from toolreel._cli.whole_run import show_run
+from toolreel._internal import counted
 from toolreel._replay import DRIVERS, Driver, replay
 from toolreel_core._jsontext import Json
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from toolreel._cli.options import Command, at_provider, bundle, key_values
+from toolreel._cli.options import Command, at_provider, bundle, choices, key_values
 from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, ForeignReasoning, Plan
@@ -68,35 +68,25 @@ class FallbackChoice:
         return own.as_fallback(self.name, on, cast("ForeignReasoning", self.foreign_reasoning))
 
 
-def fallback_option(parameter: str) -> Callable[[Command], Command]:
-    """``--fallback``; the command receives the choices."""
-    return click.option(
-        "--fallback",
-        parameter,
-        multiple=True,
-        metavar="KEY=VALUE,...",
-        callback=_fallback_choices,
-        help="Where the run goes on when the server before fails: model=NAME, and if they differ base-url=, "
-        "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
-        "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
-    )
+fallback_option: Final = click.option(
+    "--fallback",
+    "fallbacks",
+    multiple=True,
+    metavar="KEY=VALUE,...",
+    callback=choices("--fallback", FallbackChoice.of),
+    help="Where the run goes on when the server before fails: model=NAME, and if they differ base-url=, "
+    "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
+    "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
+)
+"""``--fallback``; the command receives the choices as ``fallbacks``."""
 
 
-def _fallback_choices(
-    context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
-) -> tuple[FallbackChoice, ...]:
-    try:
-        return tuple(map(FallbackChoice.of, items))
-    except ConfigError as error:
-        raise click.BadParameter(str(error).removeprefix("--fallback: "), context, parameter) from error
-
-
-def with_fallbacks(plan: Plan, choices: Iterable[FallbackChoice], catalogues: Sequence[Path]) -> Plan:
+def with_fallbacks(plan: Plan, wanted: Iterable[FallbackChoice], catalogues: Sequence[Path]) -> Plan:
     """A plan with its fallbacks.
 
     :raises ConfigError: if one contradicts the plan
     """
-    others = tuple(choice.planned(plan, catalogues) for choice in choices)
+    others = tuple(choice.planned(plan, catalogues) for choice in wanted)
     return replace(plan, fallbacks=others) if others else plan
 
 
@@ -209,7 +199,7 @@ def server_options(
             help=API_KEY_HEADER_HELP,
         ),
         header_option("headers"),
-        *((fallback_option("fallbacks"),) if fallbacks else ()),
+        *((fallback_option,) if fallbacks else ()),
         click.option(
             "--timeout",
             type=click.FloatRange(min=0, min_open=True),

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.console import counted, err, printable
+from toolreel._cli.console import err, printable
 from toolreel._cli.options import bundle, tools_option
 from toolreel._driver import ToolHost
+from toolreel._internal import counted
 from toolreel.tools import Toolbox, ToolLike, load_tools
 from toolreel.tools.mcp import McpListener, read_mcp_servers
 from toolreel_core._tools import ToolDefinition, ToolSurface, masked

@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.options import Command
-
-
-def page_options(name: str) -> Callable[[Command], Command]:
-    """``--out``, ``--open`` and ``--json``.
-
-    :param name: what the file is called by default, without its ending
-    """
-    out_option = click.option(
-        "-o",
-        "--out",
-        "page",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help=f"Where the page goes.  [default: {name}.html in this folder]",
-    )
-    open_option = click.option(
-        "--open/--no-open",
-        "opens",
-        default=True,
-        help="Open the page in the browser, where there is a display.  [default: open]",
-    )
-    return lambda command: out_option(open_option(json_option(command)))
 
 
 @click.command("view", epilog=EPILOG, short_help="Show recordings as pages: all, one, or two side by side.")
 @click.argument("file", metavar="[NAME]", required=False)
 @click.argument("other", metavar="[OTHER]", required=False)
-@page_options("NAME")
+@click.option(
+    "-o",
+    "--out",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the page goes.  [default: NAME.html in this folder]",
+)
+@click.option(
+    "--open/--no-open",
+    "opens",
+    default=True,
+    help="Open the page in the browser, where there is a display.  [default: open]",
+)
+@json_option
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
@@ -66,7 +56,20 @@ def view_command(
     if file is None or (other is None and Path(file).is_dir()):
         if page or as_machine:
             raise click.UsageError("--out and --json are for the page of a run: name one")
-        return _serve_list(Path(file or "."), port or 0, opens=opens)
+        from toolreel._internal import show
+        from toolreel._replay import ListServer
+
+        with ListServer(Path(file or "."), (port or 0)) as server:
+            out.print(server.address)
+            out.file.flush()
+            err.print("Stop with Ctrl-C.")
+            if opens:
+                show(server.address)
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:  # the way to end it
+                return 0
+        return 0
     if port is not None:
         raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
     from toolreel._replay import name_of, page_of
@@ -75,23 +78,6 @@ def view_command(
     names = [Path(name_of(each)).name for each in (file, other) if each]
     target = page or Path(f"{'--'.join(names)}.html")
     return write_and_open(target, text, opens=opens, as_machine=as_machine)
-
-
-def _serve_list(folder: Path, port: int, *, opens: bool) -> int:
-    from toolreel._internal import show
-    from toolreel._replay import ListServer
-
-    with ListServer(folder, port) as server:
-        out.print(server.address)
-        out.file.flush()
-        err.print("Stop with Ctrl-C.")
-        if opens:
-            show(server.address)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:  # the way to end it
-            return 0
-    return 0
 
 
 def write_and_open(target: Path, text: str, *, opens: bool, as_machine: bool) -> int:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from toolreel._cli.console import complain, counted, labelled, out
+from toolreel._cli.console import complain, labelled, out
 from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
 from toolreel._driver import Resting, Run, cost_in_words, duration, outcome_of
-from toolreel._internal import AdapterError
-from toolreel._replay import CallSummary, TurnSummary, describe_outcome, story
+from toolreel._internal import AdapterError, counted
+from toolreel._replay import TurnSummary, describe_outcome, story
 from toolreel._secrets import shown_url
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -83,7 +83,32 @@ def show_plan(console: Console, run: Run) -> None:
 def show_turns(console: Console, run: Run) -> None:
     """Print each turn: the digest of the request, repairs, the calls and their results."""
     for turn in story(run):
-        _turn(console, turn)
+        for text in turn.said:
+            labelled(console, "user", text)
+        labelled(
+            console,
+            f"turn {turn.number}",
+            f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}{_times(turn)}",
+            "dim",
+        )
+        for code in turn.repairs:
+            labelled(console, "", f"repaired: {code}", "yellow")
+        for code in turn.notices:
+            labelled(console, "", f"noticed: {code}", "yellow")
+        if turn.quirks:
+            labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
+        for name in turn.approvals:
+            labelled(console, "", f"{name} needs approval", "yellow")
+        for call in turn.calls:
+            origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
+            labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
+            labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")
+        for remark in turn.remarks:
+            labelled(console, "", remark, "yellow")
+        if turn.stripped:
+            labelled(console, "", f"text with the call, kept out of the history: {turn.stripped!r}", "dim")
+        if turn.answer:
+            labelled(console, "answer", turn.answer, "bold")
 
 
 def show_outcome(console: Console, run: Run) -> None:
@@ -171,39 +196,6 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
         "turns": turns,
         **extra,
     }
-
-
-def _turn(console: Console, turn: TurnSummary) -> None:
-    for text in turn.said:
-        labelled(console, "user", text)
-    labelled(
-        console,
-        f"turn {turn.number}",
-        f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}{_times(turn)}",
-        "dim",
-    )
-    for code in turn.repairs:
-        labelled(console, "", f"repaired: {code}", "yellow")
-    for code in turn.notices:
-        labelled(console, "", f"noticed: {code}", "yellow")
-    if turn.quirks:
-        labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
-    for name in turn.approvals:
-        labelled(console, "", f"{name} needs approval", "yellow")
-    for call in turn.calls:
-        _call(console, call)
-    for remark in turn.remarks:
-        labelled(console, "", remark, "yellow")
-    if turn.stripped:
-        labelled(console, "", f"text with the call, kept out of the history: {turn.stripped!r}", "dim")
-    if turn.answer:
-        labelled(console, "answer", turn.answer, "bold")
-
-
-def _call(console: Console, call: CallSummary) -> None:
-    origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
-    labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
-    labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")
 
 
 def _times(turn: TurnSummary) -> str:

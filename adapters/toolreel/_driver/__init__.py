@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from toolreel._driver.attachments import attach
     from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock, ending_at, time_left
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
+    from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.inbox import Inbox, Incoming, message_of
-    from toolreel._driver.lap_times import LapTimes
-    from toolreel._driver.one_effect import aperform, perform
     from toolreel._driver.performer import (
         AsyncPorts,
         ImmediateApprover,
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
         outcome_of,
         retold,
     )
-    from toolreel._driver.stopwatch import AsyncStopwatch, Stopwatch, timed_anew
+    from toolreel._driver.stopwatch import Stopwatch, timed_anew
     from toolreel._driver.streaming.events import (
         NoteMade,
         PartialOutput,
@@ -74,7 +73,7 @@ if TYPE_CHECKING:
     from toolreel._driver.streaming.pulling import aevent_of, apulled, event_of, pulled
     from toolreel._driver.streaming.shown_run import STOPPED
     from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-    from toolreel._driver.timing import NOT_MEASURED, Lap, Timing, Took, duration, record
+    from toolreel._driver.timing import NOT_MEASURED, Lap, LapTimes, Timing, Took, duration, record
     from toolreel._driver.watching.log_watch import LEVELS, logged_as
     from toolreel._driver.watching.note_fields import CONTENT, fields_of, name_of
     from toolreel._driver.watching.performer import Watched
@@ -96,14 +95,13 @@ else:
     __getattr__, __dir__ = face(
         __name__,
         {
+            "first_checks": "aperform perform",
             "aio": "ago_on arun aspeak astream astream_on",
             "attachments": "attach",
             "approvers": "Always AsyncLater Later Never",
             "clocks": "AsyncSystemClock InstantClock SystemClock ending_at time_left",
             "endpoints": "AsyncEndpoints EndpointCost Endpoints check_endpoints",
             "inbox": "Inbox Incoming message_of",
-            "lap_times": "LapTimes",
-            "one_effect": "aperform perform",
             "performer": "AsyncPorts ImmediateApprover ImmediateClock ImmediateEndpoint Ports",
             "ports": (
                 "Approver AsyncApprover AsyncClock AsyncEndpoint AsyncPerformer AsyncStreamingEndpoint "
@@ -111,7 +109,7 @@ else:
                 "StreamingEndpoint StreamingPerformer ToolHost Wanted secrets_of tell withhold"
             ),
             "run_result": "OutcomeError Resting Run RunUsage cost_in_words outcome_of retold",
-            "stopwatch": "AsyncStopwatch Stopwatch timed_anew",
+            "stopwatch": "Stopwatch timed_anew",
             "streaming.events": (
                 "NoteMade PartialOutput ReasoningDelta RunEnded ShownEvent StreamEvent TextDelta "
                 "TextWithdrawn ToolCallDelta ToolResult ToolStarted"
@@ -120,7 +118,7 @@ else:
             "streaming.pulling": "aevent_of apulled event_of pulled",
             "streaming.shown_run": "STOPPED",
             "sync": "go_on run speak stream stream_on",
-            "timing": "Lap NOT_MEASURED Timing Took duration record",
+            "timing": "Lap LapTimes NOT_MEASURED Timing Took duration record",
             "watching.log_watch": "LEVELS logged_as",
             "watching.note_fields": "CONTENT fields_of name_of",
             "watching.performer": "Watched",

@@ -10,7 +10,6 @@ from contextlib import aclosing
 
 from toolreel._driver.first_checks import async_performer_of
 from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
-from toolreel._driver.lap_times import LapTimes
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -26,7 +25,7 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import AsyncStopwatch, timed_anew
 from toolreel._driver.streaming.events import StreamEvent
 from toolreel._driver.streaming.shown_run import ShownRun, is_shown
-from toolreel._driver.timing import record
+from toolreel._driver.timing import LapTimes, record
 from toolreel._driver.watching.performer import AsyncWatched
 from toolreel._driver.watching.watch import watched
 from toolreel._internal import MissingExtra

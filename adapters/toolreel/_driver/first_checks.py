@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple, cast
 
 from toolreel._driver.endpoints import check_endpoints
 from toolreel._driver.performer import AsyncNoTools, AsyncPorts, NoTools, Ports
-from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
-from toolreel_core._errors import ConfigError
+from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer, Wanted
+from toolreel_core._errors import ConfigError, ProtocolError
 from toolreel_core._plan import Plan
+from toolreel_core._protocol import Effect, Event, Finish
 from toolreel_core._tools import ToolSurface
 
 _EVENTS: Final = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
@@ -150,3 +151,35 @@ def _check_tools(plan: Plan, performer: object) -> None:
 
 def _named(names: list[str]) -> str:
     return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+
+
+_PERFORM: Final = Call("perform", "await aperform(effect, ...)")
+_APERFORM: Final = Call("aperform", "perform(effect, ...)")
+
+
+def perform(effect: Effect, ports: Performer | Endpoint) -> Event | None:
+    """Perform one effect, and return the event that answers it, for the next ``step``.
+
+    Failures of the model's server and of tools are events, too.
+
+    :param effect: one of ``pending(state)``
+    :param ports: as for :func:`~toolreel._driver.sync.run`
+    :returns: the event; ``None`` if the approver has not decided yet
+    :raises ConfigError: if the ports cannot perform anything; says what to write
+    :raises ProtocolError: if the effect is ``Finish``
+    """
+    return sync_performer(ports, _PERFORM).perform(_wanted(effect))
+
+
+async def aperform(effect: Effect, ports: AsyncPerformer | AsyncEndpoint) -> Event | None:
+    """Perform one effect, and return the event that answers it, for the next ``step``.
+
+    The async version of :func:`perform`, with the same parameters.
+    """
+    return await async_performer(ports, _APERFORM).perform(_wanted(effect))
+
+
+def _wanted(effect: Effect) -> Wanted:
+    if isinstance(effect, Finish):
+        raise ProtocolError("Finish: nothing is left to perform; the run ended with state.outcome")
+    return effect

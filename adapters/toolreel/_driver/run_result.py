@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 from toolreel._driver.endpoints import EndpointCost, endpoint_costs
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap, Timing, Took
-from toolreel._internal import AdapterError, printable, run_pages
+from toolreel._internal import AdapterError, counted, printable, run_pages
 from toolreel_core._conversation import Message, wire_tree
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
@@ -231,7 +231,7 @@ class Run:
         """One line, however long the conversation is."""
         said = self.text or _details(self.outcome)
         tally = self.state.tally
-        counts = f"{_counted(tally.turns, 'turn')}, {_counted(tally.tool_calls, 'tool call')}"
+        counts = f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}"
         return f"<Run {self.outcome.name}: {self._shown(_short(said))}; {counts}>"
 
     def _repr_html_(self) -> str:
@@ -240,7 +240,7 @@ class Run:
         rows = {
             outcome.name: self.text or _details(outcome),
             "model": self.state.present.model,
-            "turns": f"{tally.turns}, {_counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed",
+            "turns": f"{tally.turns}, {counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed",
             "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
             "cost": cost_in_words(self),
             "time": str(self.timing),
@@ -317,10 +317,6 @@ def _details(outcome: Outcome | Resting) -> str:
         return ", ".join(f"{effect.name}({effect.arguments}) needs approval" for effect in asked)
     values = ((name, getattr(outcome, name)) for name in outcome.__slots__)
     return ", ".join(f"{name} {value}" for name, value in values if value not in {None, "", ()})
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _short(text: str) -> str:

@@ -7,7 +7,6 @@ from contextlib import closing
 
 from toolreel._driver.first_checks import performer_of
 from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
-from toolreel._driver.lap_times import LapTimes
 from toolreel._driver.ports import (
     Endpoint,
     Journal,
@@ -23,7 +22,7 @@ from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import Stopwatch, timed_anew
 from toolreel._driver.streaming.events import StreamEvent
 from toolreel._driver.streaming.shown_run import ShownRun, is_shown
-from toolreel._driver.timing import record
+from toolreel._driver.timing import LapTimes, record
 from toolreel._driver.watching.performer import Watched
 from toolreel._driver.watching.watch import watched
 from toolreel_core._conversation import Said

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
     from toolreel._internal.toml_files import line_at, read_file, read_toml
-    from toolreel._internal.visible_text import printable, printable_json
+    from toolreel._internal.visible_text import counted, printable, printable_json
 else:
     from toolreel._internal.lazy import face
 
@@ -60,6 +60,6 @@ else:
             "run_page_port": "provide_run_pages run_pages",
             "safe_yaml": "Rules Scalar TAG YamlError read_tree",
             "toml_files": "line_at read_file read_toml",
-            "visible_text": "printable printable_json",
+            "visible_text": "counted printable printable_json",
         },
     )

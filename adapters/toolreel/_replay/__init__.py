@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         counterfactual,
         fork,
     )
-    from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
+    from toolreel._replay.journal_performer import AsyncRehearsal, Breaks, Rehearsal
     from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
     from toolreel._replay.recorded_requests import COMPARISONS, Comparison
     from toolreel._replay.recovered_runs import RecoveredRun, recover_runs
@@ -48,15 +48,13 @@ if TYPE_CHECKING:
     )
     from toolreel._replay.resumed_run import aresume, resume
     from toolreel._replay.run_page import view
-    from toolreel._replay.run_page.list_server import ListServer
+    from toolreel._replay.run_page.list_server import Facts, Found, ListServer, RecordingList, facts_of
     from toolreel._replay.run_page.page import PageRun, page_of_runs
-    from toolreel._replay.run_page.recording_list import Facts, Found, RecordingList, facts_of
     from toolreel._replay.run_page.remarks import warnings_of
     from toolreel._replay.run_page.run_tree import RunTree, traced_tree
     from toolreel._replay.run_page.view import name_of, page_of, write_page
-    from toolreel._replay.run_underway import Answered, Underway
     from toolreel._replay.taped_endpoint import TapedEndpoint
-    from toolreel._replay.trace import Trace, Traced, cut, retrace
+    from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
 else:
     from toolreel._internal.lazy import face
 
@@ -73,7 +71,7 @@ else:
             "exports": "Format LOG_VERSION STOP_REASONS SUFFIXES exported inspect_message transcript",
             "fork_changes": "Changes NOTHING_CHANGED",
             "forked_run": "Beginning Counterfactual EventLog Forked Stop beginning counterfactual fork",
-            "journal_performer": "AsyncRehearsal Rehearsal breaks_in",
+            "journal_performer": "AsyncRehearsal Rehearsal Breaks",
             "recorded_files": "Keeping RecordedFiles ResumedFiles check_free",
             "recorded_requests": "COMPARISONS Comparison",
             "recovered_runs": "RecoveredRun recover_runs",
@@ -82,14 +80,12 @@ else:
             ),
             "resumed_run": "aresume resume",
             "run_page": "view",
-            "run_page.list_server": "ListServer",
+            "run_page.list_server": "Facts Found ListServer RecordingList facts_of",
             "run_page.page": "PageRun page_of_runs",
-            "run_page.recording_list": "Facts Found RecordingList facts_of",
             "run_page.remarks": "warnings_of",
             "run_page.run_tree": "RunTree traced_tree",
             "run_page.view": "name_of page_of write_page",
-            "run_underway": "Answered Underway",
             "taped_endpoint": "TapedEndpoint",
-            "trace": "Trace Traced cut retrace",
+            "trace": "Answered Trace Traced Underway cut retrace",
         },
     )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from toolreel._driver import (
     NOT_MEASURED,
@@ -39,8 +39,7 @@ from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, Recorded, Source, opened, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
 from toolreel._replay.journal_script import describe
-from toolreel._replay.run_underway import Answered, Underway
-from toolreel._replay.trace import Trace, Traced, retrace
+from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop import fold
 from toolreel_core._plan import Plan
@@ -63,7 +62,7 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
     The events stay the same except for ``ref``, which names the effect that they answer now.
     """
     for traced in record:
-        if _has_ended_early(run, traced):
+        if isinstance(run.state.phase, Settled) and not isinstance(traced.before.phase, Settled):
             return None
         over, event = isinstance(run.state.phase, Settled), traced.record.event
         if traced.effect is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
@@ -81,11 +80,6 @@ def ending(run: Underway, count: int) -> Stop | None:
     if isinstance(run.state.phase, Settled):
         return None
     return Stop(count + 1, f"the record has no event {count + 1}; {_now(run)}")
-
-
-def _has_ended_early(run: Underway, traced: Traced) -> bool:
-    """Whether this run has ended earlier than the recorded one; late answers come after both ends."""
-    return isinstance(run.state.phase, Settled) and not isinstance(traced.before.phase, Settled)
 
 
 def _answers(traced: Traced) -> str:
@@ -182,9 +176,9 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
     trace = retrace(opened(source))
     kept = [*_kept(trace, at)]
     if changes.tool_result is not None:
-        kept[-1:] = [_with_result(trace, kept, changes.tool_result)]
+        kept[-1:] = [_with(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)]
     if changes.said is not None:
-        kept[-1:] = [_with_message(trace, kept, changes.said)]
+        kept[-1:] = [_with(trace, kept, events.UserSpoke, "message of the user", content=changes.said)]
     run = Underway(changes.plan(trace.recorded.plan))
     stop = carry(run, kept)
     if len(run.answered) < len(kept):
@@ -308,20 +302,18 @@ def _is_result(traced: Traced, call_id: str) -> bool:
     return isinstance(traced.effect, RunTool) and traced.effect.call_id == call_id
 
 
-def _with_result(trace: Trace, kept: list[Traced], output: str) -> Traced:
+def _with(
+    trace: Trace,
+    kept: list[Traced],
+    kind: type[events.ToolReturned | events.UserSpoke],
+    what: str,
+    **change: Any,  # noqa: ANN401 - of a field of the event
+) -> Traced:
+    """The last kept event with a change in it, if it is of a kind."""
     last = kept[-1] if kept else None
-    if last is None or not isinstance(last.record.event, events.ToolReturned):
-        raise _error(trace, f"event {len(kept)} is no result of a tool, so there is none to change")
-    event = replace(last.record.event, output=output)
-    return replace(last, record=replace(last.record, event=event))
-
-
-def _with_message(trace: Trace, kept: list[Traced], content: str) -> Traced:
-    last = kept[-1] if kept else None
-    if last is None or not isinstance(last.record.event, events.UserSpoke):
-        raise _error(trace, f"event {len(kept)} is no message of the user, so there is none to change")
-    event = replace(last.record.event, content=content)
-    return replace(last, record=replace(last.record, event=event))
+    if last is None or not isinstance(last.record.event, kind):
+        raise _error(trace, f"event {len(kept)} is no {what}, so there is none to change")
+    return replace(last, record=replace(last.record, event=replace(last.record.event, **change)))
 
 
 def _error(trace: Trace, why: str) -> ForkError:

@@ -74,12 +74,7 @@ class Breaks:
             self.tape.pass_over("POST", PATHS[effect.request.form], *effect.request.pieces())
 
 
-def breaks_in(tape: Recording | None) -> Breaks:
-    """The check for a cassette; without one, the answer is always no."""
-    return Breaks(tape)
-
-
-NO_BREAKS: Final = breaks_in(None)
+NO_BREAKS: Final = Breaks(None)
 
 
 _Endpoint = TypeVar("_Endpoint")

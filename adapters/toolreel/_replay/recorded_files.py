@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import AdapterError, CassetteError
 from toolreel._journal import FileJournal, Recorded, ReopenedJournal, companion, read_journal, recording_files
-from toolreel._replay.journal_performer import breaks_in, came_whole
+from toolreel._replay.journal_performer import Breaks, came_whole
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan import Plan
@@ -27,111 +27,20 @@ Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
 ``extend`` replays the existing recording first."""
 
 
-class RecordedFiles:
-    """A cassette and its journal, of which both are written or neither.
+_Journal = TypeVar("_Journal", bound="FileJournal | ReopenedJournal")
 
-    If an event cannot be written, the run ends there and existing files stay unchanged. Results of tools that
-    were recorded are kept in the journal's ``.part``, from which the run can be resumed.
 
-    :raises AdapterError: if the files exist already, or cannot be written
-    """
+class _Files(Generic[_Journal]):
+    """A cassette and its journal."""
 
-    def __init__(
-        self,
-        path: Path,
-        plan: Plan,
-        secrets: Mapping[str, str],
-        keeping: Keeping = "new",
-        *,
-        durable: bool = False,
-    ) -> None:
-        self._path = path
-        self._journal_path = companion(path)
-        if keeping == "new":
-            check_free(path)
+    def __init__(self, cassette: Path, secrets: Mapping[str, str], journal: _Journal) -> None:
+        self._path = cassette
         self._secrets = secrets
-        self.before = _extended(path) if keeping == "extend" else None
-        """The recorded run that is extended."""
-        self.tape = _session(path, "extend" if self.before else "record")
-        self._journal = FileJournal(
-            self._journal_path, plan, known_secrets=secrets, overwrite=keeping != "new", durable=durable
-        )
+        self.journal: _Journal = journal
         self.refused: AdapterError | None = None
         """Why the recording cannot be written."""
         self.left: Path | None = None
         """The ``.part`` that was left, if the recording could not be written."""
-
-    @property
-    def withheld(self) -> Sequence[str]:
-        """The results that were not recorded because they hold a secret."""
-        return self._journal.withheld
-
-    def record(self, effect: Wanted | None, event: Event) -> Event:
-        """Write an event; returns it as it was written.
-
-        :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
-        """
-        return self.record_timed(effect, event, None)
-
-    def record_timed(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
-        """Write an event with its times."""
-        try:
-            return self._journal.record_timed(effect, event, lap)
-        except AdapterError as error:
-            self.refused = error
-            raise
-
-    def close(self, *, keep: bool, ended: bool) -> tuple[Path, ...]:
-        """Save both files and return their paths, or discard both.
-
-        A run that was stopped before its first reply has a journal but no cassette.
-
-        :param keep: whether to save them
-        :param ended: whether the run has ended; if not, results of tools are not deleted
-        """
-        if keep and not self.refused:
-            try:
-                self.tape.save(self._secrets)
-                self._journal.close()
-            except AdapterError as error:
-                self.refused = error
-        if self.refused or not keep:
-            if self._journal.holds_results and (self.refused or not ended):
-                self.left = self._journal.leave()
-            else:
-                self._journal.discard()
-            return ()
-        if not self.tape.recording.total:
-            self._path.unlink(missing_ok=True)
-            return (self._journal_path,)
-        return (self._path, self._journal_path)
-
-
-class ResumedFiles:
-    """The files of a run that is resumed.
-
-    The journal is continued, and so is the cassette of a run that waited, because it has all exchanges.
-    A killed run never wrote its cassette, and missing exchanges cannot be reconstructed: its journal is then
-    the only record. An existing cassette belongs to another run and is renamed to ``<name>.yaml.old``.
-
-    :raises AdapterError: as :class:`~toolreel._journal.file.ReopenedJournal` does
-    :raises toolreel.ReplayMismatch: if replaying the journal requests different effects
-    """
-
-    def __init__(self, cassette: Path, secrets: Mapping[str, str], *, durable: bool) -> None:
-        self._path = cassette
-        self._secrets = secrets
-        self.journal = ReopenedJournal(companion(cassette), known_secrets=secrets, durable=durable)
-        try:
-            self.trace = retrace(self.journal.recorded)
-        except ReplayMismatch:
-            self.journal.close()
-            raise
-        self.tape = _continued(cassette, self.trace)
-        self.refused: AdapterError | None = None
-        """Why the recording cannot be written."""
-        self.left: Path | None = None
-        """The ``.part`` that was left, if an event could not be written."""
 
     @property
     def withheld(self) -> Sequence[str]:
@@ -152,6 +61,82 @@ class ResumedFiles:
         except AdapterError as error:
             self.refused = error
             raise
+
+
+class RecordedFiles(_Files[FileJournal]):
+    """A cassette and its journal, of which both are written or neither.
+
+    If an event cannot be written, the run ends there and existing files stay unchanged. Results of tools that
+    were recorded are kept in the journal's ``.part``, from which the run can be resumed.
+
+    :raises AdapterError: if the files exist already, or cannot be written
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        plan: Plan,
+        secrets: Mapping[str, str],
+        keeping: Keeping = "new",
+        *,
+        durable: bool = False,
+    ) -> None:
+        if keeping == "new":
+            check_free(path)
+        self.before = _extended(path) if keeping == "extend" else None
+        """The recorded run that is extended."""
+        self.tape = _session(path, "extend" if self.before else "record")
+        journal = FileJournal(
+            companion(path), plan, known_secrets=secrets, overwrite=keeping != "new", durable=durable
+        )
+        super().__init__(path, secrets, journal)
+
+    def close(self, *, keep: bool, ended: bool) -> tuple[Path, ...]:
+        """Save both files and return their paths, or discard both.
+
+        A run that was stopped before its first reply has a journal but no cassette.
+
+        :param keep: whether to save them
+        :param ended: whether the run has ended; if not, results of tools are not deleted
+        """
+        if keep and not self.refused:
+            try:
+                self.tape.save(self._secrets)
+                self.journal.close()
+            except AdapterError as error:
+                self.refused = error
+        if self.refused or not keep:
+            if self.journal.holds_results and (self.refused or not ended):
+                self.left = self.journal.leave()
+            else:
+                self.journal.discard()
+            return ()
+        if not self.tape.recording.total:
+            self._path.unlink(missing_ok=True)
+            return (self.journal.path,)
+        return (self._path, self.journal.path)
+
+
+class ResumedFiles(_Files[ReopenedJournal]):
+    """The files of a run that is resumed.
+
+    The journal is continued, and so is the cassette of a run that waited, because it has all exchanges.
+    A killed run never wrote its cassette, and missing exchanges cannot be reconstructed: its journal is then
+    the only record. An existing cassette belongs to another run and is renamed to ``<name>.yaml.old``.
+
+    :raises AdapterError: as :class:`~toolreel._journal.file.ReopenedJournal` does
+    :raises toolreel.ReplayMismatch: if replaying the journal requests different effects
+    """
+
+    def __init__(self, cassette: Path, secrets: Mapping[str, str], *, durable: bool) -> None:
+        journal = ReopenedJournal(companion(cassette), known_secrets=secrets, durable=durable)
+        super().__init__(cassette, secrets, journal)
+        try:
+            self.trace = retrace(self.journal.recorded)
+        except ReplayMismatch:
+            self.journal.close()
+            raise
+        self.tape = _continued(cassette, self.trace)
 
     def close(self) -> tuple[Path, ...]:
         """Close the files, and return their paths; none if an event could not be written.
@@ -211,7 +196,7 @@ def _continued(path: Path, trace: Trace) -> Session | None:
         return None
     try:
         session = _session(path, "extend")
-        breaks = breaks_in(session.recording)
+        breaks = Breaks(session.recording)
         for traced in trace.events:
             effect = traced.effect
             if isinstance(effect, SendRequest) and (came_whole(traced.record.event) or breaks(effect)):

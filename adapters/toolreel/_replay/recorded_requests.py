@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal import JournalError
-from toolreel._replay.requests_of_other_forms import as_chat_request
+from toolreel._replay.requests_of_other_forms import as_chat_request, list_of
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,
@@ -75,7 +75,7 @@ def plain_message(entry: Json, place: str) -> Tree:
     text = _text(entry, place)
     match entry:
         case {"role": "tool" | "function"}:
-            return {"role": "tool", "content": _result(text)}
+            return {"role": "tool", "content": _value(output_in(text))}
         case {"role": "developer"}:
             return {"role": "system", "content": text}
         case {"role": str() as role}:
@@ -103,11 +103,6 @@ def output_in(content: str) -> str:
             return canonical({"ok": False, "data": data, "errors": errors})
         case _:
             return canonical(tree)
-
-
-def _result(content: str) -> Json:
-    """A tool's output without envelope; the warnings in ours come from the loop."""
-    return _value(output_in(content))
 
 
 def _value(text: str) -> Json:
@@ -176,7 +171,7 @@ def plan_in(
     tree = chat_tree(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     messages = [
-        message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(_list(tree["messages"]))
+        message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(list_of(tree["messages"]))
     ]
     options = {key: value for key, value in tree.items() if key not in _OWNED}
     try:
@@ -200,13 +195,13 @@ def chat_tree(body: bytes, place: str, form: WireForm = "chat_completions") -> T
     """
     tree = read(body.decode(errors="replace")).value_or(None)
     chat = as_chat_request(tree, form, place) if isinstance(tree, Mapping) else {}
-    if _list(chat.get("messages")):
+    if list_of(chat.get("messages")):
         return chat
     raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
 
 
 def _definitions(tools: Json, place: str) -> Iterator[ToolDefinition]:
-    for entry in _list(tools):
+    for entry in list_of(tools):
         match entry:
             case {"function": {"name": str() as name, **further}}:
                 words = further.get("description")
@@ -218,7 +213,3 @@ def _definitions(tools: Json, place: str) -> Iterator[ToolDefinition]:
                 )
             case _:
                 raise JournalError(f"{place}: not a function that a model may call: {canonical(entry)[:100]}")
-
-
-def _list(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()

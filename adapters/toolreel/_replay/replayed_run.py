@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
 from toolreel._journal import MemoryJournal, Recorded, companion, read_journal, recording_files
-from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
+from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal
 from toolreel.cassette import first_change
 from toolreel.tools import PythonTools, ToolLike
 from toolreel_core._errors import ReplayMismatch
@@ -69,7 +69,7 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
     journal = MemoryJournal(recorded.plan)
     parts = (recorded, cassette, tools, journal)
     done = run_on(driver, partial(_replay, *parts), partial(_areplay, *parts))
-    _check_identical(recorded, journal)
+    _check_same_lines(recorded, journal.lines)
     return Replayed(done, recorded, cassette, driver)
 
 
@@ -156,7 +156,7 @@ def _taped(cassette: Path, stack: ExitStack | AsyncExitStack) -> tuple[TapedEndp
     from toolreel.cassette import replaying
 
     tape = stack.enter_context(replaying(cassette))
-    return TapedEndpoint(tape), breaks_in(tape)
+    return TapedEndpoint(tape), Breaks(tape)
 
 
 def check_surface(recorded: Recorded, given: ToolSurface) -> None:
@@ -180,10 +180,6 @@ def check_surface(recorded: Recorded, given: ToolSurface) -> None:
 
 def _shown(tool: ToolDefinition) -> Json:
     return {"description": tool.description, "parameters": parse(tool.parameters)}
-
-
-def _check_identical(recorded: Recorded, journal: MemoryJournal) -> None:
-    _check_same_lines(recorded, journal.lines)
 
 
 def _lines_of(recorded: Recorded) -> list[str]:

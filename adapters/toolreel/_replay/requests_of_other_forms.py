@@ -64,7 +64,7 @@ def _texts(parts: Json) -> Iterator[str]:
 
 def _of_items(given: Json) -> Iterator[Tree]:
     """The messages of an ``input``, each call one of its own."""
-    items: Sequence[Json] = [{"role": "user", "content": given}] if isinstance(given, str) else _list(given)
+    items: Sequence[Json] = [{"role": "user", "content": given}] if isinstance(given, str) else list_of(given)
     for entry in map(as_tree, items):
         match entry.get("type", "message"):
             case "message":
@@ -179,5 +179,6 @@ def _choice(choice: Json) -> Json:
             return choice
 
 
-def _list(value: Json) -> Sequence[Json]:
+def list_of(value: Json) -> Sequence[Json]:
+    """A list in JSON; empty for anything else."""
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()

@@ -4,17 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from toolreel._driver import NOT_MEASURED, Run, Timing, Took, Wanted
 from toolreel._journal import Record, Recorded
-from toolreel._replay.run_underway import Underway
 from toolreel_core._conversation import shown_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._jsontext import JsonText
-from toolreel_core._loop import received
-from toolreel_core._protocol import AskApproval, Note, RunTool, SendRequest, State, Wait, events, fingerprint
+from toolreel_core._loop import received, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    AskApproval,
+    Finish,
+    Note,
+    RunTool,
+    SendRequest,
+    State,
+    Step,
+    Wait,
+    events,
+    fingerprint,
+)
 from toolreel_core._replies import ArgumentError, Reply, ToolCall
+
+
+class Answered(NamedTuple):
+    """An event of a run, and the effect that it answers."""
+
+    effect: Wanted | None
+    """``None`` for an event that answers none, such as a cancellation."""
+    event: events.Event
+
+
+class Underway:
+    """A run in progress: its state, its pending effects and its events."""
+
+    def __init__(self, plan: Plan) -> None:
+        at = start(plan)
+        self.state = at.state
+        self.wanted: dict[int, Wanted] = {}
+        """Pending effects by ``ref``; they stay after the end of the run, since answers may arrive late."""
+        self.answered: list[Answered] = []
+        self._notes = [*at.notes]
+        self._want(at)
+
+    def take(self, effect: Wanted | None, event: events.Event) -> tuple[Note, ...]:
+        """Feed an event that answers one of the pending effects, or none; returns what the run notes of it.
+
+        :raises toolreel.ProtocolError: if the event does not fit the state
+        """
+        at = step(self.state, event)
+        self.answered.append(Answered(effect, event))
+        self.state = at.state
+        self._notes += at.notes
+        if effect is not None:
+            del self.wanted[effect.ref]
+        self._want(at)
+        return at.notes
+
+    @property
+    def run(self) -> Run:
+        """The run so far."""
+        return Run(self.state, tuple(self._notes))
+
+    def _want(self, at: Step) -> None:
+        self.wanted |= {effect.ref: effect for effect in at.effects if not isinstance(effect, Finish)}
+
 
 _LINE: Final = 100
 

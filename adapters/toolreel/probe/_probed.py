@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from toolreel._internal import CatalogueError, read_toml
-from toolreel.probe._toml import catalogue_text
+from toolreel_core._jsontext import Json, Tree
 from toolreel_core._plan import Preset, Presets
 from toolreel_core._probe import (
     Answered,
@@ -24,6 +25,44 @@ from toolreel_core._probe import (
     preset_tree,
     settings,
 )
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+"""A key that TOML takes without quotes."""
+
+
+def catalogue_text(name: str, preset: Tree, comments: Iterable[str] = ()) -> str:
+    """A catalogue with one preset.
+
+    >>> print(catalogue_text("mine", {"about": "Fast.", "provider": {"id_style": "kimi"}}, ["Made."]), end="")
+    # Made.
+    [preset.mine]
+    about = "Fast."
+    <BLANKLINE>
+    [preset.mine.provider]
+    id_style = "kimi"
+    """
+    return "\n".join([*(f"# {line}" for line in comments), *_table(f"preset.{_key(name)}", preset)]) + "\n"
+
+
+def _table(place: str, table: Tree) -> Iterator[str]:
+    yield f"[{place}]"
+    for key, value in table.items():
+        if not isinstance(value, Mapping):
+            yield f"{_key(key)} = {_value(value)}"
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield ""
+            yield from _table(f"{place}.{_key(key)}", value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _value(key)
+
+
+def _value(value: Json) -> str:
+    """A value; TOML takes the strings of JSON, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
 
 _EARLIEST: Final = 1_577_836_800
 """The year 2020: before, a server's clock is wrong."""

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
     from toolreel.proxy._recording.journals import JournalJob
     from toolreel.proxy._recording.thoughts import KeptThoughts
-    from toolreel.proxy._routes_file import routes_in
     from toolreel.proxy._serve import LOOPBACK, listening, serve, server_config
-    from toolreel.proxy._settings import Limits, ProxySettings, Route, Routes
+    from toolreel.proxy._settings import Limits, ProxySettings, Route, Routes, routes_in
     from toolreel_core._proxy import Extras
 else:
     from toolreel._internal.lazy import face
@@ -25,9 +24,8 @@ else:
             "_recording.journal_queue": "JournalQueue Tell",
             "_recording.journals": "JournalJob",
             "_recording.thoughts": "KeptThoughts",
-            "_routes_file": "routes_in",
             "_serve": "LOOPBACK listening serve server_config",
-            "_settings": "Limits ProxySettings Route Routes",
+            "_settings": "Limits ProxySettings Route Routes routes_in",
             "toolreel_core._proxy": "Extras",
         },
     )

@@ -21,7 +21,7 @@ pytest loads it automatically if toolreel is installed with the extra ``pytest``
 ``reel_allowed_hosts``        (ini) hosts that a replaying test may reach; default: ``loopback``
 ============================  =======================================================================
 
-``pyproject.toml`` may say what may vary in requests: see :mod:`toolreel.testing._project_rules`. Tests say it
+``pyproject.toml`` may say what may vary in requests: see :mod:`toolreel.testing._rule_report`. Tests say it
 by the marker, ``@pytest.mark.reel(vary=[Vary(...)])``, or ``reel.vary(Vary(...))``.
 
 Tests can share a recording by name: the first that passes records it, the others replay it.

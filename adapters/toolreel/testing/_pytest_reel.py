@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import traceback
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -18,8 +18,8 @@ from toolreel.cassette import Vary
 from toolreel.testing._network_block import NetworkBlocked, network_blocked
 from toolreel.testing._project_rules import FILE, project_rules
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
-from toolreel.testing._reels.live_side import LiveSide
 from toolreel.testing._reels.reel import Reel
+from toolreel.testing._reels.reel_recording import LiveSide
 from toolreel.testing._rule_report import RULES, GivenRule, told
 from toolreel_core._errors import ReplayMismatch
 
@@ -98,14 +98,11 @@ def withhold(item: pytest.Item, report: pytest.TestReport) -> None:
     """Take the credentials of the live server out of a report, where a server may have said them back."""
     reel = item.stash.get(_REEL, None)  # none if the reel itself could not be made
     if reel is not None and reel.recording:
-        _scrub(report, searched_for(reel.live.secrets))
-
-
-def _scrub(report: pytest.TestReport, known: Mapping[str, str]) -> None:
-    text = report.longreprtext
-    if (shown := scrubbed(text, known)) != text:
-        report.longrepr = shown
-    report.sections = [(title, scrubbed(content, known)) for title, content in report.sections]
+        known = searched_for(reel.live.secrets)
+        text = report.longreprtext
+        if (shown := scrubbed(text, known)) != text:
+            report.longrepr = shown
+        report.sections = [(title, scrubbed(content, known)) for title, content in report.sections]
 
 
 def _check_finished(item: pytest.Item) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,9 +15,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from toolreel._internal import VaryError
+from toolreel._internal import CassetteError, VaryError
 from toolreel._journal import Recorded, read_journal
-from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, breaks_in, check_recovered
+from toolreel._replay import BEHIND_PROXY, Breaks, Rehearsal, TapedEndpoint, check_recovered
 from toolreel._secrets import (
     SecretRules,
     SharedBeginnings,
@@ -26,11 +29,192 @@ from toolreel._secrets import (
 )
 from toolreel.cassette import CassetteFile, Recording, interaction_dicts
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.testing._found_recordings import Group, found_in
-from toolreel.testing._names_in_tests import Names, names_in, reel_tests
 from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol import VERSION
+
+_JOURNAL: Final = ".journal.jsonl"
+_HOMES: Final = frozenset({"cassettes", "reels"})
+_SKIPPED: Final = re.compile(r"\..*|__pycache__|node_modules|site-packages|venv")
+"""Folders in which no recordings are looked for."""
+_REMAINS: Final = re.compile(r".*\.journal\.jsonl\.part|\..*\.yaml\.[0-9a-f]{12}\.tmp")
+"""Files that a killed process leaves while it writes."""
+_TRIAL: Final = b'{"record":'
+"""How each line of an evaluation's journal begins; the first line of a run's journal is a header."""
+_HEAD: Final = re.compile(rb"^\W?(?:toolreel|interactions|version):", re.MULTILINE)
+"""The first keys of a cassette, ours or of vcrpy; a byte order mark may stand before them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A cassette with the journals of its runs, or journals alone."""
+
+    cassette: Path
+    """The path of the cassette, which may not exist."""
+    has_cassette: bool
+    journals: tuple[Path, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The existing files."""
+        return (*([self.cassette] * self.has_cassette), *self.journals)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files below some paths."""
+
+    groups: tuple[Group, ...]
+    evaluations: tuple[Path, ...]
+    """Journals of evaluations, which have a line a trial instead of a line an event."""
+    remains: tuple[Path, ...]
+    """Unfinished files of runs that were killed."""
+
+
+def found_in(*paths: Path) -> Found:
+    """The recordings in these folders and files.
+
+    In a folder, a YAML file counts if it is under ``cassettes`` or ``reels``, begins like a cassette, or has
+    a journal.
+
+    :raises CassetteError: if there is no such path, or nothing in it
+    """
+    files: dict[Path, None] = {}
+    for path in paths:
+        if not path.exists():
+            raise CassetteError(f"{path}: there is no such file or folder")
+        files |= dict.fromkeys(_walked(path) if path.is_dir() else [path])
+    cassettes = {path for path in files if path.suffix == ".yaml" and (path in paths or _counts(path))}
+    journals: dict[Path, list[Path]] = {}
+    named = sorted(path for path in files if path.name.endswith(_JOURNAL))
+    evaluations = tuple(path for path in named if _head(path).startswith(_TRIAL))
+    for path in (path for path in named if path not in evaluations):
+        journals.setdefault(_cassette_of(path), []).append(path)
+    for path in cassettes:
+        journals.setdefault(path, [])
+    groups = (Group(path, path.exists(), tuple(found)) for path, found in sorted(journals.items()))
+    remains = tuple(sorted(path for path in files if _REMAINS.fullmatch(path.name)))
+    found = Found(tuple(groups), evaluations, remains)
+    if found == Found((), (), ()):
+        raise CassetteError(f"{', '.join(map(str, paths))}: no recordings there")
+    return found
+
+
+def _walked(folder: Path) -> Iterator[Path]:
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
+        yield from (Path(here, name) for name in sorted(names))
+
+
+def _counts(path: Path) -> bool:
+    if not _HOMES.isdisjoint(path.absolute().parent.parts):
+        return True
+    return len(_HEAD.findall(_head(path))) > 1 or path.with_name(path.stem + _JOURNAL).exists()
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096)
+    except OSError:
+        return b""
+
+
+def _cassette_of(journal: Path) -> Path:
+    """The cassette of a journal; the journals of further runs of a test end in ``+2``, ``+3``, …."""
+    stem = re.sub(r"\+[0-9]+$", "", journal.name.removesuffix(_JOURNAL))
+    return journal.with_name(f"{stem}.yaml")
+
+
+_SUFFIXES: Final = (".journal.jsonl", ".yaml")
+_REELS: Final = "reels"
+_NONE: Final = frozenset[str]()
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The strings and functions in test files, to find recordings that no test names.
+
+    A test file names a recording if it has a string that is its path without the suffix or ends in it, its
+    folder, or its own name if no other recording has it; or if it is the module of its folder, and defines
+    the test after which the pytest plugin named it (``reels/test_agent/test_status.yaml``).
+    """
+
+    texts: frozenset[str]
+    """Their strings, without the suffixes of recordings."""
+    ends: frozenset[str]
+    """What strings that are paths end in: ``c`` and ``b/c`` of ``a/b/c``."""
+    tests: Mapping[str, frozenset[str]]
+    """By the name of each module, the names that it defines."""
+
+    def unnamed(self, cassettes: Iterable[Path]) -> list[Path]:
+        """The recordings that no test names."""
+        every = [*cassettes]
+        shared = Counter(path.stem for path in every)
+        return [path for path in every if not self._named(path, alone=shared[path.stem] == 1)]
+
+    def joined(self, other: Names) -> Names:
+        """The names of both."""
+        modules = self.tests.keys() | other.tests.keys()
+        tests = {each: self.tests.get(each, _NONE) | other.tests.get(each, _NONE) for each in modules}
+        return Names(self.texts | other.texts, self.ends | other.ends, tests)
+
+    def _named(self, path: Path, *, alone: bool) -> bool:
+        folder = path.parent.name
+        names = {f"{folder}/{path.stem}", folder}
+        by_text = names & self.ends or {*names, *([path.stem] if alone else [])} & self.texts
+        return bool(by_text) or self._defined(folder, path.stem)
+
+    def _defined(self, module: str, stem: str) -> bool:
+        *_, test = stem.partition("-")[0].split(".")
+        return test in self.tests.get(module, ())
+
+
+def names_in(path: Path) -> Names:
+    """The names in the Python files below a path, or in one file; files with syntax errors are skipped."""
+    texts: set[str] = set()
+    tests: dict[str, frozenset[str]] = {}
+    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        try:
+            tree = ast.parse(file.read_bytes())
+        except (OSError, SyntaxError, ValueError):
+            continue
+        defined: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.add(_plain(node.value))
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                defined.add(node.name)
+        tests[file.stem] = tests.get(file.stem, _NONE) | defined
+    return Names(frozenset(texts), frozenset(_ends(texts)), tests)
+
+
+def reel_tests(cassette: Path) -> Path | None:
+    """The folder of the tests of a pytest recording: the one that contains ``reels``.
+
+    >>> reel_tests(Path("tests/reels/test_agent/test_status.yaml")).as_posix()
+    'tests'
+    """
+    for folder in cassette.parents:
+        if folder.name == _REELS:
+            return folder.parent
+    return None
+
+
+def _ends(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        *folders, last = text.rsplit("/", 2)
+        if folders:
+            yield last
+        if len(folders) == 2:
+            yield f"{folders[1]}/{last}"
+
+
+def _plain(text: str) -> str:
+    for suffix in _SUFFIXES:
+        text = text.removesuffix(suffix)
+    return text
+
 
 Kind: TypeAlias = Literal[
     "leak", "unreadable", "version", "drift", "rule", "orphan", "old", "alone", "unplayed", "remains"
@@ -210,7 +394,12 @@ class _Checker:
             return
         for path, recorded in zip(group.journals, journals, strict=True):
             try:
-                _rehearsed(path, recorded, tape)
+                journal = ReelJournal(recorded.plan, path, recorded)
+                endpoint = TapedEndpoint(tape) if tape else None
+                rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=Breaks(tape))
+                rehearsal.play(recorded.plan, journal=journal)
+                rehearsal.finish()
+                journal.check()
             except ReplayMismatch as drift:
                 self._note(path, "drift", _without(path, str(drift)))
                 return
@@ -233,15 +422,6 @@ class _Checker:
             self._note(cassette, "drift", _without(cassette, str(drift)))
         except ToolreelError as error:
             self._note(cassette, "drift", f"cannot be replayed here: {error}")
-
-
-def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
-    journal = ReelJournal(recorded.plan, path, recorded)
-    endpoint = TapedEndpoint(tape) if tape else None
-    rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape))
-    rehearsal.play(recorded.plan, journal=journal)
-    rehearsal.finish()
-    journal.check()
 
 
 def _unreadable(path: Path, text: str, message: str) -> tuple[Kind, str]:

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from toolreel._internal import AdapterError
+from toolreel._internal import AdapterError, counted
 from toolreel.cassette import Recording, Vary, put_through, rule_of, stored
 
 RULES: Final = "reel_rules"
@@ -69,7 +69,7 @@ class RuleReport:
     def used(self) -> Sequence[str]:
         """A line for each rule that was used."""
         return [
-            f"{given.text}: {_counted(count, 'request')} in {_counted(self._tests[given], 'test')}"
+            f"{given.text}: {counted(count, 'request')} in {counted(self._tests[given], 'test')}"
             for given, count in sorted(self._requests.items(), key=lambda one: one[0].text)
             if count
         ]
@@ -124,12 +124,3 @@ def _fits(rule: Vary, body: bytes) -> bool:
         return bool(put_through(body, [rule]).used)
     except AdapterError:
         return True
-
-
-def _counted(number: int, name: str) -> str:
-    """A number with its noun.
-
-    >>> _counted(1, "test"), _counted(2, "test")
-    ('1 test', '2 tests')
-    """
-    return f"{number} {name}{'' if number == 1 else 's'}"

@@ -7,14 +7,13 @@ import json
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
 from tests.patience import HANG
-from toolreel import Agent, AgentRun, Price, Spent, read_journal, replay, tool
+from toolreel import Agent, AgentRun, Price, Spent, tool
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import BudgetSpent, ConversationSpent, CostUnknown
 
@@ -96,37 +95,6 @@ def test_a_run_without_an_answer_is_an_error_of_the_call(
     inner = agent(*script, **settings)
     ended = agent(ASKS, saying("I don't know."), tools=[inner.as_tool()]).run("Pins?")
     assert [code in json.dumps(result) for result in told(ended)] == [True]
-
-
-@pytest.mark.parametrize("run", ON)
-def test_the_outer_recording_replays_alone_and_names_the_inner_ones(
-    run: Callable[..., AgentRun[Any]], tmp_path: Path
-) -> None:
-    inner = agent(saying("Four."), saying("Five."))
-    asks = inner.as_tool(record=tmp_path / "inner")
-    outer = agent(ASKS, saying("There are four."), tools=[asks])
-    ended = run(outer, "Pins?", record=tmp_path / "outer")
-    assert replay(tmp_path / "outer").run.state == ended.state
-    (path,) = (tmp_path / "inner").iterdir()
-    key = path.name.removesuffix(".journal.jsonl")
-    assert replay(tmp_path / "inner" / key).run.text == "Four."
-    assert read_journal(path).plan.messages == inner.plan("How many pins?").messages
-    again = agent(ASKS, saying("There are five."), tools=[asks])
-    assert told(run(again, "Pins?"))[0]["data"]["answer"] == "Five."
-    names = sorted(each.name for each in (tmp_path / "inner").iterdir())
-    assert names == [f"{key}-2.journal.jsonl", f"{key}.journal.jsonl"]
-
-
-@pytest.mark.parametrize("run", ON)
-def test_agents_in_agents_are_billed_once_each(run: Callable[..., AgentRun[Any]], tmp_path: Path) -> None:
-    clerk = agent(using(saying("Four.")), using(saying("Five.")))
-    asks_again = calling(("ask_agent", {"prompt": "Shims?"}))
-    chief = agent(using(ASKS), using(asks_again), using(saying("Nine.")), tools=[clerk.as_tool()])
-    outer = agent(using(ASKS), using(saying("There are nine.")), tools=[chief.as_tool()])
-    ended = run(outer, "Parts?", record=tmp_path / "outer")
-    assert (ended.usage.total_tokens, ended.cost) == (7 * 35, 3.5)
-    assert ended.state.tally.by_tools == Spent(150, 25, 2.5, priced=5)
-    assert replay(tmp_path / "outer").run.state == ended.state
 
 
 @pytest.mark.parametrize("run", ON)

@@ -35,7 +35,7 @@ from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, fold, load_state
 from toolreel_core._conversation import Part, parts_of
 from toolreel_core._jsontext import Json
-from toolreel_core._protocol import PartsLeftOut, ToolReturned
+from toolreel_core._protocol import ToolReturned
 
 CAT: Final = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 SHOT: Final = b"\xff\xd8\xff" + bytes(range(255, -1, -1)) * 8
@@ -181,20 +181,6 @@ def test_ten_turns_have_each_blob_once_in_every_record(tmp_path: Path) -> None:
     assert replay(tmp_path / "ten.yaml").run.state == run.state
 
 
-def test_a_provider_that_takes_them_gets_images_in_results() -> None:
-    endpoint = ScriptedEndpoint(SCRIPT[:2])
-    agent = Agent("m", endpoint=endpoint, tools=[screenshot], config={"images_in_tool_results": "yes"})
-    run = agent.run(FIRST)
-    (_, _, result) = json.loads(sent(run)[-1])["messages"][:3]
-    assert [part["type"] for part in result["content"]] == ["text", "image_url"]
-    assert result["content"][1]["image_url"]["url"] == SHOT_URL
-
-
-def sent(run: AgentRun[Any]) -> list[str]:
-    """The last request of a run."""
-    return [json.dumps({"messages": [json.loads(text) for text in run.state.messages.texts]})]
-
-
 @pytest.mark.parametrize("say", ["run", "reply"])
 def test_a_part_that_the_provider_does_not_take_is_refused_before_the_request(say: str) -> None:
     endpoint = ScriptedEndpoint([saying("Hi.")])
@@ -208,18 +194,6 @@ def test_a_part_that_the_provider_does_not_take_is_refused_before_the_request(sa
         with pytest.raises(ConfigError, match=rf"^content: {why}"):
             run.reply(FIRST)
         assert run.reply is not None
-
-
-def test_the_model_is_told_of_what_its_provider_does_not_take() -> None:
-    agent = Agent("m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot], provider="deepseek")
-    run = agent.run("What is in my mail?")
-    (result,) = [json.loads(message.content) for message in run.messages if "screenshot" in message.content]
-    assert result["warnings"] == [
-        "[image/jpeg, 2051 bytes, sha256:fedf3b7d] was left out: deepseek takes no images."
-    ]
-    (note,) = [note for note in run.notes if isinstance(note, PartsLeftOut)]
-    assert note.labels == ("[image/jpeg, 2051 bytes, sha256:fedf3b7d]",)
-    assert "image_url" not in sent(run)[0]
 
 
 def ended(events: Iterable[AgentEvent[Any]]) -> AgentRun[Any]:

@@ -23,7 +23,6 @@ from toolreel import (
     CancelRequested,
     Completed,
     ConfigError,
-    Inbox,
     MemoryJournal,
     RunEnded,
     TextDelta,
@@ -223,27 +222,6 @@ def test_config_and_presets_say_whether_a_stream_streams() -> None:
 
 
 @ON
-def test_what_the_user_says_meanwhile_is_sent_with_the_next_request(way: Way) -> None:
-    inbox = Inbox()
-
-    def search(text: str) -> str:
-        """Search."""
-        inbox.say("Only red ones.")
-        return text
-
-    script = [calling(("search", {"text": "pins"})), saying("One.")]
-    ended = way.run(agent(*script, tools=[search]), "Find pins.", inbox=inbox)
-    assert [message.content for message in ended.messages][-2:] == ["Only red ones.", "One."]
-
-
-def test_a_reply_to_a_run_that_rests_is_sent_after_the_decision() -> None:
-    resting = agent(ORDERS, saying("Ordered."), tools=[order]).run("Order.")
-    still = resting.reply("Hurry.")
-    assert still.outcome.name == "resting"
-    assert [message.content for message in still.approve().messages][-2:] == ["Hurry.", "Ordered."]
-
-
-@ON
 def test_after_a_decision_a_run_streams_on_in_its_recording(way: Way, tmp_path: Path) -> None:
     orders = replying(ORDERS)
     script = [orders, orders, chunks("Not ", "now."), chunks("Good ", "bye.")]
@@ -297,13 +275,6 @@ def test_without_the_agent_a_decision_says_what_to_write_instead() -> None:
     )
 
 
-def test_an_empty_reply_is_refused_before_anything_is_done() -> None:
-    done = agent(saying("Hi.")).run("Hi.")
-    words = "content: the message is empty; write what the user says"
-    assert complaint(ConfigError, lambda: done.reply(" ")) == words
-    assert complaint(ConfigError, lambda: done.reply_stream(" ")) == words
-
-
 def served(server: ChatServer, **settings: Any) -> Agent[str]:
     return Agent("m", base_url=server.url, tools=[stock], **settings)
 
@@ -337,17 +308,3 @@ def test_a_stream_that_is_not_read_to_its_end_is_cancelled_and_recorded(
     assert isinstance(last, CancelRequested)
     assert replay(path).run.outcome.name == "cancelled"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["talk.journal.jsonl", "talk.yaml"]
-
-
-def test_an_error_in_the_loop_over_a_stream_cancels_it(tmp_path: Path) -> None:
-    one = agent(ASKS, saying("Three."), tools=[stock])
-
-    def show() -> None:
-        with closing(one.stream("?", record=tmp_path / "talk")) as events:
-            for event in events:
-                assert not isinstance(event, ToolStarted), "the screen is broken"
-
-    with pytest.raises(AssertionError, match="broken"):
-        show()
-    last = read_journal(tmp_path / "talk.journal.jsonl").records[-1].event
-    assert isinstance(last, CancelRequested)

@@ -92,23 +92,6 @@ def test_another_model_at_the_same_server_gets_its_key_and_another_server_does_n
     assert "authorization" not in second.seen[0].headers
 
 
-def test_a_call_that_has_run_does_not_run_again_and_costs_add_up() -> None:
-    ran = list[str]()
-
-    def order(part: str) -> str:
-        """Order a part."""
-        ran.append(part)
-        return "ordered"
-
-    first = ScriptedEndpoint([calling(("order", {"part": "pin"})), DOWN])
-    second = ScriptedEndpoint([saying("Ordered.")])
-    there = Fallback("b", name="spare", endpoint=second, price=Price(1, 1))
-    agent = Agent("a", endpoint=first, tools=[order], config=ONCE, price=Price(1, 1), fallbacks=[there])
-    ended = agent.run("Order a pin.")
-    assert (ended.text, ran) == ("Ordered.", ["pin"])
-    assert ended.state.endpoint_name == "spare"
-
-
 def test_each_endpoint_has_a_row_of_what_it_cost() -> None:
     def counted(reply: Mapping[str, Any], prompt: int) -> dict[str, Any]:
         return {**reply, "usage": {"prompt_tokens": prompt, "completion_tokens": 1}}
@@ -143,13 +126,6 @@ def test_each_endpoint_has_a_row_of_what_it_cost() -> None:
     alone = Agent("a", endpoint=unpriced).run("Go.")
     assert alone.costs == (EndpointCost("", "a", 3, 1, None),)
     assert "costs" not in as_json(alone, {})
-
-
-def test_a_conversation_goes_on_where_it_was_answered() -> None:
-    second = ScriptedEndpoint([saying("Hello."), saying("Fine.")])
-    first = ScriptedEndpoint([DOWN])
-    agent = Agent("a", endpoint=first, config=ONCE, fallbacks=[Fallback("b", endpoint=second)])
-    assert agent.run("hi").reply("How are you?").text == "Fine."
 
 
 @pytest.mark.parametrize(

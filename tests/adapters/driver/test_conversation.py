@@ -49,7 +49,6 @@ from toolreel._replay import (
     replay,
     resume,
     retrace,
-    story,
 )
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools, Tool
@@ -353,21 +352,3 @@ def test_a_closed_journal_says_how_to_go_on(tmp_path: Path) -> None:
     assert (
         why == f"{path}: it was closed; go on with resume(path, performer, say=...) or ReopenedJournal(path)"
     )
-
-
-def test_the_story_of_a_conversation_has_what_was_said_and_answered() -> None:
-    turns = story(retrace(conversation()).run)
-    assert [(turn.number, turn.said, turn.answer) for turn in turns] == [
-        (1, (), ""),
-        (2, (), "42."),
-        (3, ("And plus 1?",), ""),
-        (4, (), "43."),
-        (5, ("Thanks!",), ""),
-    ]
-    lines = retrace(conversation()).listing.splitlines()
-    assert lines[3] == "  4  the user said: And plus 1?"
-
-
-def test_the_story_says_how_an_exchange_without_an_answer_ended() -> None:
-    first = story(retrace(all_kinds()[2]).run)[0]
-    assert first.remarks[-1] == "ended as transport"

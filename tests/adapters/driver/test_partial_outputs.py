@@ -91,10 +91,6 @@ def test_words_are_no_value(text: str) -> None:
         assert answer.after(TextDelta(1, text)) == ()
 
 
-def test_without_an_output_there_is_no_value() -> None:
-    assert partial(events_of(streaming('{"count": 4}'), output=None)) == []
-
-
 @given(
     st.dictionaries(st.text(max_size=4), st.text(max_size=8) | st.lists(st.integers()), min_size=1),
     st.integers(1, 9),

@@ -1,21 +1,41 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from threading import Barrier
 
+import anyio
 import pytest
 
 from tests.patience import HANG
-from toolreel._driver import Always, InstantClock, Never, Performer, Ports, Resting, Wanted, go_on, run
+from toolreel._driver import (
+    Always,
+    AsyncPorts,
+    AsyncSystemClock,
+    ImmediateEndpoint,
+    InstantClock,
+    Never,
+    Performer,
+    Ports,
+    Resting,
+    Stopwatch,
+    SystemClock,
+    Wanted,
+    arun,
+    go_on,
+    run,
+)
 from toolreel._journal import MemoryJournal, parse_journal
+from toolreel._replay import Rehearsal
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools import PythonTools, Tool, definition_of
+from toolreel.tools import AsyncPythonTools, PythonTools, Tool, definition_of
 from toolreel_core._errors import ProtocolError, ReplayMismatch
-from toolreel_core._loop import fold
+from toolreel_core._loop import fold, start
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     AskApproval,
     AwaitingApproval,
+    BudgetSpent,
     CallEnded,
     CallStarted,
     Cancelled,
@@ -31,6 +51,8 @@ from toolreel_core._protocol import (
     RunTool,
     ToolReturned,
     TransportFailed,
+    Wait,
+    WaitElapsed,
     dump,
     load_state,
 )
@@ -226,3 +248,121 @@ def test_an_observer_that_fails_does_not_disturb_the_run() -> None:
     ]
     assert loud == quiet
     assert disturbed.text == undisturbed.text
+
+
+@pytest.mark.anyio
+async def test_every_driver_makes_the_same_run_and_the_same_journal() -> None:
+    here, there = MemoryJournal(PLAN), MemoryJournal(PLAN)
+    ended = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=here)
+    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
+    assert await arun(PLAN, ports, journal=there) == ended
+    assert there.text == here.text
+
+
+@pytest.mark.anyio
+async def test_runs_side_by_side_do_not_meet() -> None:
+    outcomes: list[object] = []
+
+    async def go() -> None:
+        ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
+        outcomes.append((await arun(PLAN, ports)).outcome)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(go)
+    assert outcomes == [Completed("It is 42.")] * 20
+
+
+@pytest.mark.anyio
+async def test_a_task_that_is_cancelled_leaves_a_whole_journal() -> None:
+    class Hanging:
+        async def run(self, effect: RunTool) -> ToolReturned:
+            scope.cancel()
+            await anyio.sleep_forever()
+            raise AssertionError(effect)
+
+    journal = MemoryJournal(PLAN)
+    with anyio.CancelScope() as scope:
+        await arun(PLAN, AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), Hanging()), journal=journal)
+    assert scope.cancelled_caught
+    assert [record.kind for record in parse_journal(journal.text).records] == ["send_request"]
+
+
+HURRIED = Plan.of(model="m", messages="Go.", tools=PLAN.tools, config=LoopConfig(max_wall_ms=50))
+
+
+class Dawdling:
+    """Takes longer than the plan allows."""
+
+    def __init__(self, performer: Performer) -> None:
+        self._performer = performer
+
+    def perform(self, effect: Wanted) -> Event | None:
+        time.sleep(0.06)
+        return self._performer.perform(effect)
+
+
+def test_a_limit_of_time_needs_nothing_but_the_plan() -> None:
+    ended = run(HURRIED, Dawdling(Ports(ScriptedEndpoint(SUM), PythonTools([add]))))
+    assert isinstance(ended.outcome, BudgetSpent)
+    assert ended.outcome.kind == "time"
+
+
+def test_a_run_that_goes_on_has_its_time_so_far_behind_it() -> None:
+    begun = start(HURRIED).state
+    late = replace(begun, tally=replace(begun.tally, at_ms=49))
+    ended = go_on(late, Dawdling(Ports(ScriptedEndpoint(SUM), PythonTools([add]))))
+    assert ended.state.tally.at_ms >= 49 + 60
+
+
+def test_a_run_that_takes_too_long_ends_and_its_record_ends_alike() -> None:
+    journal, again = MemoryJournal(HURRIED), MemoryJournal(HURRIED)
+    slow = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
+    ended = run(HURRIED, Stopwatch(slow, started=-1e6), journal=journal)
+    assert isinstance(ended.outcome, BudgetSpent)
+    assert ended.outcome.kind == "time"
+
+    recorded = parse_journal(journal.text)
+    tools = Rehearsal(recorded, endpoint=ScriptedEndpoint(SUM), tools=PythonTools([add]))
+    assert run(HURRIED, tools, journal=again).outcome == ended.outcome
+    assert again.text == journal.text
+
+
+def test_the_system_clock_lets_the_time_pass() -> None:
+    before = time.monotonic()
+    assert SystemClock().wait(Wait(3, 20)) == WaitElapsed(3)
+    assert time.monotonic() - before >= 0.02
+
+
+@pytest.mark.anyio
+async def test_the_async_system_clock_lets_it_pass_too() -> None:
+    before = time.monotonic()
+    assert await AsyncSystemClock().wait(Wait(3, 20)) == WaitElapsed(3)
+    assert time.monotonic() - before >= 0.02
+
+
+IMPATIENT = Plan.of(
+    model="m",
+    messages="Hi!",
+    config=LoopConfig(max_wall_ms=50, retry_base_ms=36 * 10**5, retry_cap_ms=36 * 10**5),
+)
+"""A run of 50 ms, which would wait for an hour before it tries again."""
+
+
+def busy() -> ScriptedEndpoint:
+    return ScriptedEndpoint([Lost("status", "later", 429)])
+
+
+def assert_out_of_time(outcome: object) -> None:
+    assert isinstance(outcome, BudgetSpent)
+    assert (outcome.kind, outcome.used >= 50) == ("time", True)
+
+
+def test_a_wait_is_over_when_the_time_of_the_run_is() -> None:
+    assert_out_of_time(run(IMPATIENT, Ports(busy())).outcome)
+
+
+@pytest.mark.anyio
+async def test_an_async_wait_is_over_then_too() -> None:
+    ports = AsyncPorts(ImmediateEndpoint(busy()))
+    assert_out_of_time((await arun(IMPATIENT, ports)).outcome)

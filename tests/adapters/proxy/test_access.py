@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import socket
 from typing import Any
 
 import httpx
@@ -15,8 +17,10 @@ from starlette.routing import Route as Path
 from tests.adapters.proxy.test_chat import ASKED, saying
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import ProxyServer, proxying, served
-from toolreel.proxy import Limits, ProxySettings, Route
+from toolreel.presets import shipped
+from toolreel.proxy import Limits, ProxySettings, Route, Routes, listening
 from toolreel_core._plan import Preset
+from toolreel_core._settings import WireForm
 
 BODY = {"model": "m", "messages": ASKED}
 
@@ -125,3 +129,36 @@ def test_what_nobody_has_thought_of_is_an_error_with_a_traceback_in_the_log(
     (record,) = [each for each in caplog.records if each.name == "toolreel.proxy" and each.exc_info]
     assert record.exc_info
     assert isinstance(record.exc_info[1], RuntimeError)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "url"),
+    [
+        ("openai_responses", "responses", "http://nowhere.invalid/v1/responses"),
+        ("anthropic_messages", "messages", "http://nowhere.invalid/v1/messages"),
+    ],
+)
+def test_a_preset_of_another_wire_form_decides_where_requests_go(name: str, form: WireForm, url: str) -> None:
+    route = Route("http://nowhere.invalid", preset=lambda _: shipped().get(name))
+    assert Routes((route,)).profile(route, "m").provider.wire_form == form
+    assert route.url(form) == url
+
+
+# The socket of a proxy: what is written to a client goes out at once.
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_answers_do_not_wait_for_acknowledgements() -> None:
+    """The head and the body of an answer are two writes; the second must not wait for the first (Nagle)."""
+    at_once = asyncio.get_running_loop().create_future()
+
+    def connected(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        at_once.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    async with await asyncio.start_server(connected, sock=listening("127.0.0.1", 0)) as server:
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        assert await at_once
+        writer.close()

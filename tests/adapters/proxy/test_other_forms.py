@@ -210,29 +210,6 @@ def test_an_upstream_that_fails_is_an_error_in_the_form_of_the_client() -> None:
     assert numbers == [*range(len(numbers))]
 
 
-def test_a_stream_says_at_its_end_what_was_repaired() -> None:
-    given = {"type": "function", "name": "stock", "parameters": SCHEMA}
-    body = {
-        "model": "m",
-        "input": "Hi.",
-        "stream": True,
-        "tools": [given],
-        "include": ["reasoning.encrypted_content"],
-    }
-    with (
-        serving(answer("chat_completions", IN_TEXT, stream=True)) as server,
-        proxying(to(server, "chat_completions")) as proxy,
-    ):
-        response = httpx.post(f"{proxy.url}/responses", json=body)
-    *_, comment, last, end = response.text.split("\n\n")
-    assert json.loads(comment.removeprefix(": toolreel "))["repairs"] == [
-        "without_encrypted_content",
-        "TEXT_CALL_READ",
-    ]
-    assert (last.partition("\n")[0], end) == ("event: response.completed", "")
-    assert response.headers["x-toolreel-repairs"] == "without_encrypted_content"
-
-
 def test_a_key_of_the_proxys_own_stands_where_the_upstream_looks_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

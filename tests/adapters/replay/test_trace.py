@@ -11,7 +11,7 @@ from tests.samples import complaint
 from toolreel._driver import Always, Never, retold
 from toolreel._internal import CassetteError
 from toolreel._journal import MemoryJournal, Recorded, companion, opened, parse_journal, read_journal
-from toolreel._replay import cut, retrace
+from toolreel._replay import retrace
 from toolreel.testing import Lost, saying
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
@@ -119,7 +119,3 @@ def test_a_record_is_opened_by_its_journal_or_its_cassette() -> None:
     name = str(path).removesuffix(".yaml")
     assert [opened(each) for each in (journal, path, str(path), name, companion(path))] == [journal] * 5
     assert "there is no such" in complaint(CassetteError, lambda: opened("nothing"))
-
-
-def test_a_line_is_cut_to_its_length() -> None:
-    assert [cut("abcd", 4), cut("abcde", 4), cut("a\nb", 4)] == ["abcd", "abc…", "a\\nb"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolreel._cli.console import counted, labelled, out, printable, show_columns
+from toolreel._cli.console import labelled, out, printable, show_columns
 from toolreel._cli.errors import say
-from toolreel._internal import MissingExtra
+from toolreel._internal import MissingExtra, counted
 from toolreel._secrets import shown_url
 from toolreel.evals import (
     StrategyDifference,

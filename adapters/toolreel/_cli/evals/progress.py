@@ -17,10 +17,11 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.text import Text
 
-from toolreel._cli.console import counted, err, printable, withhold
+from toolreel._cli.console import err, printable, withhold
 from toolreel._cli.errors import INTERRUPTED
 from toolreel._cli.options import NO_PRESETS
 from toolreel._driver import duration
+from toolreel._internal import counted
 from toolreel._secrets import key_notice
 from toolreel.evals import Spent
 from toolreel_core.evals import EvalPlan, Record, Sample, kind_of

@@ -7,9 +7,9 @@ from typing import Final
 
 import click
 
-from toolreel._cli.console import counted, err, out, printable
+from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import DRIFT, json_option, reporting, say
-from toolreel._internal import ResultsError
+from toolreel._internal import ResultsError, counted
 from toolreel.evals import (
     Replayed,
     Results,

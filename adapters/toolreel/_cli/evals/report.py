@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.console import counted, err, out
+from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.replay import folder_argument
+from toolreel._internal import counted
 from toolreel.evals import write_atomically
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.console import counted, err, labelled, out, printable
+from toolreel._cli.console import err, labelled, out, printable
 from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel._cli.evals.dry_run import show_plan
 from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
+from toolreel._internal import counted
 from toolreel.evals import sharded
 from toolreel_core.evals import EvalPlan, Record
 

@@ -9,20 +9,230 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import secrets
 import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 
-from toolreel._internal import AdapterError, MissingExtra
-from toolreel._journal import Source
+from toolreel._driver import Run, cost_in_words
+from toolreel._internal import AdapterError, MissingExtra, visible
+from toolreel._journal import Recorded, Source, parse_journal, read_journal
 from toolreel._replay.run_page.page import list_page, message_page
-from toolreel._replay.run_page.recording_list import RecordingList, recorded_at
 from toolreel._replay.run_page.view import page_of
 from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext import Json
+from toolreel_core._loop import fold, pending
+from toolreel_core._protocol import AskApproval
+
+_JOURNAL: Final = ".journal.jsonl"
+_PART: Final = ".journal.jsonl.part"
+_CASSETTE: Final = ".yaml"
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
+_OURS: Final = b"toolreel"
+"""What the beginning of each cassette of ours has; other YAML files are not listed."""
+_BEGINNING: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A journal, or a cassette without one."""
+
+    name: str
+    """Its path within the directory, without the ending."""
+    where: str
+    """Its path, as text: making ten thousand paths takes longer than listing them."""
+    modified_ns: int
+    size: int
+
+    @property
+    def path(self) -> Path:
+        """Its path."""
+        return Path(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a recording once it has been read, in the order in which the page takes it."""
+
+    state: str
+    """The outcome, or what it is doing."""
+    model: str = ""
+    turns: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
+    cost: str = ""
+    remark: str = ""
+    """What else there is to say, such as why it cannot be read."""
+
+
+@dataclass(slots=True)
+class _Row:
+    found: Found
+    changed: int
+    """The version of the list in which it changed last."""
+    facts: Facts | None = None
+    is_read: bool = False
+    is_ours: bool = True
+
+    @property
+    def tree(self) -> Json:
+        """As JSON, with all that cannot be seen spelt out; a list, as there may be ten thousand."""
+        facts: Json = None if self.facts is None else visible([*astuple(self.facts)])
+        return [visible(self.found.name), self.found.modified_ns // 1_000_000, facts]
+
+
+class RecordingList:
+    """What the page lists, and what has changed in it since a version that a browser has.
+
+    :param root: the directory
+    :param read: what is known of a recording, from its content
+    """
+
+    def __init__(self, root: Path, read: Callable[[Found], Facts | None] | None = None) -> None:
+        self._root, self._read = root, read or facts_of
+        self._rows: dict[str, _Row] = {}
+        self._gone: dict[str, int] = {}
+        self._version = 0
+        self._lock = Lock()
+        """Several pages may ask at once."""
+
+    def changes(self, since: int, seen: Iterable[str] = (), seconds: float = 0.0) -> Json:
+        """Look at the directory, read some recordings, and tell what has changed since a version.
+
+        :param seen: names that are on the screen, which are read first
+        :param seconds: how long to read for; one recording is read in any case
+        """
+        with self._lock:
+            self._look()
+            self._read_some(seen, time.monotonic() + seconds)
+            rows = [row for row in self._rows.values() if row.is_ours]
+            lines: list[Json] = [row.tree for row in rows if row.changed > since]
+            gone: list[Json] = [visible(name) for name, changed in self._gone.items() if changed > since]
+            unread = sum(not row.is_read for row in rows)
+            return {"version": self._version, "lines": lines, "gone": gone, "unread": unread}
+
+    def found(self, name: str) -> Found | None:
+        """The recording that the page calls so; a name is looked up, and never made a path of."""
+        with self._lock:
+            named = (
+                row.found for row in self._rows.values() if row.is_ours and visible(row.found.name) == name
+            )
+            return next(named, None)
+
+    def _look(self) -> None:
+        self._version += 1
+        found = {each.name: each for each in found_in(self._root)}
+        for name, each in found.items():
+            row = self._rows.get(name)
+            if row is None or row.found != each:  # what was known of it is shown until it is read again
+                self._rows[name] = _Row(each, self._version, row.facts if row else None)
+                self._gone.pop(name, None)
+        for name in self._rows.keys() - found.keys():
+            del self._rows[name]
+            self._gone[name] = self._version
+
+    def _read_some(self, seen: Iterable[str], until: float) -> None:
+        wanted = {*seen}
+        unread = [row for row in self._rows.values() if not row.is_read]
+        unread.sort(key=lambda row: (visible(row.found.name) not in wanted, -row.found.modified_ns))
+        for row in unread:
+            row.facts, row.is_read, row.changed = self._read(row.found), True, self._version
+            if row.facts is None:
+                row.is_ours = False
+                self._gone[row.found.name] = self._version
+            if time.monotonic() >= until:
+                return
+
+
+def found_in(root: Path) -> Iterator[Found]:
+    """What is recorded below a directory.
+
+    Folders that begin with a dot, links to folders and evaluations are skipped: an evaluation has its report.
+    """
+    folders = [(str(root), "")]
+    while folders:
+        files: dict[str, os.DirEntry[str]] = {}
+        below: list[tuple[str, str]] = []
+        folder, prefix = folders.pop()
+        try:
+            with os.scandir(folder) as listed:
+                for each in listed:
+                    if each.is_file():
+                        files[each.name] = each
+                    elif each.is_dir(follow_symlinks=False) and not each.name.startswith("."):
+                        below.append((each.path, f"{prefix}{each.name}/"))
+        except OSError:  # it was removed meanwhile, or is not ours to read
+            continue
+        if {"header.json", "journal.jsonl"} <= files.keys():
+            continue
+        folders += [each for each in below if Path(each[0]).name not in _SKIPPED]
+        for stem, file in _recordings(files):
+            try:
+                there = file.stat()
+            except OSError:
+                continue
+            # A file name that is not UTF-8 could not be sent.
+            name = os.fsencode(prefix + stem).decode("utf-8", "backslashreplace")
+            yield Found(name, file.path, there.st_mtime_ns, there.st_size)
+
+
+def _recordings(files: dict[str, os.DirEntry[str]]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Journals, those that are being written, and cassettes without one; each with its name."""
+    for name, file in files.items():
+        if name.endswith(_JOURNAL):
+            yield name.removesuffix(_JOURNAL), file
+        elif name.endswith(_PART):
+            if name.removesuffix(".part") not in files:
+                yield name.removesuffix(_PART), file
+        elif name.endswith(_CASSETTE):
+            stem = name.removesuffix(_CASSETTE)
+            if f"{stem}{_JOURNAL}" not in files and f"{stem}{_PART}" not in files:
+                yield stem, file
+
+
+def facts_of(found: Found) -> Facts | None:
+    """What a recording is about, from its content; ``None`` if it is not one after all."""
+    try:
+        if not found.where.endswith(_CASSETTE):
+            recorded = recorded_at(found.path)
+            state = fold(recorded.plan, recorded.events).state
+            tally, outcome = state.tally, state.outcome
+            if outcome is not None:
+                shown = outcome.name
+            elif any(isinstance(effect, AskApproval) for effect in pending(state)):
+                shown = "waiting"
+            else:
+                shown = "recording" if found.where.endswith(".part") else "resting"
+            tokens = tally.prompt_tokens + tally.completion_tokens
+            cost = cost_in_words(Run(state, ()))
+            return Facts(shown, recorded.plan.model, tally.turns, tally.tool_calls, tokens, cost)
+        with found.path.open("rb") as file:
+            ours = _OURS in file.read(_BEGINNING)
+        return Facts("cassette", remark="of another client, without a journal") if ours else None
+    except (ToolreelError, OSError, ValueError, RecursionError) as error:
+        return Facts("unreadable", remark=str(error).partition("\n")[0])
+
+
+def recorded_at(path: Path) -> Recorded:
+    """The journal in a file; of one that is being written, all whole lines.
+
+    :raises AdapterError: if it cannot be read
+    """
+    if not path.name.endswith(".part"):
+        return read_journal(path)
+    whole, end, _ = path.read_text("utf-8").rpartition("\n")
+    if not end:
+        raise AdapterError(f"{path.name}: nothing is recorded yet")
+    return parse_journal(whole + end, path.name)
+
 
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -90,28 +300,27 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Host", "").lower() not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
             self._answer(421, "This server answers under 127.0.0.1 and localhost alone.")
         elif self._is_ours(self._cookie):
-            self._page(parts.path, query)
+            match parts.path:
+                case "/":
+                    self._answer(200, list_page(self._list.title), "text/html")
+                case "/changes":
+                    asked = query.get("since", ["0"])[0]
+                    since = int(asked) if asked.isdecimal() else 0
+                    # The first answer is for the names, so that the page is there at once.
+                    changes = self._list.recordings.changes(
+                        since, query.get("seen", ()), bool(since) * _SECONDS
+                    )
+                    self._answer(200, json.dumps(changes), "application/json")
+                case "/view":
+                    self._view(query.get("name", []))
+                case _:
+                    self._answer(404, "There is no such page.")
         elif parts.path == "/" and self._is_ours(query.get("token", [""])[0]):
             # Without the token in the address, which would stay in the history and be passed on.
             cookie = f"{self._cookie_name}={self._list.token}; Path=/; HttpOnly; SameSite=Strict"
             self._answer(303, "", **{"Location": "/", "Set-Cookie": cookie})
         else:
             self._answer(403, _REFUSED)
-
-    def _page(self, path: str, query: dict[str, list[str]]) -> None:
-        match path:
-            case "/":
-                self._answer(200, list_page(self._list.title), "text/html")
-            case "/changes":
-                asked = query.get("since", ["0"])[0]
-                since = int(asked) if asked.isdecimal() else 0
-                # The first answer is for the names, so that the page is there at once.
-                changes = self._list.recordings.changes(since, query.get("seen", ()), bool(since) * _SECONDS)
-                self._answer(200, json.dumps(changes), "application/json")
-            case "/view":
-                self._view(query.get("name", []))
-            case _:
-                self._answer(404, "There is no such page.")
 
     def _view(self, names: list[str]) -> None:
         try:

@@ -54,7 +54,9 @@ def page_of_runs(runs: Sequence[PageRun], comparison: Json = None, limit: int = 
     first = runs[0].tree.head
     return framed(
         f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
-        _body(runs[: 1 if comparison is None else 2]),
+        '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
+        f"<noscript>{''.join(map(_summary, runs[: 1 if comparison is None else 2]))}</noscript>\n"
+        '<main id="turns"></main>',
         styles=(asset(package, "page.css"),),
         scripts=(asset(package, "page.js"),),
         data=(json_element("page", page), *elements),
@@ -86,14 +88,6 @@ def message_page(title: str, text: str) -> str:
     """A page that says why there is nothing to see, with the way back to the list."""
     shown = f"<h1>{escape(title)}</h1>\n<p>{escape(printable(text))}</p>"
     return framed(title, f'{shown}\n<p><a href="/">To the list</a></p>')
-
-
-def _body(runs: Iterable[PageRun]) -> str:
-    return (
-        '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
-        f"<noscript>{''.join(map(_summary, runs))}</noscript>\n"
-        '<main id="turns"></main>'
-    )
 
 
 def _summary(run: PageRun) -> str:

@@ -156,17 +156,13 @@ def _line(number: int, steps: Steps, begins: bool) -> Json:
         level,
         [_ms(trees, kinds) for kinds in (("reply", "failed"), ("tool",), ("wait", "approval"))],
         begins,
-        sum(_retries(trees)),
+        sum(step["kind"] == "failed" for step in trees),
     ]
 
 
 def _notes(step: Mapping[str, Json]) -> list[list[Json]]:
     found = step.get("notes")
     return [each for each in found if isinstance(each, list)] if isinstance(found, list) else []
-
-
-def _retries(trees: Iterable[Mapping[str, Json]]) -> Iterator[bool]:
-    return (step["kind"] == "failed" for step in trees)
 
 
 def _ms(trees: Iterable[Mapping[str, Json]], kinds: tuple[str, ...]) -> int | None:

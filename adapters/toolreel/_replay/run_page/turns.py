@@ -145,7 +145,9 @@ def _call(call: ToolCall) -> Tree:
         "name": call.name,
         "arguments": arguments,
         "error": error,
-        "original": "" if error or _means(call.original) == arguments else call.original,
+        "original": ""
+        if error or read(call.original).map(canonical).value_or(call.original) == arguments
+        else call.original,
         "from": call.provenance,
     }
 
@@ -168,8 +170,3 @@ def _judged(found: Iterable[Note]) -> Tree:
     """Whether a call worked, as the run has noted it."""
     ended = next((note for note in found if isinstance(note, notes.CallEnded)), None)
     return {"ok": ended is None or ended.ok, "codes": [] if ended is None else [*ended.codes]}
-
-
-def _means(text: str) -> str:
-    """JSON text in canonical form; a text that is no JSON stays as it is."""
-    return read(text).map(canonical).value_or(text)

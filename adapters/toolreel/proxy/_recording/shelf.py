@@ -82,7 +82,11 @@ class Shelf:
         """Why a request has no answer, with its difference from the nearest one."""
         asked, name = canonical_body(body), endpoint(url)
         text = f"POST {name} is in no recording of {self._folder}"
-        near = _nearest(asked, [each for each in self._asked if endpoint(each[1].url) == name][:_COMPARED])
+        near = min(
+            [each for each in self._asked if endpoint(each[1].url) == name][:_COMPARED],
+            key=lambda each: difference(canonical_body(each[1].body), asked),
+            default=None,
+        )
         if near is None:
             return ReplayMismatch(
                 f"{text}, which has none of that kind. Record it with --record {self._folder}."
@@ -95,8 +99,3 @@ class Shelf:
 def _key(url: str, body: bytes, rules: Sequence[Vary]) -> tuple[str, bytes]:
     compared = put_through(body, rules).body if rules else canonical_body(body)
     return endpoint(url), sha256(compared).digest()
-
-
-def _nearest(asked: bytes, among: Sequence[tuple[Path, Exchange]]) -> tuple[Path, Exchange] | None:
-    """The exchange whose request differs least."""
-    return min(among, key=lambda each: difference(canonical_body(each[1].body), asked), default=None)

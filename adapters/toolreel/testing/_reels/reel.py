@@ -36,12 +36,11 @@ from toolreel._driver import (
     speak,
 )
 from toolreel._internal import MissingExtra
-from toolreel._replay import AsyncRehearsal, Driver, Rehearsal, TapedEndpoint, breaks_in, run_on
+from toolreel._replay import AsyncRehearsal, Breaks, Driver, Rehearsal, TapedEndpoint, run_on
 from toolreel.cassette import Vary
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reels.live_side import LiveSide
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
-from toolreel.testing._reels.reel_recording import ReelRecording
+from toolreel.testing._reels.reel_recording import LiveSide, ReelRecording
 from toolreel.tools import AsyncPythonTools, PythonTools, ToolLike
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
@@ -229,7 +228,7 @@ def _performer(
     return Rehearsal(
         journal.recorded,
         endpoint=TapedEndpoint(tape) if tape else None,
-        breaks=breaks_in(tape),
+        breaks=Breaks(tape),
         tools=host if tools_in_replay else None,
         allowed=journal.allowed,
     )
@@ -250,7 +249,7 @@ def _async_performer(
     return AsyncRehearsal(
         journal.recorded,
         endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
-        breaks=breaks_in(tape),
+        breaks=Breaks(tape),
         tools=host if tools_in_replay else None,
         allowed=journal.allowed,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from toolreel._internal import CassetteError, EndpointConfigError, MissingExtra, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import AllowedDifferences
+from toolreel._secrets import key_as_secret, key_notice, known_secrets
 from toolreel.cassette import Recording, Session, StoredResponse, Vary, distinct
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reels.live_side import LiveSide
 from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan import Plan
@@ -249,3 +251,27 @@ class ReelRecording:
     def replayed_tape(self) -> Recording | None:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""
         return self._opened().recording if self.files.cassette.exists() else None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSide:
+    """The server to record from."""
+
+    base_url: str | None = field(default=None, repr=False)
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+
+    @property
+    def api_key(self) -> str:
+        """The key, if there is one."""
+        return os.environ.get(self.api_key_env or "", "").strip()
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Values to keep out of recordings."""
+        return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), self.api_key)
+
+    @property
+    def key_notice(self) -> str:
+        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
+        return key_notice(str(self.api_key_env), self.api_key)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import subprocess
 import sys
-from typing import Any, get_args
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from toolreel import Plan, Ports, PythonTools, go_on, run, tool
-from toolreel._driver import LEVELS, Always, InstantClock
+from toolreel._driver import CONTENT, LEVELS, Always, InstantClock
 from toolreel._internal import CONCERNS
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ReplayMismatch
-from toolreel_core._protocol import Note
+from toolreel_core._protocol import Note, notes
 
 WORDS = ("lighthouse", "marigold", "thunder", "walnut")
 
@@ -150,22 +150,27 @@ def test_a_run_does_not_load_logging() -> None:
     assert done.stdout == "False\n"
 
 
-def test_fields_are_what_a_json_formatter_shows() -> None:
-    own = set(vars(logging.makeLogRecord({})))
-    formatter = (
-        "import json, logging, sys\n"
-        f"own = {own!r}\n"
-        "handler = logging.StreamHandler(sys.stdout)\n"
-        "handler.format = lambda r: json.dumps({k: v for k, v in vars(r).items() if k not in own})\n"
-        "logging.basicConfig(level=0, handlers=[handler])\n"
-    )
-    lines = [
-        json.loads(line)
-        for line in python(formatter + RUN.replace("SCRIPT", "saying('Hi.')")).stdout.splitlines()
-    ]
-    lost = next(line for line in lines if line["event"] == "request_lost")
-    assert {key: lost[key] for key in ("turn", "ref", "failure")} == {
-        "turn": 1,
-        "ref": 1,
-        "failure": "timeout",
+# Each text of each note is known to be a name or a code, or it is content and shown nowhere.
+
+
+NAMES = frozenset({
+    "after", "before", "call_id", "code", "codes", "digest", "endpoint", "failure", "finish", "key", "name",
+    "names", "outcome", "policies", "problem", "provenance", "upstream", "why",
+})  # fmt: skip
+"""Fields that hold a name, a code or a digest."""
+
+
+@pytest.mark.parametrize("kind", get_args(Note))
+def test_every_text_of_a_note_is_a_name_or_content(kind: type) -> None:
+    hints = get_type_hints(kind, {**vars(notes)})
+    texts = {
+        field.name
+        for field in fields(kind)
+        if "str" in str(hints[field.name]) or "Literal" in str(hints[field.name])
     }
+    assert texts <= NAMES | CONTENT, "say in note_fields.py or here what it is"
+
+
+def test_every_field_named_as_content_exists() -> None:
+    there = {field.name for kind in get_args(Note) for field in fields(kind)}
+    assert (CONTENT | NAMES) - there == frozenset()

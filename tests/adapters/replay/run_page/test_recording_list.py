@@ -76,7 +76,7 @@ def test_what_is_no_recording_is_not_listed_and_links_to_folders_are_not_followe
     (inside / "broken.journal.jsonl").write_text("{}\n")
     (inside / "link").symlink_to(outside)
     os.mkfifo(inside / "pipe.journal.jsonl")
-    shutil.copytree(FOLDER / "evals" / "local", inside / "evaluation")
+    shutil.copytree(FOLDER / "evals" / "weak", inside / "evaluation")
     found = {line[0]: line[2][0] for line in changes(RecordingList(inside))["lines"]}
     assert found == {"run": "completed", "broken": "unreadable"}
 

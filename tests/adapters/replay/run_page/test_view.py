@@ -5,17 +5,35 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from tests.pages.recordings import long
+from tests.pages.recordings import long, rich
 from tests.replay.sessions import ADOPTED, CASSETTES, cassette
+from tests.samples import PING
+from tests.wire_forms import OTHER_FORMS, in_form, said_in
 from toolreel import Agent
+from toolreel._driver import Ports, run
 from toolreel._internal import AdapterError
-from toolreel._journal import opened
-from toolreel._replay import PageRun, page_of, page_of_runs, retrace, traced_tree, warnings_of, write_page
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel._journal import MemoryJournal, Recorded, opened, parse_journal
+from toolreel._replay import (
+    PageRun,
+    RunTree,
+    Trace,
+    page_of,
+    page_of_runs,
+    retrace,
+    sent_history,
+    traced_tree,
+    warnings_of,
+    write_page,
+)
+from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import SendRequest
+from toolreel_core._settings import LoopConfig, WireForm
 
 
 def heads(page: str) -> list[dict[str, Any]]:
@@ -86,3 +104,96 @@ def test_a_run_that_went_on_is_shown_as_it_is_in_memory(tmp_path: Path) -> None:
 def test_a_page_that_cannot_be_written_is_said_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(AdapterError, match="the page cannot be written there"):
         write_page(tmp_path / "nowhere" / "x.html", "")
+
+
+# What requests sent of the stored history, as a page has it: every request can be put together again.
+
+
+def requests_of(tree: RunTree) -> list[Any]:
+    """The requests of a page."""
+    steps: list[Any] = [step for _, steps in tree.steps for step in steps]
+    return [step for step in steps if step["kind"] == "request"]
+
+
+def assert_whole(trace: Trace) -> None:
+    """Every body can be made of the items and options of the page, and every difference is counted."""
+    tree = traced_tree(trace, "x")
+    effects = [each for each in trace.events if isinstance(each.effect, SendRequest)]
+    for traced, shown in zip(effects, requests_of(tree), strict=True):
+        assert isinstance(traced.effect, SendRequest)
+        sent = [
+            tree.items[first + at]
+            for how, _, first, count, _ in shown["sent"]
+            if how != "left_out"
+            for at in range(count)
+        ]
+        body = json.loads(traced.effect.request.body)
+        assert sent == body.get("input" if shown["form"] == "responses" else "messages")
+        options = json.loads(cast("Any", tree.head["options"])[shown["options"]])
+        assert options.items() <= body.items()
+        history = sent_history(traced.before.messages.messages, traced.effect.request)
+        counts = dict.fromkeys(("same", "changed", "left_out", "added"), 0)
+        for how, _, _, count, _ in shown["sent"]:
+            counts[how] += count
+        assert (counts["changed"], counts["left_out"], counts["added"]) == (
+            len(history.changed),
+            len(history.left_out),
+            len(history.added),
+        )
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
+def test_requests_of_sessions_are_whole(path: Path) -> None:
+    assert_whole(retrace(opened(path)))
+
+
+def test_requests_with_quirks_pictures_and_a_second_exchange_are_whole(tmp_path: Path) -> None:
+    assert_whole(retrace(opened(rich(tmp_path))))
+
+
+def recorded(form: WireForm | None = None, **settings: Any) -> Recorded:  # noqa: ANN401 - settings of the loop
+    """A run of three calls, whose history may be shortened and has a reminder."""
+    plan = Plan.of(
+        model="m",
+        messages=[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Ping."}],
+        tools=[PING],
+        config=LoopConfig(**settings),
+    )
+    plan = plan if form is None else in_form(plan, form)
+    script = [calling(("ping", {})), calling(("ping", {}), ("ping", {})), saying("Done.")]
+    lines = [canonical(line) if form is None else said_in(form, canonical(line)) for line in script]
+    journal = MemoryJournal(plan)
+    ports = Ports(ScriptedEndpoint(lines), ScriptedTools({"ping": [{"pong": "x" * 900}] * 3}))
+    run(plan, ports, journal=journal)
+    return parse_journal(journal.text)
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+def test_other_forms_are_compared_in_their_own_form(form: WireForm) -> None:
+    trace = retrace(recorded(form))
+    assert_whole(trace)
+    for shown in requests_of(traced_tree(trace, "x")):
+        assert {how for how, *_ in shown["sent"]} == {"same"}, "a form is no difference"
+
+
+def test_a_shortened_history_and_a_reminder_are_told() -> None:
+    shortened: dict[str, Any] = {"context_window_tokens": 800, "history_policies": ("drop_old_tool_turns",)}
+    trace = retrace(recorded(**shortened, restate_task=True))
+    assert_whole(trace)
+    told = {how for shown in requests_of(traced_tree(trace, "x")) for how, *_ in shown["sent"]}
+    assert told == {"same", "left_out", "added"}
+
+
+def test_a_difference_is_fresh_once(tmp_path: Path) -> None:
+    seen = [
+        [fresh for how, *_, fresh in shown["sent"] if how != "same"]
+        for shown in requests_of(traced_tree(retrace(opened(rich(tmp_path))), "x"))
+    ]
+    assert any(seen[2])
+    assert not any(seen[-1]), "the last request repeats what was told"
+
+
+def test_a_request_takes_no_more_room_when_the_history_is_longer(tmp_path: Path) -> None:
+    tree = traced_tree(retrace(opened(long(tmp_path, 60))), "x")
+    assert {len(shown["sent"]) for shown in requests_of(tree)} == {1}
+    assert len(tree.items) == 2 * 60 - 1

@@ -173,15 +173,6 @@ def test_rules_in_a_cassette_have_to_leave_something_to_compare(tree: Path) -> N
     assert "leaves nothing of the messages of this request to compare" in finding.text
 
 
-def test_a_journal_that_lost_its_end_no_longer_matches(tree: Path) -> None:
-    path = companion(tree / "workspace" / f"{NAME}.yaml")
-    lines = path.read_text("utf-8").splitlines(keepends=True)
-    path.write_text("".join(lines[:-1]), "utf-8")
-    finding = only(check(tree, now=NOW))
-    assert (finding.path, finding.kind) == (path, "drift")
-    assert finding.text.startswith("the journal ends, but the run wants a request")
-
-
 def test_half_of_a_recording_and_what_a_killed_run_left_are_notes(tree: Path) -> None:
     (tree / "chat" / f"{NAME}.yaml").unlink()
     companion(tree / "workspace" / f"{NAME}.yaml").unlink()

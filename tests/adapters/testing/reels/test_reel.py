@@ -10,7 +10,6 @@ import pytest
 from tests.samples import complaint
 from tests.servers.chat_server import nobody_listens, replying, serving
 from toolreel._driver import Always, ImmediateApprover, Run
-from toolreel._internal import CassetteError, EndpointConfigError
 from toolreel._journal import MemoryJournal
 from toolreel.cassette import Vary
 from toolreel.testing import LiveSide, Reel, ReelFiles, assert_reel, calling, saying
@@ -204,25 +203,6 @@ def test_a_result_that_no_request_shows_may_vary_where_any_message_may(
     else:
         said = complaint(ReplayMismatch, lambda: reel.run(timed("14:03", config=LAST), tools))
         assert "event 2 is not the recorded one; first change: event.output" in said
-
-
-def test_runs_that_are_missing_are_named(files: ReelFiles) -> None:
-    with serving(*SESSION, *SESSION) as server:
-        reel = Reel(files, LiveSide(server.url), recording=True)
-        reel.run(asking(), [stock])
-        reel.run(asking(), [stock])
-        reel.close()
-        reel.save()
-    reel = Reel(files)
-    reel.run(asking(), [stock])
-    assert "interaction 3 of 4" in complaint(ReplayMismatch, reel.finish)
-
-
-def test_what_is_missing_is_said(files: ReelFiles) -> None:
-    assert complaint(CassetteError, lambda: Reel(files).transport) == (
-        f"{files.cassette}: there is no recording of this test yet"
-    )
-    assert "--reel-live-url" in complaint(EndpointConfigError, lambda: Reel(files, recording=True).base_url)
 
 
 def test_a_key_is_for_recording_alone(files: ReelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
