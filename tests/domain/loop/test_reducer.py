@@ -104,7 +104,6 @@ from toolreel_core._tools import (
     already_done,
     arguments_violate_schema,
     call_abandoned,
-    call_cancelled,
     call_denied,
     tool_not_found,
 )
@@ -272,48 +271,6 @@ def test_a_run_that_was_never_started_can_be_cancelled() -> None:
     assert list(cancelled.state.messages.messages) == [UserMessage("hi")]
 
 
-def test_cancelling_while_the_model_thinks_leaves_the_history_as_it_was() -> None:
-    played = Playbook(PLAN).play(asks(), CANCEL, finishes(Cancelled("enough")))
-    assert list(played.state.messages.messages) == [UserMessage("hi")]
-
-
-def test_cancelling_while_a_tool_runs_answers_every_call_once() -> None:
-    played = Playbook(PLAN).play(
-        asks(),
-        replies_calling(A, PING),
-        runs("call_a", "add", {"a": 1}),
-        CANCEL,
-        finishes(Cancelled("enough")),
-    )
-    assert list(played.state.messages.messages) == [
-        UserMessage("hi"),
-        calling(A, PING),
-        faults("call_a", "add", call_cancelled("add")),
-        faults("call_b", "ping", call_abandoned("ping")),
-    ]
-
-
-def test_cancelling_a_wait_leaves_the_history_as_it_was() -> None:
-    played = Playbook(PLAN).play(
-        asks(), fails_to_send("timeout", "no luck"), waits(713), CANCEL, finishes(Cancelled("enough"))
-    )
-    assert list(played.state.messages.messages) == [UserMessage("hi")]
-
-
-def test_cancelling_a_question_answers_every_call_once() -> None:
-    played = Playbook(GUARDED).play(
-        asks(),
-        replies_calling(A, PING),
-        seeks_approval("call_a", "add", {"a": 1}),
-        CANCEL,
-        finishes(Cancelled("enough")),
-    )
-    assert list(played.state.messages.messages)[2:] == [
-        faults("call_a", "add", call_abandoned("add")),
-        faults("call_b", "ping", call_abandoned("ping")),
-    ]
-
-
 def test_cancelling_a_settled_run_changes_nothing() -> None:
     settled = IN_PHASE[Settled]
     assert step(settled, CANCEL) == Step(settled, (), ())
@@ -405,17 +362,6 @@ def test_an_answer_that_comes_too_late_is_dropped_and_noted(
 ) -> None:
     for cancelled in (step(state, CANCEL).state for state in IN_PHASE.values()):
         assert step(cancelled, late) == Step(cancelled, (), (LateAnswer(late.ref),))
-
-
-def test_the_turn_limit_lets_the_last_tools_run() -> None:
-    plan = Plan.of(
-        model="m", messages="hi", tools=[ToolDefinition.of("ping")], config=LoopConfig(max_turns=1)
-    )
-    played = Playbook(plan).play(
-        asks(), replies_calling(PING), runs("call_b", "ping", {}), returns("pong"), finishes(MaxTurns(1))
-    )
-    last = list(played.state.messages.messages)[-2:]
-    assert last == [calling(PING), tells("call_b", "ping", {"value": "pong"})]
 
 
 SAY_IT = UserMessage(LoopConfig().fix_empty_final_text)

@@ -15,7 +15,6 @@ from toolreel_core._protocol import (
     Event,
     ReplyReceived,
     RequestFailed,
-    RunStarted,
     ToolReturned,
     UserSpoke,
     events,
@@ -39,14 +38,6 @@ def test_what_answers_an_effect_may_say_when_and_so_may_the_user() -> None:
     assert timed == {*answering, UserSpoke}
 
 
-def test_a_failure_before_any_status_has_neither_status_nor_body() -> None:
-    assert RequestFailed(1, "connect", "refused") == RequestFailed(1, "connect", "refused", None, "")
-
-
-def test_the_caller_need_not_say_why_a_run_shall_end() -> None:
-    assert CancelRequested() == CancelRequested("")
-
-
 @pytest.mark.parametrize(
     ("event", "kept"),
     [
@@ -63,12 +54,6 @@ def test_the_caller_need_not_say_why_a_run_shall_end() -> None:
 )
 def test_an_event_holds_no_text_that_could_not_be_written_down(event: Event, kept: Event) -> None:
     assert event == kept
-
-
-def test_events_are_compared_by_kind_and_content() -> None:
-    assert ToolReturned(1, "{}") == ToolReturned(1, "{}")
-    assert ToolReturned(1, "{}") != ToolReturned(2, "{}")
-    assert len({RunStarted(), CancelRequested(), RunStarted()}) == 2
 
 
 @pytest.mark.parametrize("answer", ["false", "no", "", "true", 0, 1, None, [], {"approved": True}])

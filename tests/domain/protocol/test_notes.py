@@ -8,7 +8,6 @@ from hypothesis import given
 from tests.domain.protocol.defined import dataclasses_in
 from tests.strategies import runs
 from toolreel_core._protocol import (
-    CallEnded,
     LateAnswer,
     Note,
     OptionIgnored,
@@ -30,11 +29,6 @@ def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
 def test_every_note_says_in_which_turn_unless_it_is_about_the_whole_run() -> None:
     without = {kind for kind in KINDS if "turn" not in {item.name for item in fields(kind)}}
     assert without == {PresetsApplied, OptionIgnored, TextCallsOff, LateAnswer, RunSettled}
-
-
-def test_notes_are_compared_by_content() -> None:
-    assert CallEnded(1, "a", "echo", True, (), 9) == CallEnded(1, "a", "echo", True, (), 9)
-    assert CallEnded(1, "a", "echo", True, (), 9) != CallEnded(1, "a", "echo", False, ("X",), 9)
 
 
 @given(runs())

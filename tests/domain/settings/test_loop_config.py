@@ -352,27 +352,6 @@ def test_values_that_only_just_agree_are_allowed() -> None:
     LoopConfig(retry_base_ms=1_000, retry_cap_ms=1_000)
 
 
-@pytest.mark.parametrize("key", ["max_tool_definitions_count", "max_tool_definitions_bytes"])
-@pytest.mark.parametrize("value", [0, -1, True, None, "3"])
-def test_a_limit_of_the_surface_is_a_whole_number_of_at_least_one(key: str, value: object) -> None:
-    assert complaint(ConfigError, lambda: LoopConfig.of({key: value})) == (
-        f"{key}: expected a whole number of at least 1, got {value!r}"
-    )
-    assert LoopConfig.of({key: 1}).changes() == {key: 1}
-
-
-def test_the_surface_has_the_limits_of_the_reference() -> None:
-    config = LoopConfig()
-    assert (config.max_tool_definitions_count, config.max_tool_definitions_bytes) == (128, 200_000)
-
-
-def test_nulls_are_left_alone_unless_told_otherwise() -> None:
-    assert LoopConfig().null_for_optional_is_absent is False
-    assert complaint(ConfigError, lambda: LoopConfig.of({"null_for_optional_is_absent": 1})) == (
-        "null_for_optional_is_absent: expected true or false, got 1"
-    )
-
-
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
 def test_a_run_needs_costs_if_they_are_limited_and_an_unknown_one_stops_it(limit: str) -> None:
     stops, goes_on = LoopConfig.of({limit: 1}), LoopConfig.of({limit: 1, "unknown_cost": "allow"})

@@ -118,11 +118,6 @@ def test_what_fits_goes_out_whole(window: int | None) -> None:
     assert fit_history(state, NO_OPTIONS) == (state, ())
 
 
-def test_what_does_not_fit_stays_as_it_is_without_a_policy() -> None:
-    state = run_context_window(LONG, 100)
-    assert fit_history(state, NO_OPTIONS) == (state, ())
-
-
 def test_what_no_policy_can_shorten_stays_as_it_is() -> None:
     state = run_context_window(
         [HI, AssistantMessage("x" * 999)], 100, "drop_old_tool_turns", "shorten_old_tool_results"

@@ -23,7 +23,6 @@ from toolreel_core._plan import (
     differences,
     exact_config,
     joined,
-    names_of,
 )
 from toolreel_core._protocol import SendRequest
 from toolreel_core._settings import LoopConfig, Provider
@@ -335,15 +334,6 @@ def test_it_does_not_matter_which_two_of_three_are_joined_first(
     one: NamesPatch, two: NamesPatch, three: NamesPatch
 ) -> None:
     assert joined(joined(one, two), three) == joined(one, joined(two, three))
-
-
-def test_the_names_of_a_patch_are_those_that_it_leaves_behind() -> None:
-    assert names_of(["a", "b"]) == names_of({"only": ["a", "b"]}) == ("a", "b")
-    assert names_of([]) == ()
-
-
-def test_what_is_no_patch_has_no_names() -> None:
-    assert names_of("abc") == names_of({"others": ["a"]}) == names_of(None) == ()
 
 
 def test_each_declared_key_stands_against_its_default_with_the_reason() -> None:
