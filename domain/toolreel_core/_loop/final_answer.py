@@ -13,10 +13,9 @@ from toolreel_core._conversation import UserMessage
 from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.checks.restatement import restatement
 from toolreel_core._loop.conversation import end_exchange
+from toolreel_core._loop.final_output import answer_in_text, asked_by, is_asked_for, told_by_calls
 from toolreel_core._loop.finish import outcome_of, settle, with_answer
 from toolreel_core._loop.next_request import send_next_request
-from toolreel_core._loop.output.final_output import answer_in_text, asked_by, told_by_calls
-from toolreel_core._loop.output.judgement import is_asked_for
 from toolreel_core._plan import OutputSpec, Plan, request_for
 from toolreel_core._protocol import Completed, ModelNudged, Note, RecoveryTried, State, Step
 from toolreel_core._replies import Problem, ProblemCode, Reply, ToolCall

@@ -13,6 +13,5 @@ from toolreel_core._probe.probing import REPEAT, Ask, Probing, Stopped, StoppedW
 from toolreel_core._probe.question import Question
 from toolreel_core._probe.questions.catalogue import QUESTIONS, selected
 from toolreel_core._probe.questions.others import NO_MODEL
-from toolreel_core._probe.spoken import spoken
 from toolreel_core._probe.verdict import Verdict, Word
-from toolreel_core._probe.written_request import WrittenRequest
+from toolreel_core._probe.written_request import WrittenRequest, spoken

@@ -194,12 +194,8 @@ def tag(kind: type) -> str:
     >>> tag(Plan)
     'plan'
     """
-    return _in_snake_case(kind.__name__)
-
-
-def _in_snake_case(name: str) -> str:
     # An underscore before each capital but the first.
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.samples import PLAN
-from toolreel_core._loop import exhausted_limit, spent_budget
+from toolreel_core._loop import exhausted_limit
 from toolreel_core._protocol import BudgetSpent, CostUnknown, MaxTurns, State, Tally
 from toolreel_core._settings import LoopConfig
 

@@ -14,7 +14,7 @@ from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
-from toolreel_core._plan.output.spec import OutputSpec
+from toolreel_core._plan.output import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._text_calls import MARKED

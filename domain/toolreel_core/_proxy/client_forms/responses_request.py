@@ -9,8 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, parse, tree_at
-from toolreel_core._proxy.client_forms.content import contents, said_by
-from toolreel_core._proxy.client_forms.losses import AsChat, Findings, LossCode, Said, is_empty
+from toolreel_core._proxy.client_forms.losses import (
+    AsChat,
+    Findings,
+    LossCode,
+    Said,
+    contents,
+    is_empty,
+    said_by,
+)
 from toolreel_core._replies import carried_in_responses, type_of
 
 _SAME: Final = (

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._conversation import summary_message
-from toolreel_core._loop.context.summary_request import Draft, draft_of, output_cap
-from toolreel_core._loop.counted_reply import counted_reply
+from toolreel_core._loop.budgets import counted_reply
 from toolreel_core._loop.next_request import (
     request_effect,
     send_next_request,
@@ -22,6 +21,7 @@ from toolreel_core._loop.next_request import (
 )
 from toolreel_core._loop.on_reply import retry_delay, retryable
 from toolreel_core._loop.reply_parsing import Received, received
+from toolreel_core._loop.summary_request import Draft, draft_of, output_cap
 from toolreel_core._protocol import (
     AwaitingReply,
     HistorySummarized,

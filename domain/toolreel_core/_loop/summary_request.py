@@ -32,7 +32,7 @@ from toolreel_core._conversation import (
     written,
 )
 from toolreel_core._jsontext import Json, Tree, canonical, parse
-from toolreel_core._loop.context.window import estimated_tokens, input_token_limit
+from toolreel_core._loop.window import estimated_tokens, input_token_limit
 from toolreel_core._plan import Request, RequestOptions, pinned
 from toolreel_core._protocol import State
 from toolreel_core._settings import estimator
@@ -111,8 +111,9 @@ def summary_request(state: State, draft: Draft) -> Request:
     task = as_task(passages(_sent((first,), form))) if first is not None else ()
     old: Sequence[Passage] = passages(_sent(draft.messages, form))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
+    words = min(_LONGEST, max(1, _limit(state) * _SUMMARY_PERCENT // 100 // 2))
     while True:
-        text = request_text(task, old, length, _words(state))
+        text = request_text(task, old, length, words)
         request = Request(state.present.model, Transcript.of([UserMessage(text)], form), options)
         if _tokens(state, request) <= _allowed(state) or (length <= _SHORTEST and len(old) <= 1):
             return request
@@ -168,10 +169,6 @@ def _limit(state: State) -> int:
 def _allowed(state: State) -> int:
     """The maximum tokens of the request for a summary: it leaves room for the summary."""
     return _limit(state) - _limit(state) * _SUMMARY_PERCENT // 100
-
-
-def _words(state: State) -> int:
-    return min(_LONGEST, max(1, _limit(state) * _SUMMARY_PERCENT // 100 // 2))
 
 
 def _tokens(state: State, request: Request) -> int:
