@@ -146,14 +146,11 @@ def _unwrapped(spec: OutputSpec, text: JsonText) -> Accepted | None:
 
 def _bare(spec: OutputSpec, config: LoopConfig, call: ToolCall) -> Accepted | None:
     """The arguments of a call that are the value itself."""
-    if not spec.wrapped or config.argument_repairs == "strict" or _is_cut(call):
+    is_cut = isinstance(call.arguments, ArgumentError) and call.arguments.code == "ARGUMENTS_TRUNCATED"
+    if not spec.wrapped or config.argument_repairs == "strict" or is_cut:
         return None
     text = either(read(call.original, max_depth=config.max_argument_depth, unique_keys=True).map(canonical))
     return _unwrapped(spec, text) if isinstance(text, JsonText) else None
-
-
-def _is_cut(call: ToolCall) -> bool:
-    return isinstance(call.arguments, ArgumentError) and call.arguments.code == "ARGUMENTS_TRUNCATED"
 
 
 def _with_codes(fit: _Fit, reading: Reading) -> _Fit:
@@ -202,7 +199,8 @@ def answer_by_call(
     """
     unmet = outcome_of(state, Reply(content=calls[0].original))
     if not isinstance(unmet, Completed):
-        return settle(_unanswered(state, calls), unmet, notes)
+        abandoned = failed(spec.name, call_abandoned(spec.name)).text()
+        return settle(state.said(*(ToolMessage(call.id, abandoned) for call in calls)), unmet, notes)
     judgements = [judged_call(state.present, spec, call) for call in calls]
     for call, judgement in zip(calls, judgements, strict=True):
         match judgement:
@@ -233,12 +231,6 @@ def _taken(
         )
         state = state.said(ToolMessage(call.id, result.text()))
     return end_exchange(state, outcome, notes)
-
-
-def _unanswered(state: State, calls: tuple[ToolCall, ...]) -> State:
-    return state.said(
-        *(ToolMessage(call.id, failed(call.name, call_abandoned(call.name)).text()) for call in calls)
-    )
 
 
 def _asked_again(

@@ -77,7 +77,9 @@ def reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
         case EmptyFinal():
             return "empty"
         case InvalidReply():
-            return _of_reply(outcome)
+            if outcome.problem == "RATE_LIMITED":
+                return "rate_limit"
+            return "server_error" if outcome.problem in _NO_REPLIES else None
         case (
             Completed()
             | NoToolCalls()
@@ -122,12 +124,6 @@ def _of_status(status: int, message: str, plan: Plan) -> FallbackReason | None:
     return "server_error" if status >= 500 else _BY_STATUS.get(status)
 
 
-def _of_reply(invalid: InvalidReply) -> FallbackReason | None:
-    if invalid.problem == "RATE_LIMITED":
-        return "rate_limit"
-    return "server_error" if invalid.problem in _NO_REPLIES else None
-
-
 def or_next_endpoint(before: State, ended: Step) -> Step:
     """The step; or, if it ends the run for a reason to go on at another endpoint, the request there.
 
@@ -167,7 +163,9 @@ def _bound(state: State, after: int) -> int:
 def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
     turn = ended.state.tally.turns
     if bound := _bound(before, after):
-        return _with_note(ended, EndpointPinned(turn, before.endpoint_name, why, bound))
+        pinned = EndpointPinned(turn, before.endpoint_name, why, bound)
+        # Before the last note, which says that the run is over.
+        return Step(ended.state, ended.effects, (*ended.notes[:-1], pinned, ended.notes[-1]))
     # A failed request was no turn of the model, nor was what a gateway said in its place.
     turns = turn if why == "empty" else turn - 1
     messages, dropped = moved(before, before.plan.at_fallbacks[after - 1])
@@ -190,11 +188,6 @@ def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
         notes,
         tools=not (there.memory.finalizing and there.present.config.fix_empty_final_disable_tools),
     )
-
-
-def _with_note(ended: Step, note: EndpointPinned) -> Step:
-    """The step with a note before the last one, which says that the run is over."""
-    return Step(ended.state, ended.effects, (*ended.notes[:-1], note, ended.notes[-1]))
 
 
 def _fresh(memory: Memory, why: FallbackReason) -> Memory:

@@ -120,18 +120,14 @@ def summary_request(state: State, draft: Draft) -> Request:
         if length > _SHORTEST:
             length = max(length * 3 // 4, _SHORTEST)
         else:
-            old = _with_fewer(old)
+            # Without a quarter: the oldest but the first, which may be the earlier summary.
+            old = (old[0], *old[1 + max(1, len(old) // 4) :])
 
 
 def _sent(messages: Sequence[Message], form: Form) -> Iterator[Tree]:
     """The messages as they are sent, but as chat completions, whatever form the server speaks."""
     chat = replace(form, provider=replace(form.provider, wire_form="chat_completions"))
     return (cast("Tree", parse(text)) for text in Transcript.of(messages, chat).complete().texts)
-
-
-def _with_fewer(old: Sequence[Passage]) -> Sequence[Passage]:
-    """Without a quarter of the passages: the oldest but the first, which may be the earlier summary."""
-    return (old[0], *old[1 + max(1, len(old) // 4) :])
 
 
 def _options(state: State) -> RequestOptions:

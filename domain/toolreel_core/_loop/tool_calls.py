@@ -194,7 +194,8 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     state = counted_spending(state, event.spent)
     own_limit = state.present.tools.by_name[returned.call.name].max_output_bytes
     limit = state.present.config.max_tool_output_bytes if own_limit is None else own_limit
-    untrusted = _untrusted(state, returned.call)
+    inner = state.present.tools.inner(returned.call.name)
+    untrusted = any(matches(pattern, inner) for pattern in state.present.config.untrusted_tools)
     result = envelope_of(returned.call.name, event.output, limit=limit, untrusted=untrusted)
     parts: tuple[Media, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -210,11 +211,6 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     if len(results) < len(running):
         return Step(replace(state, phase=AwaitingTools(running, phase.waiting)), (), (ended, *notes))
     return _record_results(state, results, phase.waiting, (ended, *notes))
-
-
-def _untrusted(state: State, call: ToolCall) -> bool:
-    inner = state.present.tools.inner(call.name)
-    return any(matches(pattern, inner) for pattern in state.present.config.untrusted_tools)
 
 
 def finish_mid_turn(
