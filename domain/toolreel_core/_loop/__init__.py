@@ -14,10 +14,7 @@ from toolreel_core._loop.admission import (
     coerced_arguments,
     needs_approval,
 )
-from toolreel_core._loop.budgets import (
-    counted_reply,
-    exhausted_limit,
-)
+from toolreel_core._loop.budgets import counted_reply, exhausted_limit, spent_budget
 from toolreel_core._loop.checks.claimed_effects import Claim, claimed_effect
 from toolreel_core._loop.checks.restatement import (
     call_digest,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.samples import PLAN
-from toolreel_core._loop import exhausted_limit
+from toolreel_core._loop import exhausted_limit, spent_budget
 from toolreel_core._protocol import BudgetSpent, CostUnknown, MaxTurns, State, Tally
 from toolreel_core._settings import LoopConfig
 
@@ -29,7 +29,7 @@ def test_the_first_budget_that_is_used_up_is_told() -> None:
 def test_a_cost_that_nobody_knows_ends_a_run_whose_cost_is_limited(limit: str) -> None:
     unknown = Tally(turns=2, cost=0.1, priced=1, unpriced=1)
     limited = run(unknown, **{limit: 0.5})
-    assert exhausted_limit(limited) == CostUnknown(1, 0.5)
+    assert spent_budget(limited) == exhausted_limit(limited) == CostUnknown(1, 0.5)
     # Another exchange could not count it either.
     assert exhausted_limit(replace(limited, exchange_began=unknown)) == CostUnknown(1, 0.5)
     assert exhausted_limit(run(unknown, unknown_cost="allow", **{limit: 0.5})) is None

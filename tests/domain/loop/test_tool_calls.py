@@ -41,6 +41,7 @@ from toolreel_core._protocol import (
     RepeatedCall,
     State,
 )
+from toolreel_core._schema import Violation
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._tools import (
     Envelope,
@@ -48,6 +49,7 @@ from toolreel_core._tools import (
     ToolDefinition,
     ToolFailure,
     arguments_not_json,
+    arguments_violate_schema,
     call_abandoned,
     call_denied,
     failed,
@@ -290,6 +292,26 @@ def test_calls_run_at_the_same_time_only_if_they_only_read_and_that_is_wanted() 
         book((READING[0], replace(READING[1], needs_approval=True)), parallel_tools=True),
     ):
         one_by_one.play_up_to(asks(), replies_calling(A, C), together[0])
+
+
+def test_a_call_that_may_not_run_is_told_among_those_that_run_together() -> None:
+    bad = ("call_x", "add", "{}")
+    missing = arguments_violate_schema("add", [Violation("", "the required 'a'", "{}")])
+    book(READING, parallel_tools=True).play(
+        asks(),
+        replies_calling(A, bad, C),
+        runs("call_a", "add", {"a": 1}),
+        runs("call_c", "ping", {}),
+        of("call_c", returns(3)),
+        of("call_a", returns(1)),
+        asks(
+            calling(A, bad, C),
+            tells("call_a", "add", {"value": 1}),
+            faults("call_x", "add", missing),
+            tells("call_c", "ping", {"value": 3}),
+        ),
+        *DONE,
+    )
 
 
 def test_no_more_calls_start_together_than_the_budget_allows() -> None:

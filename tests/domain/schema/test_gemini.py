@@ -134,6 +134,7 @@ def test_values_are_listed_as_texts_or_in_words(schema: Tree, rewritten: Tree) -
             },
         ),
         ({}, TEXT),
+        ({"allOf": [{"minLength": 1}, TEXT, True]}, {**TEXT, "minLength": 1}),
         (True, TEXT),
         ({"type": "any"}, TEXT),
         ({"properties": {"a": {}}}, {"type": "object", "properties": {"a": TEXT}}),
