@@ -39,4 +39,8 @@ from toolreel_core._loop.on_reply import (
 from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
 from toolreel_core._loop.reply_parsing import received, salvaged, transformed
 from toolreel_core._loop.tool_calls import record_repetition, rendered, with_repetition_warning
-from toolreel_core._loop.window import estimated_tokens, fit_history, input_token_limit, overflow
+from toolreel_core._loop.window import (
+    estimated_tokens,
+    fit_history,
+    overflow,
+)

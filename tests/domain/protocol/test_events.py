@@ -6,7 +6,6 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from tests.domain.protocol.defined import dataclasses_in
 from toolreel_core._errors import ProtocolError
 from toolreel_core._protocol import (
     ANSWERS,
@@ -17,14 +16,9 @@ from toolreel_core._protocol import (
     RequestFailed,
     ToolReturned,
     UserSpoke,
-    events,
 )
 
 KINDS: tuple[type[Any], ...] = get_args(Event)
-
-
-def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
-    assert set(KINDS) == dataclasses_in(events)
 
 
 def test_exactly_the_events_that_answer_an_effect_carry_its_ref() -> None:

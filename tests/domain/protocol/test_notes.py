@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 from hypothesis import given
 
-from tests.domain.protocol.defined import dataclasses_in
 from tests.strategies import runs
 from toolreel_core._protocol import (
     LateAnswer,
@@ -16,14 +15,9 @@ from toolreel_core._protocol import (
     Settled,
     Step,
     TextCallsOff,
-    notes,
 )
 
 KINDS: tuple[type[Any], ...] = get_args(Note)
-
-
-def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
-    assert set(KINDS) == dataclasses_in(notes)
 
 
 def test_every_note_says_in_which_turn_unless_it_is_about_the_whole_run() -> None:

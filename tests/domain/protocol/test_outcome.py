@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from tests.domain.protocol.defined import dataclasses_in
 from toolreel_core._jsontext import JsonText
-from toolreel_core._protocol import Completed, Outcome, outcome
+from toolreel_core._protocol import Completed, Outcome
 
 KINDS: tuple[type[Any], ...] = get_args(Outcome)
 
@@ -31,10 +30,6 @@ def test_every_way_to_end_has_a_name_of_its_own() -> None:
         "TransportFailed": "transport",
         "Cancelled": "cancelled",
     }
-
-
-def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
-    assert set(KINDS) == dataclasses_in(outcome)
 
 
 def test_a_value_is_shown_where_there_is_one() -> None:

@@ -314,15 +314,6 @@ NAMES = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
 PATCHES: st.SearchStrategy[NamesPatch] = NAMES | NAMES.filter(bool).map(lambda names: {"only": names})
 
 
-def test_a_list_adds_what_is_not_there_yet_in_order() -> None:
-    assert joined(["b", "a"], ["a", "c"]) == ["b", "a", "c"]
-
-
-def test_an_empty_list_clears() -> None:
-    assert joined(["a"], []) == []
-    assert joined({"only": ["a"]}, []) == []
-
-
 def test_clearing_and_then_adding_is_remembered_as_both() -> None:
     assert joined([], ["a"]) == {"only": ["a"]}
     assert joined(["b"], {"only": ["a"]}) == {"only": ["a"]}
