@@ -12,11 +12,9 @@ from typing import Final
 import pytest
 
 from toolreel._driver import aio as adrive
+from toolreel._driver import approvers, clocks, ports, stopwatch
 from toolreel._driver import performer as perform
-from toolreel._driver import ports, stopwatch
 from toolreel._driver import sync as drive
-from toolreel._driver.clock import clocks
-from toolreel._driver.user import approvers
 from toolreel._replay import journal_performer as rehearsal
 from toolreel.http import _httpx_endpoint as http
 from toolreel.tools import _hosts as routing

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.commands import WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
-from tests.servers.chat_server import Answer, nobody_listens, replying, serving
+from tests.servers.chat_server import Answer, replying, serving
 from toolreel._journal import companion, read_journal
 from toolreel.testing import calling, saying
 
@@ -121,14 +121,6 @@ def test_tools_that_differ_from_the_recorded_ones_are_a_change(tmp_path: Path) -
     places = [change["place"] for change in said.data["fork"]["changed"]]
     assert places[0] == "tools.state_get.description"
     assert "tools.state_patch" in places
-
-
-def test_a_live_fork_ends_with_what_went_wrong(tmp_path: Path) -> None:
-    with nobody_listens() as url:
-        live = ("--base-url", url, *WORKSPACE, "--set", "max_tries=1")
-        said = toolreel(*FORK, "--at", "4", *live, cwd=tmp_path)
-    assert_mistake(said, f"no server answers at {url}", code=1)
-    assert "outcome     transport:" in said.stdout
 
 
 def test_a_tool_that_needs_approval_is_not_run_where_nobody_is_there(tmp_path: Path) -> None:

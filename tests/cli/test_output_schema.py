@@ -52,15 +52,6 @@ def test_without_tools_it_is_json_in_the_text(folder: Path) -> None:
     assert body["messages"][0]["content"].endswith(json.dumps(SCHEMA, separators=(",", ":")))
 
 
-def test_a_provider_that_takes_a_json_schema_gets_it(folder: Path) -> None:
-    with serving(replying(saying(DRAFT))) as server:
-        said = running(server, folder, "--set", "output_mode=native")
-    assert said.code == 0
-    (body,) = [json.loads(seen.body) for seen in server.seen]
-    assert body["response_format"]["json_schema"]["schema"] == SCHEMA
-    assert body["messages"] == [{"role": "user", "content": "Which status?"}]
-
-
 def test_a_run_that_gives_up_says_so(folder: Path) -> None:
     with serving(replying(saying('{"status":"lost"}'))) as server:
         said = running(server, folder, "--set", "output_retries=0")

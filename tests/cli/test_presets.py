@@ -237,13 +237,6 @@ def test_a_mistake_is_told_with_what_to_do_about_it(
     assert_mistake(toolreel("presets", *arguments, cwd=here), *parts)
 
 
-def test_the_help_of_each_command_fits_a_terminal(here: Path) -> None:
-    commands = ("show", "diff", "models", "sampling")
-    for said in said_by_each([("presets", name, "--help") for name in commands], here):
-        assert max(map(len, lines(said))) <= 80
-        assert "--catalogue" in said.stdout
-
-
 def sent(server: ChatServer, at: int = 0) -> dict[str, Any]:
     tree: dict[str, Any] = json.loads(server.seen[at].body)
     tree.pop("messages")

@@ -229,12 +229,6 @@ def test_a_recording_is_replaced_only_when_asked_and_by_one_that_may_be_written(
     assert still == again
 
 
-def test_a_run_that_never_began_leaves_no_files(tmp_path: Path) -> None:
-    base = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--record", "kept")
-    assert_mistake(toolreel(*base, "--api-key-env", "NOT_SET", cwd=tmp_path), "NOT_SET is not set")
-    assert [*tmp_path.iterdir()] == []
-
-
 def test_a_stdout_that_is_not_utf8_is_written_to_as_far_as_it_goes(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(READY)) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, *WORKSPACE)

@@ -10,7 +10,6 @@ import pytest
 
 from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
-from tests.cli.test_mcp import configured, rude
 from tests.servers.chat_server import replying, serving
 from toolreel._cli import LiveSession, LiveTarget
 from toolreel.testing import calling
@@ -53,20 +52,6 @@ def test_a_run_loads_a_skill_runs_its_script_and_replays_without_both(here: Path
     (again,) = said_by_each([("replay", "kept")], here)
     assert again.code == 0
     assert "identical" in again.stdout
-
-
-def test_a_run_with_an_mcp_server_and_skills_replays_without_either(here: Path) -> None:
-    file = configured(here, s=rude(""))
-    both = calling(("skills_load", {"name": "pdf-forms"}), ("mcp_s_do", {}))
-    with serving(replying(both), replying(READY)) as server:
-        base = ("run", "Fill it.", "--model", "m", "--base-url", server.url, "--record", "kept")
-        said = toolreel(*base, "--skills", "skills", "--mcp", file, cwd=here)
-    assert (said.code, '← {"value":"done"}' in said.stdout, "# Forms" in said.stdout) == (0, True, True)
-
-    shutil.rmtree(here / "skills")
-    (here / file).unlink()
-    (again,) = said_by_each([("replay", "kept")], here)
-    assert (again.code, "identical" in again.stdout) == (0, True)
 
 
 def test_scripts_are_not_offered_unless_they_are_allowed_nor_run_unless_approved(here: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal, toolreel
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import chunk, replying, serving, streaming
-from toolreel.testing import saying
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -126,16 +125,3 @@ def test_the_layout_fits_narrow_and_wide_terminals(tmp_path: Path, columns: int)
     assert code == 0
     report = plain(shown).partition("replay ")[0]
     assert max(map(len, report.splitlines())) <= max(columns, 34)
-
-
-def test_what_a_model_writes_cannot_drive_the_terminal(tmp_path: Path) -> None:
-    hostile = "\x1b]0;owned\x07 \x1b[2J gone\rback \x9b31m"
-    with serving(replying(saying(hostile)), replying(saying(hostile))) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url)
-        _, shown = on_terminal(*base, cwd=tmp_path)
-        piped = toolreel(*base, cwd=tmp_path)
-    for text in (shown, piped.stdout):
-        assert "\\x1b]0;owned\\x07 \\x1b[2J gone\\x0dback \\x9b31m" in plain(text)
-        assert "\x1b]" not in text
-        assert "\x1b[2J" not in text
-        assert "\x9b" not in text

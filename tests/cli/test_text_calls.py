@@ -52,15 +52,6 @@ def test_each_line_is_answered_by_one(tmp_path: Path) -> None:
     assert (cut["calls"], cut["content"], cut["rejected"]) == ([], PING[:30], ["truncated"])
 
 
-def test_lines_come_from_a_file_too(tmp_path: Path) -> None:
-    asked = lines({"content": PING, "tools": ["ping"]})
-    (tmp_path / "replies.jsonl").write_bytes(asked)
-    from_file = toolreel("normalize", "replies.jsonl", cwd=tmp_path)
-    assert from_file == toolreel("normalize", cwd=tmp_path, stdin=asked)
-    assert '"name": "ping"' in from_file.stdout
-    assert_mistake(toolreel("normalize", "nothing.jsonl", cwd=tmp_path), "nothing.jsonl", "No such file")
-
-
 def test_a_tool_may_be_its_whole_definition(tmp_path: Path) -> None:
     parameters = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
     add = {"type": "function", "function": {"name": "add", "parameters": parameters}}
@@ -159,9 +150,3 @@ def test_a_line_that_cannot_be_read_is_named_with_what_to_do(
     line: bytes, parts: tuple[str, ...], tmp_path: Path
 ) -> None:
     assert_mistake(toolreel("normalize", cwd=tmp_path, stdin=line), *parts)
-
-
-def test_lines_before_a_mistake_are_answered(tmp_path: Path) -> None:
-    done = toolreel("normalize", cwd=tmp_path, stdin=lines({"content": "a", "tools": []}) + b"7\n")
-    assert (done.code, len(done.stdout.splitlines())) == (2, 1)
-    assert "line 2" in done.stderr

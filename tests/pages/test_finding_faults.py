@@ -53,12 +53,3 @@ def test_a_call_that_nobody_could_read(browser: Browser, page: Path) -> None:
         expect(shown.locator(".warnings")).to_contain_text("calls written as text are not read")
         shown.locator(".warnings li", has_text="TEXT_CALL_SUSPECTED").get_by_role("link").click()
         expect(shown.locator("#turn-1 .k-reply")).to_contain_text('{{"name": "state_get"')
-
-
-def test_the_setting_that_makes_the_difference(browser: Browser, page: Path) -> None:
-    page.write_text(page_of(cassette("recovered"), cassette("empty-final")), "utf-8")
-    with opened(browser, page) as shown:
-        expect(shown.get_by_role("region", name="Plans")).to_contain_text("config.fix_empty_final")
-        shown.locator(".parting").get_by_role("link").click()
-        expect(shown.locator("#turn-4 .parts")).to_be_in_viewport()
-        expect(shown.locator("#turn-4")).to_contain_text("no further turn")

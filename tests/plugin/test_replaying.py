@@ -55,16 +55,6 @@ def test_a_request_that_has_changed_is_shown_without_a_stack_trace(
     result.stdout.no_fnmatch_line("*cassette_tape.py*")
 
 
-def test_a_tool_that_gives_another_result_is_a_drift(
-    project: Project, recorded: Callable[[str], None]
-) -> None:
-    recorded(ASKS)
-    project.edit("agent.py", '{"pin": 4}', '{"pin": 5}')
-    result = project.here()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["first change: messages?2?.content"])
-
-
 def test_the_journal_may_answer_for_the_tools(project: Project, recorded: Callable[[str], None]) -> None:
     recorded(ASKS.replace("TOOLS)", "TOOLS, tools_in_replay=False)"))
     project.edit("agent.py", 'return {"pin": 4}[part]', 'raise SystemExit("ordered for real")')

@@ -81,83 +81,6 @@ def test_a_prompt_with_the_time_replays_at_another_time(
     assert result.ret == 0
 
 
-def test_without_a_rule_it_is_a_drift(
-    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded(PROMPT + PLAIN)
-    later(monkeypatch)
-    result = project.here()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["first change: messages?0?.content", "  request: *Now: 2027-01-01 00:00*"])
-
-
-def test_what_differs_elsewhere_is_a_drift_under_a_rule(
-    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded(PROMPT + GIVEN["in the test"])
-    later(monkeypatch)
-    project.edit("test_agent.py", "How many pins", "How many pens")
-    result = project.here()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["first change: messages?0?.content", "  request:*Now: <time>. How many pens*"]
-    )
-
-
-def test_a_tool_that_gives_another_result_is_a_drift_under_a_rule(
-    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded(PROMPT + GIVEN["in the test"])
-    later(monkeypatch)
-    project.edit("agent.py", '{"pin": 4}', '{"pin": 5}')
-    result = project.here()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["first change: messages?2?.content"])
-
-
-TICKET = """
-import itertools
-from toolreel.cassette import Vary
-
-NUMBERS = itertools.count(int(__import__("os").environ.get("FIRST", "100")))
-
-def ticket(part: str) -> str:
-    \"\"\"A ticket for a part.\"\"\"
-    return f"ticket {next(NUMBERS)} for {part}"
-
-def test_ticket(reel):
-    reel.vary(RULE)
-    plan = Plan.of(model="m", messages="A ticket for a pin, please.", tools=[PythonTools([ticket]).surface])
-    assert_reel(reel.run(plan, [ticket])).called("ticket").completed()
-"""
-
-
-@pytest.mark.parametrize(
-    ("rule", "passes"),
-    [
-        ('Vary(pattern="ticket [0-9]+", becomes="ticket <n>")', True),
-        ('Vary(at="/messages/*/content", pattern="ticket [0-9]+")', True),
-        ('Vary(at="/messages/2/content")', True),
-        ('Vary(at="/messages/0/content", pattern="ticket")', False),
-        ('Vary(at="/messages/2/content", pattern="for pin")', False),
-    ],
-)
-def test_a_result_may_vary_where_the_rules_allow_it_in_the_request(
-    project: Project, monkeypatch: pytest.MonkeyPatch, rule: str, passes: bool
-) -> None:
-    source = TICKET.replace("RULE", rule).replace("tools=[PythonTools([ticket]).surface]", "tools=SURFACE")
-    source = source.replace(
-        "def test_ticket",
-        "from toolreel import PythonTools\nSURFACE = PythonTools([ticket]).surface\n\ndef test_ticket",
-    )
-    project.tests(source)
-    script = (replying(calling(("ticket", {"part": "pin"}))), replying(saying("Done.")))
-    project.record(script=script)
-    monkeypatch.setenv("FIRST", "7")
-    result = project.here()
-    result.assert_outcomes(passed=1) if passes else result.assert_outcomes(failed=1)
-
-
 @pytest.mark.parametrize("mode", ["record", "replay"])
 def test_a_rule_of_a_test_that_fits_nothing_fails_the_test(project: Project, mode: str) -> None:
     used, unused = GIVEN["in the test"], GIVEN["in the test"].replace("NOW", 'NOW, Vary(at="/user")')
@@ -334,24 +257,6 @@ def test_a_rule_of_a_class_has_to_fit_one_of_its_tests(
     result = project.here()
     result.stdout.fnmatch_lines(["ERROR test_agent.py::TestPins: at /user is ignored: fits no request of *"])
     assert result.ret == 1
-
-
-def test_a_recording_carries_its_own_rules(
-    project: Project, recorded: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded(PROMPT + PLAIN)
-    rule = "vary: [{pattern: 'Now: [0-9-]{10} [0-9:]{5}', becomes: 'Now: <time>'}]"
-    project.edit("reels/test_agent/test_pins.yaml", "version: 1\n", f"version: 1\n{rule}\n")
-    later(monkeypatch)
-    result = project.here()
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines([f"reels/test_agent/test_pins.yaml: {USED}: 2 requests in 1 test"])
-    project.record().assert_outcomes(passed=1)
-    assert "Now: <time>" in (project.path / "reels/test_agent/test_pins.yaml").read_text()
-    project.edit("reels/test_agent/test_pins.yaml", "Now: [0-9-]", "Then: [0-9-]")
-    result = project.here()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*test_pins.yaml: the rule (*Then: *) fits no request of this session*"])
 
 
 FROZEN = """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import thread_time
 
-__all__ = ["RUNS", "superlinear"]
+__all__ = ["RUNS", "cost", "superlinear"]
 
 RUNS = (
     *" \n\tab1\"'`~[]{}()<>:,=|\\-*#_/.\u200b\u0120",
@@ -51,10 +52,10 @@ def superlinear(read: Callable[[int], object], largest: int = _LARGEST) -> str:
     """
     before = 0.0
     for size in _sizes(largest):
-        took = _cost(read, size)
+        took = cost(partial(read, size))
         if took > _FAST and before and took > _RATIO * before:
             # Once more: another thread may have taken the caches meanwhile.
-            took, before = _cost(read, size), _cost(read, size // 4)
+            took, before = cost(partial(read, size)), cost(partial(read, size // 4))
             if took > _FAST and took > _RATIO * before:
                 return f"{size // 4} characters take {1000 * before:.1f} ms, {size} take {1000 * took:.1f} ms"
         before = took
@@ -68,8 +69,8 @@ def _sizes(largest: int) -> Iterator[int]:
         size *= 4
 
 
-def _cost(read: Callable[[int], object], size: int) -> float:
-    """CPU of this thread: nothing else that runs on the machine counts."""
+def cost(read: Callable[[], object]) -> float:
+    """CPU seconds of this thread: nothing else that runs on the machine counts."""
     begun = thread_time()
-    read(size)
+    read()
     return thread_time() - begun

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.properties.growth import RUNS, superlinear
+from tests.properties.growth import RUNS, cost, superlinear
 from toolreel_core import text_calls
-from toolreel_core._jsontext import Json
+from toolreel_core._jsontext import Json, read
 from toolreel_core._text_calls import DIALECTS
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
@@ -75,3 +76,10 @@ def test_runs_anywhere_in_replies_cost_in_proportion(text: str, finish: str, see
 @pytest.mark.parametrize("run", RUNS)
 def test_a_reply_of_one_run_costs_in_proportion(run: str, finish: str) -> None:
     assert superlinear(lambda size: _read(run * (size // len(run)), finish)) == ""
+
+
+@pytest.mark.parametrize("unit", ["[" * 100 + "]" * 100, "[]", '{"a":' * 100 + "1" + "}" * 100])
+def test_nested_json_costs_no_more_than_flat_json(unit: str) -> None:
+    nested, flat = (f"[{','.join([each] * (256 * 1024 // len(each)))}]" for each in (unit, '{"a":1}'))
+    took, expected = (min(cost(partial(read, text)) for _ in range(3)) for text in (nested, flat))
+    assert took < 4 * expected

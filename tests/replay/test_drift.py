@@ -117,25 +117,10 @@ def test_a_changed_message_is_shown_as_it_was_and_as_it_is(copy: Path) -> None:
     assert re.search(r"^\+.*make one tool call now", said.stderr, re.MULTILINE)
 
 
-def test_a_changed_tool_description_is_found_by_its_place(copy: Path) -> None:
-    edit(copy, "description: The new value.", "description: The new valve.")
-    assert_drift(
-        replaying(copy),
-        "first change: tools[1].function.parameters.properties.value.description\n"
-        '  recorded: "The new valve."\n'
-        '  request:  "The new value."\n',
-    )
-
-
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_a_changed_option_is_a_drift_on_every_driver(copy: Path, driver: str) -> None:
     edit(copy, "seed: 7", "seed: 8")
     assert_drift(replaying(copy, "--driver", driver), "first change: seed\n  recorded: 8\n  request:  7\n")
-
-
-def test_another_model_is_a_drift(copy: Path) -> None:
-    copy.write_text(copy.read_text().replace("model: qwen2.5-coder-1.5b\n", "model: qwen2.5-coder-1.5c\n"))
-    assert_drift(replaying(copy), "interaction 1 of 3", "first change: model\n")
 
 
 @pytest.fixture
@@ -221,13 +206,6 @@ def test_a_journal_that_stops_too_early_is_a_drift(copy: Path) -> None:
 
 
 # Files that are no recordings.
-
-
-def test_a_cassette_that_was_cut_anywhere_is_refused(copy: Path) -> None:
-    whole = copy.read_bytes()
-    for cut in range(0, len(whole), len(whole) // 25):
-        copy.write_bytes(whole[:cut])
-        assert_unusable(replaying(copy), copy)
 
 
 BOMB = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 'x'}]\n" for n in range(12))

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
-    from toolreel._driver.clock.clocks import AsyncSystemClock, InstantClock, SystemClock
-    from toolreel._driver.clock.time_left import ending_at, time_left
+    from toolreel._driver.approvers import Always, AsyncLater, Later, Never
+    from toolreel._driver.attachments import attach
+    from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock, ending_at, time_left
+    from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
     from toolreel._driver.inbox import Inbox, Incoming, message_of
     from toolreel._driver.lap_times import LapTimes
     from toolreel._driver.one_effect import aperform, perform
@@ -54,8 +56,6 @@ if TYPE_CHECKING:
         outcome_of,
         retold,
     )
-    from toolreel._driver.several_endpoints.endpoint_costs import EndpointCost
-    from toolreel._driver.several_endpoints.endpoints import AsyncEndpoints, Endpoints, check_endpoints
     from toolreel._driver.stopwatch import AsyncStopwatch, Stopwatch, timed_anew
     from toolreel._driver.streaming.events import (
         NoteMade,
@@ -75,8 +75,6 @@ if TYPE_CHECKING:
     from toolreel._driver.streaming.shown_run import STOPPED
     from toolreel._driver.sync import go_on, run, speak, stream, stream_on
     from toolreel._driver.timing import NOT_MEASURED, Lap, Timing, Took, duration, record
-    from toolreel._driver.user.approvers import Always, AsyncLater, Later, Never
-    from toolreel._driver.user.attachments import attach
     from toolreel._driver.watching.log_watch import LEVELS, logged_as
     from toolreel._driver.watching.note_fields import CONTENT, fields_of, name_of
     from toolreel._driver.watching.performer import Watched
@@ -99,8 +97,10 @@ else:
         __name__,
         {
             "aio": "ago_on arun aspeak astream astream_on",
-            "clock.clocks": "AsyncSystemClock InstantClock SystemClock",
-            "clock.time_left": "ending_at time_left",
+            "attachments": "attach",
+            "approvers": "Always AsyncLater Later Never",
+            "clocks": "AsyncSystemClock InstantClock SystemClock ending_at time_left",
+            "endpoints": "AsyncEndpoints EndpointCost Endpoints check_endpoints",
             "inbox": "Inbox Incoming message_of",
             "lap_times": "LapTimes",
             "one_effect": "aperform perform",
@@ -111,8 +111,6 @@ else:
                 "StreamingEndpoint StreamingPerformer ToolHost Wanted secrets_of tell withhold"
             ),
             "run_result": "OutcomeError Resting Run RunUsage cost_in_words outcome_of retold",
-            "several_endpoints.endpoint_costs": "EndpointCost",
-            "several_endpoints.endpoints": "AsyncEndpoints Endpoints check_endpoints",
             "stopwatch": "AsyncStopwatch Stopwatch timed_anew",
             "streaming.events": (
                 "NoteMade PartialOutput ReasoningDelta RunEnded ShownEvent StreamEvent TextDelta "
@@ -123,8 +121,6 @@ else:
             "streaming.shown_run": "STOPPED",
             "sync": "go_on run speak stream stream_on",
             "timing": "Lap NOT_MEASURED Timing Took duration record",
-            "user.approvers": "Always AsyncLater Later Never",
-            "user.attachments": "attach",
             "watching.log_watch": "LEVELS logged_as",
             "watching.note_fields": "CONTENT fields_of name_of",
             "watching.performer": "Watched",

@@ -236,4 +236,7 @@ async def _answers(
         for effect in effects:
             group.start_soon(find, effect)
     # In the order of the effects, not of the answers: a journal does not depend on timing.
+    for effect in effects:
+        if effect.ref not in found:  # a task group takes a child that was cancelled from within for done
+            raise RuntimeError(f"{effect!r}: its performer let out the cancellation of a task of its own")
     return [(effect, found[effect.ref]) for effect in effects]

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from inspect import iscoroutinefunction
 from typing import Any, Final, NamedTuple, cast
 
+from toolreel._driver.endpoints import check_endpoints
 from toolreel._driver.performer import AsyncNoTools, AsyncPorts, NoTools, Ports
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
-from toolreel._driver.several_endpoints.endpoints import check_endpoints
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
 from toolreel_core._tools import ToolSurface

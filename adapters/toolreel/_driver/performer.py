@@ -10,7 +10,8 @@ from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from toolreel._driver.clock.clocks import AsyncSystemClock, SystemClock
+from toolreel._driver.approvers import AsyncLater, Later
+from toolreel._driver.clocks import AsyncSystemClock, SystemClock
 from toolreel._driver.ports import (
     Approver,
     AsyncApprover,
@@ -25,7 +26,6 @@ from toolreel._driver.ports import (
     Wanted,
     secrets_of,
 )
-from toolreel._driver.user.approvers import AsyncLater, Later
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
     ApprovalGiven,

@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
+from toolreel._driver.endpoints import EndpointCost, endpoint_costs
 from toolreel._driver.ports import Wanted
-from toolreel._driver.several_endpoints.endpoint_costs import EndpointCost, endpoint_costs
 from toolreel._driver.timing import Lap, Timing, Took
 from toolreel._internal import AdapterError, printable, run_pages
 from toolreel_core._conversation import Message, wire_tree

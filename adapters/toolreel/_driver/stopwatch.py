@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Generic, Self, TypeVar
 
-from toolreel._driver.clock.time_left import ending_at
+from toolreel._driver.clocks import ending_at
 from toolreel._driver.ports import (
     AsyncPerformer,
     AsyncStreamingPerformer,

@@ -26,8 +26,10 @@ def face(package: str, homes: Mapping[str, str], *, extra: str = "") -> Hooks:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = home_of[name]
-        path = home if home.startswith("toolreel") else f"{package}.{home}".rstrip(".")
+        path = home if home.startswith("toolreel") else f"{package}.{home}"
         try:
+            if not home:  # a module of the package itself, which is not there yet
+                return import_module(f"{package}.{name}")
             module = import_module(path)
             return getattr(module, name) if hasattr(module, name) else import_module(f"{path}.{name}")
         except ImportError as error:

@@ -12,9 +12,15 @@ if TYPE_CHECKING:
     from toolreel._replay.explain.sent_history import SentHistory, sent_history
     from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
     from toolreel._replay.explain.why import Why, note_words, rule_of, why
-    from toolreel._replay.exports.formats import SUFFIXES, Format, exported
-    from toolreel._replay.exports.inspect_messages import LOG_VERSION, STOP_REASONS, inspect_message
-    from toolreel._replay.exports.markdown import transcript
+    from toolreel._replay.exports import (
+        LOG_VERSION,
+        STOP_REASONS,
+        SUFFIXES,
+        Format,
+        exported,
+        inspect_message,
+        transcript,
+    )
     from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
     from toolreel._replay.forked_run import (
         Beginning,
@@ -26,10 +32,10 @@ if TYPE_CHECKING:
         counterfactual,
         fork,
     )
-    from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
-    from toolreel._replay.from_cassette.recorded_requests import COMPARISONS, Comparison
     from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal, breaks_in
     from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
+    from toolreel._replay.recorded_requests import COMPARISONS, Comparison
+    from toolreel._replay.recovered_runs import RecoveredRun, recover_runs
     from toolreel._replay.replayed_run import (
         BEHIND_PROXY,
         DRIVERS,
@@ -64,15 +70,13 @@ else:
             "explain.sent_history": "SentHistory sent_history",
             "explain.turns": "CallSummary TurnSummary story",
             "explain.why": "Why note_words rule_of why",
-            "exports.formats": "Format SUFFIXES exported",
-            "exports.inspect_messages": "LOG_VERSION STOP_REASONS inspect_message",
-            "exports.markdown": "transcript",
+            "exports": "Format LOG_VERSION STOP_REASONS SUFFIXES exported inspect_message transcript",
             "fork_changes": "Changes NOTHING_CHANGED",
             "forked_run": "Beginning Counterfactual EventLog Forked Stop beginning counterfactual fork",
-            "from_cassette.journals": "RecoveredRun recover_runs",
-            "from_cassette.recorded_requests": "COMPARISONS Comparison",
             "journal_performer": "AsyncRehearsal Rehearsal breaks_in",
             "recorded_files": "Keeping RecordedFiles ResumedFiles check_free",
+            "recorded_requests": "COMPARISONS Comparison",
+            "recovered_runs": "RecoveredRun recover_runs",
             "replayed_run": (
                 "BEHIND_PROXY DRIVERS Driver Replayed check_recovered check_surface replay run_on"
             ),

@@ -78,7 +78,7 @@ def check_recovered(cassette: Path) -> None:
 
     :raises toolreel.ReplayMismatch: names the line and the difference
     """
-    from toolreel._replay.from_cassette.journals import recover_runs
+    from toolreel._replay.recovered_runs import recover_runs
     from toolreel.cassette import Recording
 
     recorded = [read_journal(path) for path in _journals_beside(companion(cassette))]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from toolreel.testing._expected_calls import ExpectedCall, call
     from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
     from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
-    from toolreel.testing._recordings.check import Checked, Finding, check
+    from toolreel.testing._recordings_check import Checked, Finding, check
     from toolreel.testing._reels.live_side import LiveSide
     from toolreel.testing._reels.reel import Reel, rerun
     from toolreel.testing._scripted import (
@@ -31,7 +31,7 @@ else:
             "_expected_calls": "ExpectedCall call",
             "_network_block": "LOOPBACK NetworkBlocked network_blocked",
             "_recording_paths": "ReelFiles files_by_name files_of_test",
-            "_recordings.check": "Checked Finding check",
+            "_recordings_check": "Checked Finding check",
             "_reels.live_side": "LiveSide",
             "_reels.reel": "Reel rerun",
             "_scripted": "Line Lost ScriptedEndpoint ScriptedTools calling saying streaming",

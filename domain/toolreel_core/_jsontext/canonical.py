@@ -49,8 +49,6 @@ _ESCAPE: Final = re.compile(
 """A pair of escaped surrogates, one without its partner, or any other escape."""
 # Strings and everything else that is not a bracket. Possessive: text from outside must not backtrack.
 _NO_BRACKET: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
-_INNERMOST: Final = re.compile(r"\[\]|\{\}")
-"""An empty innermost array or object: removing these again and again measures the depth."""
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -142,19 +140,8 @@ def nesting(text: str, *, enough: int) -> int:
     >>> nesting('{"a": [[1], "[[["]}', enough=9)
     3
     """
-    brackets = _NO_BRACKET.sub("", text)
-    inner, depth = brackets, 0
-    while inner and depth < enough:
-        outer = _INNERMOST.sub("", inner)
-        if outer == inner:
-            return _nesting_of_unbalanced(brackets, enough)
-        inner, depth = outer, depth + 1
-    return depth
-
-
-def _nesting_of_unbalanced(brackets: str, enough: int) -> int:
     depth = deepest = 0
-    for bracket in brackets:
+    for bracket in _NO_BRACKET.sub("", text):
         depth += 1 if bracket in "[{" else -1
         deepest = max(deepest, depth)
         if deepest >= enough:

@@ -33,11 +33,10 @@ from toolreel import (
     UserMessage,
     go_on,
     replay,
-    story,
     tool,
 )
 from toolreel._driver import ImmediateEndpoint, Resting
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import CostUnknown, dump, load_state
 
 
@@ -168,17 +167,6 @@ def test_a_function_or_an_approver_decides(run: Callable[..., Run], said: str, a
     assert said in results(ended)[0]
 
 
-def test_plain_results_are_told_and_explained() -> None:
-    calls = [ASKS, calling(("stock", {"part": "nut"})), FOUR]
-    ended = agent(*calls, tools=[stock], config={"result_format": "plain"}).run("How many?")
-    assert results(ended)[0] == "4"
-    assert results(ended)[1].startswith('{"ok":false,"tool_name":"stock"')
-    assert [(call.ok, call.result[:14]) for turn in story(ended) for call in turn.calls] == [
-        (True, "4"),
-        (False, "INTERNAL_ERROR"),
-    ]
-
-
 def test_an_async_function_decides_in_async_runs() -> None:
     async def ask(name: str, arguments: Mapping[str, Any]) -> bool:
         await asyncio.sleep(0)
@@ -233,14 +221,6 @@ def test_an_agent_is_a_value_of_which_another_is_made() -> None:
     assert repr(Agent("m", base_url="http://h/v1?key=1a2b3c4d5e6f")).count("1a2b3c4d5e6f") == 0
 
 
-def test_a_journal_and_an_observer_see_the_run() -> None:
-    one, seen = agent(ASKS, FOUR, tools=[stock]), list[object]()
-    journal = MemoryJournal(one.plan("hi"))
-    ended = one.run("hi", journal=journal, observe=seen.append)
-    assert len(journal.lines) == 4
-    assert tuple(seen) == ended.notes
-
-
 def test_a_run_is_recorded_and_replayed(tmp_path: Path) -> None:
     path = tmp_path / "pins"
     with serving(replying(ASKS), replying(FOUR)) as server:
@@ -270,14 +250,6 @@ def test_a_run_on_an_endpoint_of_ones_own_is_recorded_as_a_journal(tmp_path: Pat
     agent(ASKS, FOUR, tools=[stock]).run("How many?", record=tmp_path / "pins")
     assert [file.name for file in tmp_path.iterdir()] == ["pins.journal.jsonl"]
     assert replay(tmp_path / "pins").run.text == "There are 4."
-
-
-def test_a_run_that_fails_says_so_where_it_is_asked() -> None:
-    with pytest.raises(OutcomeError, match=r"transport.*nobody there") as raised:
-        Agent("m", endpoint=ScriptedEndpoint([Lost("connect", "nobody there")]), config={"max_tries": 1}).run(
-            "hi"
-        ).raise_for_outcome()
-    assert raised.value.outcome.name == "transport"
 
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [

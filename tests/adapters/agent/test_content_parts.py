@@ -22,11 +22,8 @@ from toolreel import (
     ConfigError,
     File,
     Image,
-    Inbox,
     RunEnded,
-    SecretFound,
     ToolResult,
-    UserMessage,
     attach,
     read_journal,
     replay,
@@ -38,7 +35,7 @@ from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, fold, load_state
 from toolreel_core._conversation import Part, parts_of
 from toolreel_core._jsontext import Json
-from toolreel_core._protocol import PartsLeftOut, QuirkApplied, ToolReturned
+from toolreel_core._protocol import PartsLeftOut, ToolReturned
 
 CAT: Final = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 SHOT: Final = b"\xff\xd8\xff" + bytes(range(255, -1, -1)) * 8
@@ -170,16 +167,6 @@ def test_a_recorded_conversation_replays_to_the_byte_and_has_each_blob_once(
     assert shown.index("interactions:") < shown.index("blobs:") < shown.index(b64encode(CAT).decode())
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_a_scripted_endpoint_gives_the_same_journal(driver: Driver, tmp_path: Path) -> None:
-    def journal(name: str, driver: Driver) -> str:
-        agent = Agent("m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot])
-        talked(agent, driver, record=tmp_path / name)
-        return read_journal(tmp_path / f"{name}.journal.jsonl").text  # without times
-
-    assert journal(driver, driver) == journal("again", "sync")
-
-
 def test_ten_turns_have_each_blob_once_in_every_record(tmp_path: Path) -> None:
     script = [*[calling(("screenshot", {"window": f"w{n}"})) for n in range(9)], saying("Done.")]
     with serving(*map(replying, script)) as server:
@@ -235,25 +222,6 @@ def test_the_model_is_told_of_what_its_provider_does_not_take() -> None:
     assert "image_url" not in sent(run)[0]
 
 
-def test_what_is_said_meanwhile_has_a_sentence_instead() -> None:
-    inbox = Inbox()
-
-    def look() -> str:
-        """Look around."""
-        inbox.say(["Look at", Image.from_bytes(CAT)])
-        return "done"
-
-    script = [calling(("look", {})), saying("Hm.")]
-    agent = Agent("m", endpoint=ScriptedEndpoint(script), tools=[look], provider="deepseek")
-    run = agent.run("Go.", inbox=inbox)
-    told = json.loads(sent(run)[0])["messages"][-2]
-    assert [part["text"] for part in told["content"]] == [
-        "Look at",
-        f"{Image.from_bytes(CAT).label} was left out: deepseek takes no images.",
-    ]
-    assert "supports_images" in [note.name for note in run.notes if isinstance(note, QuirkApplied)]
-
-
 def ended(events: Iterable[AgentEvent[Any]]) -> AgentRun[Any]:
     last = list(events)[-1]
     assert isinstance(last, RunEnded)
@@ -267,25 +235,6 @@ def test_a_stream_has_the_parts_too() -> None:
     run = ended(events)
     assert (run.text, parts_of(run.messages[0])[1]) == ("A cat in a mail.", FIRST[1])
     assert ended(run.reply_stream(SECOND)).text == "A beep."
-
-
-def test_too_much_in_one_result_is_a_failure() -> None:
-    agent = Agent(
-        "m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot], config={"max_tool_parts_bytes": 2_050}
-    )
-    run = agent.run("Go.")
-    (result,) = [json.loads(message.content) for message in run.messages if "screenshot" in message.content]
-    assert result["errors"][0]["code"] == "TOOL_OUTPUT_TOO_LARGE"
-    assert result["data"] == {"bytes": 2051, "limit": 2050}
-    assert SHOT_URL not in sent(run)[0]
-
-
-def test_a_key_in_an_attachment_is_not_written(tmp_path: Path) -> None:
-    data = CAT + b"... abcdefgh12345 ..."
-    agent = Agent("m", base_url="http://127.0.0.1:9", api_key="abcdefgh12345")
-    with pytest.raises(SecretFound, match=r"^.*talk\.journal\.jsonl, line 1: not written, <image/png"):
-        agent.run(["hi", Image.from_bytes(data)], record=tmp_path / "talk")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_result_with_a_key_in_a_picture_is_withheld(
@@ -324,15 +273,6 @@ def test_a_path_says_what_to_write() -> None:
     agent = Agent("m", endpoint=ScriptedEndpoint([]))
     with pytest.raises(ConfigError, match=r"for a file write attach\(path\)$"):
         agent.run(cast("Any", [Path("cat.png")]))
-
-
-def test_messages_go_on_as_dicts() -> None:
-    agent = Agent("m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot])
-    run = agent.run(FIRST)
-    again = Agent("m", endpoint=ScriptedEndpoint([saying("Yes.")]), tools=[screenshot])
-    later = again.run([*run.messages_as_dicts(), {"role": "user", "content": "Sure?"}])
-    assert later.messages[:4] == run.messages
-    assert later.messages[4] == UserMessage("Sure?")
 
 
 def test_nothing_that_is_shown_has_the_bytes(tmp_path: Path) -> None:

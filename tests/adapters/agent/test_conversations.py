@@ -339,26 +339,6 @@ def test_a_stream_that_is_not_read_to_its_end_is_cancelled_and_recorded(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["talk.journal.jsonl", "talk.yaml"]
 
 
-@ON
-def test_a_reply_that_is_not_read_to_its_end_is_cancelled_and_recorded(way: Way, tmp_path: Path) -> None:
-    path = tmp_path / "talk"
-    with serving(chunks("Three ", "pins."), chunks("No ", "shims.")) as server:
-        first = run_of(way.stream(served(server), "How many pins?", record=path))
-
-        class Replying:
-            """Offers the reply as a stream."""
-
-            def stream(self, prompt: str) -> Generator[AgentEvent[Any], None, None]:
-                return first.reply_stream(prompt)
-
-            def astream(self, prompt: str) -> AsyncGenerator[AgentEvent[Any], None]:
-                return first.areply_stream(prompt)
-
-        replies: Any = Replying()
-        assert way.first_text(replies, "And shims?") == "No "
-    assert replay(path).run.outcome.name == "cancelled"
-
-
 def test_an_error_in_the_loop_over_a_stream_cancels_it(tmp_path: Path) -> None:
     one = agent(ASKS, saying("Three."), tools=[stock])
 

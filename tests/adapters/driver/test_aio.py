@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+import asyncio
+import json
+
 import anyio
 import pytest
 
-from tests.adapters.driver.immediate import ImmediatePerformer
-from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, Watched, add
-from tests.servers.chat_server import replying, serving
+from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.patience import HANG
+from toolreel import Plan
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, run
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel.http import AsyncHttpEndpoint
-from toolreel.testing import ScriptedEndpoint
-from toolreel.tools import AsyncPythonTools, PythonTools
-from toolreel_core._errors import ReplayMismatch
-from toolreel_core._protocol import Cancelled, CancelRequested, Completed, Note, RunTool, ToolReturned
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools import AsyncPythonTools, PythonTools, tool
+from toolreel_core._conversation import ToolMessage
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import Completed, RunTool, ToolReturned
 
 
 @pytest.mark.anyio
@@ -22,15 +25,6 @@ async def test_every_driver_makes_the_same_run_and_the_same_journal() -> None:
     ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
     assert await arun(PLAN, ports, journal=there) == ended
     assert there.text == here.text
-
-
-@pytest.mark.anyio
-async def test_a_whole_session_over_http() -> None:
-    with serving(*map(replying, SUM)) as server:
-        async with AsyncHttpEndpoint(server.url) as endpoint:
-            ended = await arun(PLAN, AsyncPorts(endpoint, AsyncPythonTools([add])))
-    assert ended.outcome == Completed("It is 42.")
-    assert len(server.seen) == 2
 
 
 @pytest.mark.anyio
@@ -48,24 +42,6 @@ async def test_runs_side_by_side_do_not_meet() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("at", [1, 2, 3])
-async def test_a_run_is_cancelled_at_any_effect(at: int) -> None:
-    journal = MemoryJournal(PLAN)
-    stopping = Stopping(Ports(ScriptedEndpoint(SUM), PythonTools([add])), at=at)
-    ended = await arun(PLAN, ImmediatePerformer(stopping), journal=journal)
-    assert ended.outcome == Cancelled("enough")
-    assert parse_journal(journal.text).events[-1] == CancelRequested("enough")
-
-
-@pytest.mark.anyio
-async def test_every_event_is_in_the_journal_before_the_run_goes_on() -> None:
-    journal = MemoryJournal(PLAN)
-    watched = Watched(Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal)
-    await arun(PLAN, ImmediatePerformer(watched), journal=journal)
-    assert watched.lines == [1, 2, 3]
-
-
-@pytest.mark.anyio
 async def test_a_task_that_is_cancelled_leaves_a_whole_journal() -> None:
     class Hanging:
         async def run(self, effect: RunTool) -> ToolReturned:
@@ -80,19 +56,46 @@ async def test_a_task_that_is_cancelled_leaves_a_whole_journal() -> None:
     assert [record.kind for record in parse_journal(journal.text).records] == ["send_request"]
 
 
-@pytest.mark.anyio
-async def test_a_recording_that_disagrees_is_raised() -> None:
-    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint([])), AsyncPythonTools([add]))
-    with pytest.raises(ReplayMismatch, match="request 1 was sent"):
-        await arun(PLAN, ports)
+def test_a_tool_that_lets_out_its_own_cancellation_has_failed_and_the_other_call_is_kept() -> None:
+    @tool(read_only=True)
+    async def cancels() -> str:
+        inner = asyncio.create_task(asyncio.sleep(HANG))
+        inner.cancel()
+        await inner
+        return "never"
+
+    @tool(read_only=True)
+    async def waits() -> str:
+        await asyncio.sleep(0)
+        return "waited"
+
+    tools = AsyncPythonTools([cancels, waits])
+    together: list[list[tuple[str, dict[str, Json]]]] = [
+        [("cancels", {})],
+        [("cancels", {}), ("waits", {})],
+    ]
+    for calls in together:
+        replies = ImmediateEndpoint(ScriptedEndpoint([calling(*calls), saying("Done.")]))
+        plan = Plan.of(model="m", messages="Go!", tools=tools.surface)
+        ended = asyncio.run(arun(plan, AsyncPorts(replies, tools)))
+        assert ended.outcome == Completed("Done.")
+        results = [json.loads(each.content) for each in ended.messages if isinstance(each, ToolMessage)]
+        assert [result["ok"] for result in results] == [False, True][: len(calls)], results
 
 
-@pytest.mark.anyio
-async def test_an_observer_that_fails_does_not_disturb_the_run() -> None:
-    def faint(note: Note) -> None:
-        raise ValueError(type(note).__name__)
+async def _cancelled_beside(tools: AsyncPythonTools) -> None:
+    replies = ImmediateEndpoint(ScriptedEndpoint([calling(("hangs", {}), ("hangs", {})), saying("Done.")]))
+    plan = Plan.of(model="m", messages="Go!", tools=tools.surface)
+    running = asyncio.create_task(arun(plan, AsyncPorts(replies, tools)))
+    await asyncio.sleep(0.05)
+    running.cancel()
+    await running
 
-    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
-    with pytest.warns(RuntimeWarning, match="^the observer failed on"):
-        ended = await arun(PLAN, ports, observe=faint)
-    assert ended.outcome == Completed("It is 42.")
+
+def test_a_cancellation_from_outside_still_ends_the_run() -> None:
+    @tool(read_only=True)
+    async def hangs() -> None:
+        await asyncio.sleep(HANG)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(_cancelled_beside(AsyncPythonTools([hangs])))

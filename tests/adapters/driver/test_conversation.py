@@ -31,7 +31,7 @@ from toolreel._driver import (
     run,
     speak,
 )
-from toolreel._internal import JournalError, SecretFound
+from toolreel._internal import JournalError
 from toolreel._journal import (
     FileJournal,
     MemoryJournal,
@@ -44,11 +44,8 @@ from toolreel._journal import (
 from toolreel._replay import (
     DRIVERS,
     AsyncRehearsal,
-    Changes,
     Rehearsal,
     aresume,
-    diff,
-    fork,
     replay,
     resume,
     retrace,
@@ -57,7 +54,7 @@ from toolreel._replay import (
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
-from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._errors import ConfigError
 from toolreel_core._loop import fold
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -67,8 +64,6 @@ from toolreel_core._protocol import (
     ReplyReceived,
     RequestFailed,
     SendRequest,
-    TransportFailed,
-    UserSpoke,
     dump,
     load_state,
 )
@@ -200,30 +195,6 @@ def test_the_next_exchange_goes_on_with_the_whole_history(talk: Callable[..., Ru
     assert [len(effect.request.messages.texts) for effect in endpoint.asked] == [1, 3, 5, 7, 9]
 
 
-@each_driver
-def test_limits_hold_for_each_exchange_and_those_of_the_conversation_for_all(
-    talk: Callable[..., Run],
-) -> None:
-    config = LoopConfig(max_turns=2, max_conversation_turns=4)
-    plan = Plan.of(model="m", messages="What is 2 + 40?", tools=PLAN.tools, config=config)
-    done = talk(plan, ports(THREE), ["And plus 1?"])
-    assert done.outcome == Completed("43.")
-    done = talk(plan, ports(THREE), ["And plus 1?", "Thanks!"])
-    assert done.outcome.name == "conversation_budget"
-    assert [message.content for message in done.state.unsent] == ["Thanks!"]
-
-
-def test_a_conversation_of_stored_states_sends_the_same_bytes_as_one_in_memory() -> None:
-    whole, parts = ScriptedEndpoint(THREE), ScriptedEndpoint(THREE)
-    done = run(PLAN, Ports(whole, PythonTools([add])))
-    stored = dump(run(PLAN, Ports(parts, PythonTools([add]))).state)
-    for content in ("And plus 1?", "Thanks!"):
-        done = speak(done, content, Ports(whole, PythonTools([add])))
-        stored = dump(speak(load_state(stored), content, Ports(parts, PythonTools([add]))).state)
-    assert [one.request.body for one in parts.asked] == [one.request.body for one in whole.asked]
-    assert stored == dump(done.state)
-
-
 def test_what_is_said_meanwhile_is_in_the_journal_where_the_run_took_it() -> None:
     recorded, done = steered()
     assert [record.kind for record in recorded.records] == [
@@ -250,17 +221,6 @@ def test_what_is_said_after_the_answer_begins_the_next_exchange() -> None:
 
     done = run(PLAN, ports([SUM, saying("42."), saying("Welcome.")]), observe=observe, inbox=inbox)
     assert done.outcome == Completed("Welcome.")
-
-
-def test_what_is_said_to_a_run_that_fails_is_sent_with_the_next_message() -> None:
-    inbox = Inbox()
-    plan = Plan.of(model="m", messages="hi", tools=PLAN.tools, config=LoopConfig(max_tries=1))
-    inbox.say("Are you there?")
-    failed = run(plan, ports([Lost("connect", "refused")]), inbox=inbox)
-    assert isinstance(failed.outcome, TransportFailed)
-    done = speak(failed, "Hello?", ports([saying("Yes.")]))
-    said = [message.content for message in done.state.messages.messages]
-    assert said == ["hi", "Are you there?", "Hello?", "Yes."]
 
 
 def test_what_no_run_has_taken_stays_in_the_inbox() -> None:
@@ -358,14 +318,6 @@ def test_steering_between_parallel_calls_replays_at_its_place() -> None:
     assert played(recorded).outcome == played_async(recorded).outcome == Completed("2, 4.")
 
 
-def test_a_message_that_no_run_takes_is_a_mismatch() -> None:
-    recorded = conversation()
-    rehearsal = Rehearsal(recorded)
-    run(recorded.plan, rehearsal)
-    why = complaint(ReplayMismatch, rehearsal.finish)
-    assert why == "talk: the run ended, but 6 recorded events are left, from line 5 (user_spoke) on"
-
-
 def test_a_conversation_goes_on_in_its_journal_after_it_was_closed(tmp_path: Path) -> None:
     path = tmp_path / "talk.journal.jsonl"
     given = ports(THREE)
@@ -401,40 +353,6 @@ def test_a_closed_journal_says_how_to_go_on(tmp_path: Path) -> None:
     assert (
         why == f"{path}: it was closed; go on with resume(path, performer, say=...) or ReopenedJournal(path)"
     )
-
-
-def test_a_secret_in_what_the_user_says_is_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "talk.journal.jsonl"
-    with FileJournal(path, PLAN, known_secrets={"KEY": "hunter2-hunter2"}) as journal:
-        done = run(PLAN, ports(THREE[:2]), journal=journal)
-        with pytest.raises(SecretFound):
-            speak(done, "It is hunter2-hunter2.", ports([]), journal=journal)
-    assert "hunter2" not in unfinished(path).read_text()
-
-
-def test_a_conversation_can_be_forked_with_another_message() -> None:
-    recorded = conversation()
-    forked = fork(recorded, 4, Changes(said="And plus 2?"), performer=ports([saying("44.")]))
-    assert forked.outcome == Completed("44.")
-    said = [event.content for event in forked.recorded.events if isinstance(event, UserSpoke)]
-    assert said == ["And plus 2?"]
-    difference = diff(recorded, forked.recorded)
-    assert difference.first is not None
-    assert (difference.first.n, difference.first.aspect) == (4, "told")
-    assert played(forked.recorded).outcome == Completed("44.")
-
-
-def test_a_conversation_can_be_forked_at_every_event_and_answers_itself() -> None:
-    for recorded in all_kinds():
-        for at in range(len(recorded.records) + 1):
-            forked = fork(recorded, at)
-            assert forked.recorded.text == recorded.text
-            assert forked.stop is None
-
-
-def test_only_a_message_can_be_replaced_by_one() -> None:
-    why = complaint(Exception, lambda: fork(conversation(), 3, Changes(said="no")))
-    assert "event 3 is no message of the user, so there is none to change" in why
 
 
 def test_the_story_of_a_conversation_has_what_was_said_and_answered() -> None:

@@ -17,20 +17,8 @@ from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Cancelled, CancelRequested, Completed, RunTool, SendRequest
+from toolreel_core._protocol import RunTool, SendRequest
 from toolreel_core._settings import LoopConfig
-
-
-def test_a_run_says_how_it_ended() -> None:
-    ended = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])))
-    assert ended.outcome == Completed("It is 42.")
-    assert ended.completed
-
-
-def test_a_cancelled_run_is_not_completed() -> None:
-    ended = retold(PLAN, [CancelRequested("enough")])
-    assert ended.outcome == Cancelled("enough")
-    assert not ended.completed
 
 
 def test_a_run_is_retold_from_its_events_with_every_note() -> None:

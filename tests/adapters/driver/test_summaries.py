@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
-from tests.servers.chat_server import Answer, chunk, replying, serving
-from tests.servers.chat_server import streaming as pieces
 from toolreel._driver import (
     AsyncPorts,
     ImmediateEndpoint,
@@ -31,9 +28,7 @@ from toolreel._driver import (
     stream_on,
 )
 from toolreel._journal import FileJournal, MemoryJournal, Recorded, parse_journal
-from toolreel._replay import DRIVERS, Changes, fork, replay, resume, retrace, story
-from toolreel.cassette import use_cassette
-from toolreel.http import HttpEndpoint
+from toolreel._replay import DRIVERS, replay, resume
 from toolreel.testing import ScriptedEndpoint, saying, streaming
 from toolreel.tools import PythonTools
 from toolreel_core._conversation import AssistantMessage, UserMessage, is_summary
@@ -59,8 +54,6 @@ CONFIG = LoopConfig(
     context_window_tokens=WINDOW, history_policies=("summarize_old_turns", "keep_newest_turns")
 )
 PLAN = Plan.of(model="m", messages="Question 0?", config=CONFIG)
-SHORT = 20
-"""Exchanges with one summary."""
 SUMMARY = "They asked for numbers."
 
 
@@ -185,32 +178,6 @@ def test_a_journal_that_ends_while_a_summary_is_awaited_is_resumed(tmp_path: Pat
     assert [effect.purpose for effect in endpoint.asked] == ["summary", "turn"]
 
 
-def test_a_conversation_is_forked_at_a_summary() -> None:
-    record, _ = recorded()
-    events = list(record.events)
-    at = next(
-        number
-        for number, one in enumerate(retrace(record).events, 1)
-        if isinstance(one.effect, SendRequest) and one.effect.purpose == "summary"
-    )
-    assert isinstance(events[at - 1], ReplyReceived)
-    for kept in (at - 1, at):
-        endpoint = Counting()
-        forked = fork(record, kept, Changes(), performer=Ports(endpoint, PythonTools()))
-        assert forked.outcome is not None
-        assert forked.outcome.name == "completed"
-        assert [effect.purpose for effect in endpoint.asked] == ["summary", "turn"][kept - at + 1 :]
-
-
-def test_the_story_of_a_run_tells_of_its_summaries() -> None:
-    record, _ = recorded()
-    told = [remark for turn in story(retrace(record).run) for remark in turn.remarks]
-    asked, taken = told[:2]
-    assert asked.startswith("the window was full: a summary of ")
-    assert taken.startswith("the summary took ")
-    assert taken.endswith(f"tokens (estimated): {SUMMARY}")
-
-
 def shown(events: list[StreamEvent]) -> tuple[str, Run]:
     (ended,) = (event for event in events if isinstance(event, RunEnded))
     notes = [event.note for event in events if isinstance(event, NoteMade)]
@@ -251,48 +218,3 @@ def test_a_stream_shows_the_answer_and_not_the_summary(streamed: bool) -> None:
             return [event async for event in events]
 
     assert shown(asyncio.run(listed()))[0] == "Seven."
-
-
-def talk_over(endpoint: HttpEndpoint, count: int) -> Generator[Run, None, None]:
-    ports = Ports(endpoint, PythonTools())
-    done = run(PLAN, ports)
-    yield done
-    for content in questions(count):
-        done = speak(done, content, ports)
-        yield done
-
-
-def test_a_summary_comes_from_a_real_server_and_a_cassette(tmp_path: Path) -> None:
-    dry = Counting()
-    on_sync(dry, questions(SHORT))
-    purposes = [effect.purpose for effect in dry.asked]
-    assert purposes.count("summary") == 1
-    # The server streams the summary unasked: a listener must not take it for the answer.
-    script: list[Answer] = []
-    number = 0
-    for purpose in purposes:
-        if purpose == "summary":
-            script.append(pieces(chunk(SUMMARY), chunk(finish="stop"), "data: [DONE]\n\n"))
-        else:
-            script.append(replying(saying(answer(f"Question {number}?"))))
-            number += 1
-    heard: list[Delta] = []
-    with serving(*script) as server, HttpEndpoint(server.url, on_delta=heard.append) as endpoint:
-        live = [*talk_over(endpoint, SHORT)][-1]
-    assert heard == []
-    bodies = [seen.body.decode() for seen in server.seen]
-    assert bodies == [effect.request.body for effect in dry.asked]
-    summary = json.loads(bodies[purposes.index("summary")])
-    assert {*summary} == {"model", "messages"}
-    check_cassette(script, live, tmp_path / "talk.yaml")
-
-
-def check_cassette(script: list[Answer], live: Run, path: Path) -> None:
-    with (
-        serving(*script) as server,
-        use_cassette(path, "record") as session,
-        HttpEndpoint(server.url, transport=session.transport()) as endpoint,
-    ):
-        assert [*talk_over(endpoint, SHORT)][-1].state == live.state
-    with use_cassette(path) as session, HttpEndpoint(server.url, transport=session.transport()) as endpoint:
-        assert [*talk_over(endpoint, SHORT)][-1].state == live.state

@@ -6,13 +6,10 @@ from threading import Barrier
 import pytest
 
 from tests.patience import HANG
-from tests.servers.chat_server import replying, serving
 from toolreel._driver import Always, InstantClock, Never, Performer, Ports, Resting, Wanted, go_on, run
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel.http import HttpEndpoint
-from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools, Tool, definition_of
-from toolreel_core._conversation import ToolMessage
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._loop import fold
 from toolreel_core._plan import Plan
@@ -25,7 +22,6 @@ from toolreel_core._protocol import (
     CancelRequested,
     Completed,
     Event,
-    MaxTurns,
     Note,
     ReplyRead,
     ReplyReceived,
@@ -64,36 +60,6 @@ def test_a_run_goes_from_the_plan_to_the_answer() -> None:
         ReplyRead,
         RunSettled,
     ]
-
-
-def test_what_a_tool_returned_is_in_the_next_request() -> None:
-    endpoint = ScriptedEndpoint(SUM)
-    run(PLAN, Ports(endpoint, PythonTools([add])))
-    first, second = endpoint.asked
-    assert [first.ref, second.ref] == [1, 3]
-    assert second.request.messages.texts[-1] == (
-        '{"role":"tool","tool_call_id":"call_a","content":"{\\"ok\\":true,\\"tool_name\\":\\"add\\",'
-        '\\"data\\":{\\"value\\":42},\\"warnings\\":[],\\"errors\\":[]}"}'
-    )
-
-
-def test_several_calls_of_a_turn_run_one_after_another() -> None:
-    tools = ScriptedTools({"add": [3, 7]})
-    endpoint = ScriptedEndpoint(
-        [calling(("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4})), saying("3 and 7.")]
-    )
-    ended = run(PLAN, Ports(endpoint, tools))
-    tools.finish()
-    assert [effect.call_id for effect in tools.ran] == ["call_a", "call_b"]
-    told = [message for message in ended.state.messages.messages if isinstance(message, ToolMessage)]
-    assert [message.call_id for message in told] == ["call_a", "call_b"]
-
-
-def test_a_whole_session_over_http() -> None:
-    with serving(*map(replying, SUM)) as server, HttpEndpoint(server.url) as endpoint:
-        ended = run(PLAN, Ports(endpoint, PythonTools([add])))
-    assert ended.outcome == Completed("It is 42.")
-    assert ended.state.tally.turns == len(server.seen) == 2
 
 
 def test_a_far_side_that_fails_ends_the_run_and_raises_nothing() -> None:
@@ -163,13 +129,6 @@ def test_tools_that_only_read_run_at_the_same_time_and_answer_in_call_order() ->
     assert ended.completed
 
 
-def test_the_run_ends_at_its_limit_of_turns() -> None:
-    plan = Plan.of(model="m", messages="Go on.", tools=PLAN.tools, config=LoopConfig(max_turns=1))
-    endpoint = ScriptedEndpoint(SUM)
-    assert run(plan, Ports(endpoint, PythonTools([add]))).outcome == MaxTurns(1)
-    assert len(endpoint.asked) == 1
-
-
 def test_a_recording_that_disagrees_is_raised() -> None:
     with pytest.raises(ReplayMismatch, match="request 2 was sent"):
         run(PLAN, Ports(ScriptedEndpoint(SUM[:1]), PythonTools([add])))
@@ -195,14 +154,6 @@ def test_a_run_is_cancelled_at_any_effect(at: int) -> None:
     assert ended.outcome == Cancelled("enough")
     assert parse_journal(journal.text).events[-1] == CancelRequested("enough")
     assert len(journal.lines) == 1 + at
-
-
-def test_the_journal_is_enough_to_tell_the_run_again() -> None:
-    journal = MemoryJournal(PLAN)
-    ended = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
-    recorded = parse_journal(journal.text)
-    assert [record.kind for record in recorded.records] == ["send_request", "run_tool", "send_request"]
-    assert fold(recorded.plan, recorded.events).state == ended.state
 
 
 class Watched:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import pickle
 from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass, replace
@@ -352,14 +351,6 @@ def test_a_notebook_shows_cost_and_time() -> None:
     assert ">1.0 s (model 1.0 s)<" in table
     unknown = str(cast("Any", blocking(replace(plan, price=None), [{**saying("a"), **usage}]))._repr_html_())
     assert ">unknown<" in unknown
-
-
-def test_the_line_of_an_event_is_json_with_its_times(tmp_path: Path) -> None:
-    path = tmp_path / "j.journal.jsonl"
-    with FileJournal(path, PLAN) as journal:
-        run(PLAN, slow()[0], journal=journal)
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [sorted(line) for line in lines[1:-1]] == [["event", "fp", "kind", "n", "took"]] * 3
 
 
 def test_the_text_is_the_same_however_the_times_are_written() -> None:

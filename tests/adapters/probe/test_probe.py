@@ -10,23 +10,18 @@ from typing import Any, Final
 import pytest
 
 from tests.patience import NEVER
-from tests.servers.chat_server import Answer, nobody_listens, serving
+from tests.servers.chat_server import Answer, serving
 from tests.servers.quirk_profiles import EXPECTED, PROFILES
 from tests.servers.quirky_provider import Asked, Profile, Said, provider
 from toolreel import Completed, ConfigError, Plan, Ports, ReplayMismatch, ToolMessage, run
 from toolreel._internal import CassetteError
 from toolreel.http import HttpEndpoint
-from toolreel.presets import shipped
 from toolreel.probe import Probed, probe, replay_probe
 from toolreel.tools import PythonTools
 from toolreel_core._probe import Probing
 from toolreel_core._text_calls import MARKED
 
 KEY = "sk-live-0123456789abcdef"
-
-
-def no_wait(_: float) -> None:
-    pass
 
 
 def sections(probed: Probed) -> dict[str, Any]:
@@ -68,16 +63,6 @@ def test_the_preset_of_each_profile_is_found_over_http_and_a_run_with_it_works(n
         ended = run(plan, Ports(endpoint, tools))
     assert ended.outcome == Completed("42")
     assert any("42" in message.content for message in ended.messages if isinstance(message, ToolMessage))
-
-
-def test_the_shipped_preset_of_a_provider_is_confirmed_or_contradicted() -> None:
-    with provider(PROFILES["mistral"]) as server:
-        probed = probe(server.url, "scripted", repeat=1)
-    standings = {row.key: row.standing for row in probed.compare(shipped().get("mistral"))}
-    assert standings["provider.id_style"] == "agrees"
-    assert "differs" not in standings.values()
-    against = {row.key: row.standing for row in probed.compare(shipped().get("moonshot"))}
-    assert against["provider.id_style"] == "differs"
 
 
 class Interrupted(BaseException):
@@ -216,13 +201,6 @@ def test_a_page_of_a_web_server_is_no_model() -> None:
     assert "It works!" in probed.findings[0].detail
 
 
-def test_a_path_that_is_not_there_is_no_model() -> None:
-    with provider(Profile(chat=False)) as server:
-        probed = probe(server.url, "scripted")
-    assert (len(server.asked), probed.settings) == (3, ())
-    assert "HTTP 404" in probed.findings[0].detail
-
-
 def test_a_flood_is_cut_and_the_probe_goes_on() -> None:
     def flooding(_: int, body: Asked) -> Said | None:
         return Said("x" * (5 * 2**20)) if "response_format" in body and "tools" not in body else None
@@ -247,22 +225,6 @@ def test_a_server_that_hangs_up_is_asked_twice() -> None:
         probed = probe(server.url, "scripted", wait=waits.append)
     assert probed.stopped is not None
     assert (probed.stopped.why, waits, len(server.asked)) == ("silent", [1.0], 2)
-
-
-def test_nobody_is_there(tmp_path: Path) -> None:
-    with nobody_listens() as url:
-        probed = probe(url, "m", record=tmp_path / "p.yaml")
-    assert probed.stopped is not None
-    assert probed.stopped.why == "connect"
-    assert probed.findings == ()
-
-
-def test_an_endpoint_that_changes_its_mind_is_called_unstable() -> None:
-    with provider(Profile(flip="tool_choice")) as server:
-        probed = probe(server.url, "scripted", only=["tool_choice_required"])
-    assert not probed.is_stable
-    assert [each.name for each in probed.unstable] == ["tool_choice_required"]
-    assert "Not stable, so not set: tool_choice_required: " in probed.toml()
 
 
 @pytest.mark.parametrize("repeat", [0, 21])

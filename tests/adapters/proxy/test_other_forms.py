@@ -7,17 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import anyio
 import httpx
 import openai
 import pytest
-from anthropic import Anthropic, APIStatusError, AsyncAnthropic, BadRequestError
+from anthropic import Anthropic, APIStatusError, BadRequestError
 
 from tests.servers.chat_server import Answer, ChatServer, replying, serving, streaming
 from tests.servers.proxy_server import proxying
 from tests.wire_forms import events_of, said_in
 from toolreel._replay import replay
-from toolreel.proxy import Extras, ProxySettings, Route
+from toolreel.proxy import ProxySettings, Route
 from toolreel_core import Completed
 from toolreel_core._jsontext import canonical
 from toolreel_core._settings import PATHS, WireForm
@@ -151,21 +150,6 @@ def test_an_sdk_gets_a_call_that_was_text_and_goes_on(
     assert sent.count(calls[0][0]) == 2, "the call and its result go back under the id that the client knows"
 
 
-def test_an_async_client_is_answered_too() -> None:
-    async def ask(url: str) -> str:
-        base = url.removesuffix("/v1")
-        async with AsyncAnthropic(base_url=base, api_key="sk-client", max_retries=0) as sdk:
-            asked: Any = {"model": "m", "max_tokens": 9, "messages": [ASKED]}
-            async with sdk.messages.stream(**asked) as events:
-                return await events.get_final_text()
-
-    with (
-        serving(answer("chat_completions", "Four.", stream=True)) as server,
-        proxying(to(server, "chat_completions")) as proxy,
-    ):
-        assert anyio.run(ask, proxy.url) == "Four."
-
-
 @pytest.mark.parametrize("form", ["responses", "messages"])
 def test_a_conversation_is_recorded_and_replayed_and_has_a_journal(form: WireForm, tmp_path: Path) -> None:
     client = Responses if form == "responses" else Messages
@@ -224,17 +208,6 @@ def test_an_upstream_that_fails_is_an_error_in_the_form_of_the_client() -> None:
     assert (told["type"], told["code"]) == ("error", "upstream_broken")
     numbers = [json.loads(each.split("data: ")[1])["sequence_number"] for each in text.split("\n\n")[:-1]]
     assert numbers == [*range(len(numbers))]
-
-
-def test_what_costs_a_request_is_done_in_each_form() -> None:
-    script = [answer("messages", "", stream=False), answer("messages", "Four.", stream=False)]
-    with serving(*script) as server:
-        with proxying(to(server, "messages", extras=Extras(recover_empty=True))) as proxy:
-            one = Responses(proxy.url)
-            with one.sdk:
-                assert one.turn(stream=False)[0] == "Four."
-        assert proxy.log[0]["added"] == ["recover_empty"]
-        assert len(json.loads(server.seen[1].body)["messages"]) > 1
 
 
 def test_a_stream_says_at_its_end_what_was_repaired() -> None:

@@ -21,7 +21,6 @@ from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
-from toolreel._internal import ProxyConfigError
 from toolreel._journal import companion
 from toolreel._replay import replay
 from toolreel.cassette import Recording
@@ -194,20 +193,6 @@ def test_a_client_that_asks_again_after_a_failure_stays_in_its_conversation(tmp_
     assert Recording.load(path).total == 2
 
 
-def test_a_call_that_a_model_repeats_many_times_is_no_reason_to_have_no_journal(tmp_path: Path) -> None:
-    with (
-        serving(*[calling('{"part": "pin"}')] * 6, saying("Four.")) as server,
-        proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
-    ):
-        messages = [*ASKED]
-        while (message := ask(proxy.url, messages).choices[0].message).tool_calls:
-            result = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "4"}
-            messages = [*messages, message.to_dict(), result]
-    assert [entry["is"] for entry in proxy.log if "is" in entry] == []
-    (journal,) = tmp_path.glob("*.journal.jsonl")
-    assert replay(journal).run.outcome == Completed("Four.")
-
-
 def test_callers_with_other_keys_are_other_conversations(tmp_path: Path) -> None:
     history = [*ASKED, {"role": "assistant", "content": "Four."}, {"role": "user", "content": "Sure?"}]
     with (
@@ -267,10 +252,3 @@ def test_an_empty_folder_has_nothing_to_replay(tmp_path: Path) -> None:
         pytest.raises(openai.UnprocessableEntityError, match="has none of that kind"),
     ):
         ask(proxy.url)
-
-
-def test_settings_that_contradict_each_other_are_refused() -> None:
-    with pytest.raises(ProxyConfigError, match="needs the folder"):
-        ProxySettings((Route("http://a.invalid"),), mode="replay")
-    with pytest.raises(ProxyConfigError, match="expected at least one"):
-        ProxySettings(())

@@ -16,8 +16,7 @@ from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Changes, Rehearsal, Stop, Underway, beginning, counterfactual, fork
 from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
-from toolreel_core._conversation import ToolMessage
-from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -44,14 +43,6 @@ def scripted(*script: Mapping[str, Json], outputs: tuple[int, ...] = ()) -> tupl
 
 
 # What is kept, and what is new.
-
-
-def test_a_fork_without_a_change_that_its_record_answers_is_the_same_run() -> None:
-    for at in range(len(RUN.records) + 1):
-        forked = fork(RUN, at)
-        assert forked.recorded.text == RUN.text
-        assert forked.outcome == Completed("It is 43.")
-        assert forked.stop is None
 
 
 def test_after_the_kept_events_a_script_goes_on() -> None:
@@ -89,12 +80,6 @@ def test_a_limit_can_be_raised_where_it_ended_the_run() -> None:
     assert fork(short, 4).outcome == MaxTurns(2)
     _, ports = scripted(saying("It is 43."))
     assert fork(short, 4, Changes(config={"max_turns": 3}), performer=ports).outcome == Completed("It is 43.")
-
-
-def test_a_limit_can_be_lowered() -> None:
-    forked = fork(RUN, 1, Changes(config={"max_turns": 1}))
-    assert forked.outcome == MaxTurns(1)
-    assert len(forked.answered) == 2
 
 
 def test_another_record_answers_from_its_event_after_the_kept_ones() -> None:
@@ -197,32 +182,12 @@ def test_calls_of_a_fork_have_the_recorded_keys_unless_it_has_another_seed() -> 
 # Where a run cannot be forked.
 
 
-@pytest.mark.parametrize("at", [-1, 6])
-def test_a_number_out_of_range_is_answered_with_all_events(at: int) -> None:
-    said = complaint(ForkError, lambda: fork(RUN, at)).splitlines()
-    why = f"there is no event {at} to fork at"
-    assert said[0] == f"here: {why}; the run can be forked at 0 (before all) to 5, after one of:"
-    assert said[1:] == [
-        '  1  reply: add({"a":2,"b":40})',
-        '  2  add({"a":2,"b":40}) returned 42',
-        '  3  reply: add({"a":42,"b":1})',
-        '  4  add({"a":42,"b":1}) returned 43',
-        "  5  reply: It is 43.",
-    ]
-
-
 def test_a_call_may_be_named_by_its_id_where_that_is_its_own() -> None:
     assert beginning(recorded(TWO_CALLS), "call_b").kept == 3
     repeated = recorded([{**reply} for reply in SUM])  # plain bodies, which the script does not number on
     said = complaint(ForkError, lambda: fork(repeated, "call_a"))
     assert "the call id 'call_a' was used several times, in events 2, 4; name one by its number" in said
     assert "no result of a call 'call_z'" in complaint(ForkError, lambda: fork(RUN, "call_z"))
-
-
-@pytest.mark.parametrize("at", [0, 1, 5])
-def test_only_the_result_of_a_tool_can_be_changed(at: int) -> None:
-    said = complaint(ForkError, lambda: fork(RUN, at, Changes(tool_result="7")))
-    assert f"event {at} is no result of a tool" in said
 
 
 def test_kept_events_that_do_not_fit_the_changed_plan_are_named_with_the_phase() -> None:
@@ -238,13 +203,6 @@ def test_kept_events_that_do_not_fit_the_changed_plan_are_named_with_the_phase()
     )
 
 
-def test_a_change_that_makes_no_plan_is_refused_before_anything_is_asked() -> None:
-    endpoint, ports = scripted()
-    with pytest.raises(ConfigError):
-        fork(RUN, 0, Changes(config={"max_turns": 0}), performer=ports)
-    assert endpoint.asked == []
-
-
 def test_a_retry_that_the_changed_run_does_not_make_is_where_the_record_stops_to_fit() -> None:
     source = recorded([Lost("timeout", "ReadTimeout"), *SUM])
     assert fork(source, 0).recorded.text == source.text
@@ -255,18 +213,6 @@ def test_a_retry_that_the_changed_run_does_not_make_is_where_the_record_stops_to
 
 
 FENCED = '```json\n{"name": "add", "arguments": {"a": 2, "b": 40}}\n```'
-
-
-def test_the_same_configuration_comes_to_the_same() -> None:
-    told = counterfactual(RUN, Changes())
-    assert (told.was, told.now, told.carried, told.stop) == (*[Completed("It is 43.")] * 2, 5, None)
-    assert told.forked.recorded.text == RUN.text
-
-
-def test_another_model_and_prompt_are_told_the_same_answers() -> None:
-    told = counterfactual(RUN, Changes(model="other", prompt="Add!"))
-    assert (told.now, told.carried) == (Completed("It is 43."), 5)
-    assert told.forked.recorded.events == RUN.events
 
 
 def test_a_run_that_ends_earlier_leaves_events_unused() -> None:
@@ -290,14 +236,6 @@ def test_a_dialect_that_is_read_after_all_wants_a_tool_that_nobody_ran() -> None
     assert told.stop == Stop(
         2, 'the record has no event 2; the run is in phase AwaitingTools and wants add({"a":2,"b":40})'
     )
-
-
-def test_without_its_dialect_the_call_is_asked_for_unless_it_is_accepted_as_the_answer() -> None:
-    source = recorded([saying(FENCED), saying("42")], adding(text_dialects=["json_fenced"]))
-    asks = counterfactual(source, Changes(config={"text_dialects": []}))
-    assert (asks.was, asks.now, asks.carried) == (Completed("42"), None, 1)
-    blind = counterfactual(source, Changes(config={"text_dialects": [], "accept_suspected_calls": True}))
-    assert (blind.was, blind.now, blind.carried) == (Completed("42"), Completed(FENCED), 1)
 
 
 def test_a_call_that_is_no_longer_heard_stops_at_its_recorded_result() -> None:
@@ -356,15 +294,3 @@ def test_an_answer_that_came_after_the_end_is_none_to_a_run_that_goes_on() -> No
         "the record has an answer that came after its end; the run is in phase AwaitingReply and wants a "
         "request with 1 messages",
     )
-
-
-def test_a_lower_limit_of_output_changes_what_the_model_is_told_and_not_what_it_said() -> None:
-    told = counterfactual(RUN, Changes(config={"max_tool_output_bytes": 1}))
-    assert (told.now, told.carried) == (Completed("It is 43."), 5)
-    results = [m.content for m in told.forked.run.state.messages.messages if isinstance(m, ToolMessage)]
-    assert all("TOOL_OUTPUT_TOO_LARGE" in content for content in results)
-
-
-def test_there_is_no_result_to_change_where_nothing_is_kept() -> None:
-    with pytest.raises(ForkError, match="event 0 is no result of a tool"):
-        counterfactual(RUN, Changes(tool_result="7"))

@@ -5,21 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel._cli import LiveSession, LiveTarget
-from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, retold, run
+from toolreel._driver import Ports, retold, run
 from toolreel._journal import MemoryJournal, Recorded, parse_journal, read_journal
-from toolreel._replay import DRIVERS, AsyncRehearsal, Driver, Rehearsal, replay
+from toolreel._replay import DRIVERS, Driver, Rehearsal, replay
 from toolreel.cassette import deserialize, serialize
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools import AsyncPythonTools, PythonTools
+from toolreel.tools import PythonTools
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Cancelled, CancelRequested, ReplyReceived, RunTool, ToolReturned
+from toolreel_core._protocol import Cancelled, CancelRequested, ToolReturned
 from toolreel_core._settings import LoopConfig
 
 
@@ -42,31 +40,11 @@ def test_a_journal_answers_for_everything() -> None:
     assert journal.text == tape.text
 
 
-@pytest.mark.anyio
-async def test_a_journal_answers_for_everything_awaited() -> None:
-    tape, journal = recorded(), MemoryJournal(PLAN)
-    rehearsal = AsyncRehearsal(tape)
-    assert await arun(tape.plan, rehearsal, journal=journal) == retold(tape.plan, tape.events)
-    rehearsal.finish()
-    assert journal.text == tape.text
-
-
 def test_an_endpoint_and_tools_answer_in_its_stead() -> None:
     tape, journal = recorded(), MemoryJournal(PLAN)
     endpoint, tools = ScriptedEndpoint(SUM), ScriptedTools({"add": [42]})
     rehearsal = Rehearsal(tape, endpoint=endpoint, tools=tools)
     run(tape.plan, rehearsal, journal=journal)
-    for part in (rehearsal, endpoint, tools):
-        part.finish()
-    assert journal.text == tape.text
-
-
-@pytest.mark.anyio
-async def test_an_endpoint_and_tools_answer_in_its_stead_awaited() -> None:
-    tape, journal = recorded(), MemoryJournal(PLAN)
-    endpoint, tools = ScriptedEndpoint(SUM), ScriptedTools({"add": [42]})
-    rehearsal = AsyncRehearsal(tape, endpoint=ImmediateEndpoint(endpoint), tools=ImmediateTools(tools))
-    await arun(tape.plan, rehearsal, journal=journal)
     for part in (rehearsal, endpoint, tools):
         part.finish()
     assert journal.text == tape.text
@@ -81,15 +59,6 @@ def test_a_cancelled_run_is_cancelled_again_at_the_same_place(at: int) -> None:
     rehearsal.finish()
     assert journal.text == tape.text
     assert len(endpoint.asked) + len(ran.ran) == at - 1, "what was cancelled is not performed"
-
-
-@pytest.mark.anyio
-async def test_a_cancelled_run_is_cancelled_again_awaited() -> None:
-    tape, journal = recorded(stopped_at=2), MemoryJournal(PLAN)
-    rehearsal = AsyncRehearsal(tape, tools=AsyncPythonTools([add]))
-    assert (await arun(tape.plan, rehearsal, journal=journal)).outcome == Cancelled("enough")
-    rehearsal.finish()
-    assert journal.text == tape.text
 
 
 def test_another_prompt_is_not_the_recorded_request() -> None:
@@ -118,34 +87,9 @@ def test_a_tool_is_never_run_for_another_call_than_the_recorded_one() -> None:
     assert tools.ran == []
 
 
-def test_an_endpoint_that_answers_another_request_is_found() -> None:
-    other = Plan.of(model="m", messages="What is 2 + 41?", tools=PLAN.tools)
-    assert drift(other, Rehearsal(recorded(), endpoint=ScriptedEndpoint(SUM))).startswith(
-        "j, line 2: the run"
-    )
-
-
 def test_what_the_endpoint_says_of_a_difference_comes_first() -> None:
     other = Plan.of(model="m", messages="What is 2 + 41?", tools=PLAN.tools)
     assert drift(other, Rehearsal(recorded(), endpoint=ScriptedEndpoint([]))).startswith("request 1 was sent")
-
-
-@pytest.mark.anyio
-async def test_drift_is_found_awaited() -> None:
-    tools = ScriptedTools({"add": [43]})
-    endpoint = ScriptedEndpoint([calling(("add", {"a": 2, "b": 41}))])
-    rehearsal = AsyncRehearsal(recorded(), endpoint=ImmediateEndpoint(endpoint), tools=ImmediateTools(tools))
-    with pytest.raises(ReplayMismatch, match=r"line 3: the run wants add\("):
-        await arun(PLAN, rehearsal)
-    assert tools.ran == []
-
-
-def test_an_event_of_another_kind_than_the_effect_is_a_mismatch() -> None:
-    effect = RunTool(1, "call_a", "add", canonical({}))
-    assert complaint(ReplayMismatch, lambda: Rehearsal(recorded()).perform(effect)) == (
-        "j, line 2: the run wants add({}), but that is not the send_request recorded here; "
-        "the plan, a tool or toolreel has changed: record again"
-    )
 
 
 def shortened(lines: int) -> Recorded:
@@ -168,13 +112,6 @@ def test_a_run_that_ends_before_the_journal_is_a_mismatch() -> None:
     )
 
 
-@pytest.mark.anyio
-async def test_a_run_that_ends_before_the_journal_is_a_mismatch_awaited() -> None:
-    rehearsal = AsyncRehearsal(recorded(), endpoint=ImmediateEndpoint(ScriptedEndpoint([saying("42.")])))
-    await arun(PLAN, rehearsal)
-    assert complaint(ReplayMismatch, rehearsal.finish).startswith("j: the run ended, but 2 recorded events")
-
-
 def test_events_that_nobody_asked_for_answer_no_effect() -> None:
     journal = MemoryJournal(PLAN)
     journal.record(None, ToolReturned(1, "42"))
@@ -188,12 +125,6 @@ def test_a_cancelled_event_needs_no_effect() -> None:
     again = MemoryJournal(PLAN)
     run(PLAN, Rehearsal(parse_journal(journal.text)), journal=again)
     assert again.text == journal.text
-
-
-def test_replies_are_taken_from_the_record_to_the_byte() -> None:
-    (first, *_) = recorded().events
-    assert isinstance(first, ReplyReceived)
-    assert first.body == canonical(SUM[0])
 
 
 ONCE_MORE = Plan.of(model="m", messages="hi", config=LoopConfig(retry_base_ms=0))
@@ -252,16 +183,6 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(at: int, asked: in
     live, journal = Ports(ScriptedEndpoint([*SUM][asked:]), PythonTools([add])), MemoryJournal(PLAN)
     rehearsal = Rehearsal(uncancelled(stopped(at)), live=live)
     run(PLAN, rehearsal, journal=journal)
-    rehearsal.finish()
-    assert journal.text == whole()
-
-
-@pytest.mark.anyio
-async def test_a_run_that_was_stopped_goes_on_awaited() -> None:
-    journal = MemoryJournal(PLAN)
-    live = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint([*SUM][1:])), AsyncPythonTools([add]))
-    rehearsal = AsyncRehearsal(uncancelled(stopped(2)), live=live)
-    await arun(PLAN, rehearsal, journal=journal)
     rehearsal.finish()
     assert journal.text == whole()
 

@@ -4,16 +4,14 @@ import json
 from dataclasses import replace
 from typing import cast
 
-from tests.adapters.tools.python.test_host import add, call
+from tests.adapters.tools.python.test_host import call
 from tests.samples import PLAN, complaint
 from tests.servers.chat_server import asking
 from toolreel._driver import Ports, run
 from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
-from toolreel.tools import PythonTools
 from toolreel_core._conversation import AssistantMessage, SentCall
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     Completed,
     InvalidReply,
@@ -21,7 +19,6 @@ from toolreel_core._protocol import (
     ReplyReceived,
     RequestFailed,
     ToolReturned,
-    Truncated,
 )
 from toolreel_core._replies import Delta
 from toolreel_core._settings import LoopConfig
@@ -49,14 +46,6 @@ def test_calls_are_numbered_over_the_whole_script() -> None:
     assert ids[:2] == [["call_a"], ["call_b", "call_c"]]
     assert (ids[2][0], ids[2][-2:]) == ("call_d", ["call_z", "call_aa"])
     assert messages[1]["content"] == "Two."
-
-
-def test_a_scripted_run_with_two_calls_repairs_nothing() -> None:
-    tools = PythonTools([add])
-    plan = Plan.of(model="m", messages="2 + 40 + 1?", tools=tools.surface)
-    script = [calling(("add", {"a": 2})), calling(("add", {"a": 42, "b": 1})), saying("43.")]
-    done = run(plan, Ports(ScriptedEndpoint(script), tools))
-    assert [note for note in done.notes if isinstance(note, RepairApplied)] == []
 
 
 def test_an_endpoint_that_is_asked_too_often_says_which_request_it_was() -> None:
@@ -99,12 +88,6 @@ def test_outputs_that_nobody_asked_for_are_counted_by_tool() -> None:
     assert complaint(ReplayMismatch, tools.finish) == (
         "outputs of the script were never asked for: 2 of roll, 1 of ping"
     )
-
-
-def test_what_is_said_is_read_as_a_final_answer() -> None:
-    for finish, outcome in (("stop", Completed("Done.")), ("length", Truncated("Done."))):
-        ports = Ports(ScriptedEndpoint([saying("Done.", finish)]), ScriptedTools({}))
-        assert run(PLAN, ports).outcome == outcome
 
 
 def test_what_is_streamed_is_heard_piece_by_piece_and_read_as_a_final_answer() -> None:

@@ -116,7 +116,7 @@ def name_of(source: Source) -> str:
 
 def _traces(source: Source) -> Iterator[tuple[str, Trace]]:
     if isinstance(source, Path | str) and (cassette := _foreign(Path(source))) is not None:
-        from toolreel._replay.from_cassette.journals import recover_runs
+        from toolreel._replay.recovered_runs import recover_runs
         from toolreel.cassette import Recording
 
         for run in recover_runs(Recording.load(cassette)):

@@ -373,7 +373,7 @@ class Call:
                     value = self._tool.function(**self._keywords())
                     event = succeeded(self._effect, value, self._tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
-            event = self._failed(error)
+            event = self.failed(error)
         return self._billed(event)
 
     async def arun(self) -> ToolReturned:
@@ -383,7 +383,7 @@ class Call:
             with running(self._context):
                 event = succeeded(self._effect, await function(**self._keywords()), self._tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
-            event = self._failed(error)
+            event = self.failed(error)
         return self._billed(event)
 
     def end(self) -> None:
@@ -430,7 +430,8 @@ class Call:
             return replace(cast("ToolReturned", load_event(str(event))), ref=self._effect.ref, spent=bill)
         return ToolReturned(self._effect.ref, str(response["output"]), spent=bill)
 
-    def _failed(self, error: Exception) -> ToolReturned:
+    def failed(self, error: Exception) -> ToolReturned:
+        """The event for an exception of the tool."""
         killed = isinstance(error, Crash) and self._context.cancelled
         if not killed and not isinstance(error, ToolError):
             self._on_error(self._context.call, error)
@@ -504,4 +505,24 @@ class AsyncPythonTools(Toolbox):
 
 
 async def _result_of(call: Call, name: str) -> ToolReturned:
-    return await (call.arun() if call.is_async else awaited(in_thread(name, call.run)))
+    try:
+        return await (call.arun() if call.is_async else awaited(in_thread(name, call.run)))
+    except BaseException as error:
+        if not _is_own_cancellation(error):
+            raise
+        escaped = RuntimeError(f"{name} let out the cancellation of a task of its own")
+        escaped.__cause__ = error
+        return call.failed(escaped)
+
+
+def _is_own_cancellation(error: BaseException) -> bool:
+    """Whether a tool let out the cancellation of a task of its own, while nobody cancelled the run.
+
+    Trio's cancellations never leave the scope that was cancelled.
+    """
+    import asyncio  # not needed by sync tools
+
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    task = asyncio.current_task()
+    return task is not None and not task.cancelling()

@@ -58,7 +58,7 @@ class WrittenCalls:
         unmarked = _MARKED.issuperset(self.dialects) and is_plain(content)
         if self.dialects and content and not unmarked:
             return self._read(content, reasoning, finish)
-        if self.dialects and self.in_reasoning and reasoning:
+        if self.dialects and self.in_reasoning and reasoning and not content:
             thought = self._read(reasoning, "", finish)
             if thought.calls:
                 return replace(thought, content="", reasoning=thought.content or thought.reasoning)

@@ -14,7 +14,7 @@ from tests.adapters.driver.test_sync import add
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING
-from toolreel._driver import Always, Never
+from toolreel._driver import Always
 from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import Changes, Divergence, TurnPair, diff, fork
 from toolreel.cassette import Change
@@ -51,23 +51,6 @@ def told_differently(source: Recorded, **keys: Json) -> Recorded:
 
 
 # The same run.
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        RUN,
-        recorded([Lost("timeout", "ReadTimeout"), *SUM]),
-        recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first(), approver=Never()),
-        recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first()),
-        stopped("enough"),
-    ],
-)
-def test_a_run_does_not_differ_from_itself(source: Recorded) -> None:
-    difference = diff(source, source)
-    assert difference.same
-    assert (difference.plan, difference.first, difference.other_bytes) == ((), None, ())
-    assert all(turn.same for turn in difference.turns)
 
 
 def test_ids_times_and_counts_make_no_other_run_but_are_mentioned() -> None:
@@ -113,12 +96,6 @@ def test_plans_are_compared_key_by_key(plan: Plan, place: str) -> None:
     difference = diff(RUN, recorded(SUM, plan, tools=[add, ping], approver=Always()))
     assert places(difference.plan)[0] == place
     assert not difference.same
-
-
-def test_the_words_of_a_tool_are_named_by_their_place() -> None:
-    described = replace(ADDING.tools.definitions[0], description="Sum up.")
-    (change,) = diff(RUN, recorded(SUM, replace(ADDING, tools=ToolSurface((described,))))).plan
-    assert change == Change("tools.add.description", '"Add two numbers."', '"Sum up."')
 
 
 def test_what_follows_from_the_plans_alone_is_no_divergence() -> None:
@@ -172,16 +149,6 @@ def test_a_call_that_cannot_be_read_is_compared_as_it_was_written() -> None:
     broken: Mapping[str, Json] = {"choices": [{"message": {"tool_calls": [entry]}}]}
     found = first(recorded([broken, saying("Oh.")]), recorded([SUM[0], saying("Oh.")]))
     assert "calls[0].unreadable" in places(found.changes)
-
-
-def test_another_decision_is_found() -> None:
-    yes, no = (
-        recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first(), approver=each)
-        for each in (Always(), Never("x"))
-    )
-    found = first(yes, no)
-    assert (found.n, found.aspect) == (2, "told")
-    assert places(found.changes) == ["approved", "reason"]
 
 
 def test_a_run_that_was_stopped_differs_where_it_was() -> None:
@@ -253,11 +220,6 @@ def test_a_run_with_fewer_turns_has_empty_places() -> None:
     assert [turn.b for turn in turns[1:]] == [(), ()]
     rests = recorded(SUM, NEEDS_APPROVAL, tools=asking_first())
     assert diff(rests, rests).turns[0].a == ("add needs approval", "rests")
-
-
-def test_a_run_without_a_turn_has_none() -> None:
-    plan = adding(context_window_tokens=1)
-    assert diff(recorded([], plan), recorded([], plan)).turns == ()
 
 
 def test_all_of_it_is_plain_data() -> None:

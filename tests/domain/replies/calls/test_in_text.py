@@ -36,7 +36,7 @@ def test_a_call_in_another_dialect_is_suspected() -> None:
 def test_a_call_that_is_left_alone_is_reported() -> None:
     assert READS_TAGS.among(BROKEN, "", finish="stop") == Said(BROKEN, codes=("TEXT_CALL_MALFORMED",))
     assert READS_TAGS.among(TAGGED[:30], "", finish="length").codes == ("TEXT_CALL_TRUNCATED",)
-    assert READS_TAGS.among("x" * 300_000, "", finish="stop").codes == ("TEXT_CALL_TOO_LARGE",)
+    assert READS_TAGS.among(f"{BROKEN}{'x' * 300_000}", "", finish="stop").codes == ("TEXT_CALL_TOO_LARGE",)
 
 
 def test_reasoning_in_the_text_is_kept_apart() -> None:

@@ -26,8 +26,8 @@ from toolreel._secrets import (
 )
 from toolreel.cassette import CassetteFile, Recording, interaction_dicts
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.testing._recordings.found_recordings import Group, found_in
-from toolreel.testing._recordings.names_in_tests import Names, names_in, reel_tests
+from toolreel.testing._found_recordings import Group, found_in
+from toolreel.testing._names_in_tests import Names, names_in, reel_tests
 from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol import VERSION

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal import JournalError
-from toolreel._replay.from_cassette.other_forms import as_chat_request
+from toolreel._replay.requests_of_other_forms import as_chat_request
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,

@@ -1,1 +1,0 @@
-"""Clocks to choose from, and the time that a run has left."""

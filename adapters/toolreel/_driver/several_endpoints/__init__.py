@@ -1,1 +1,0 @@
-"""The endpoints of a plan with fallbacks, and what each of them took."""

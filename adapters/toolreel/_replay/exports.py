@@ -1,0 +1,249 @@
+"""The text of a recorded run in each format of other tools."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, TypeAlias, assert_never
+
+from toolreel._driver import Run
+from toolreel._internal import printable
+from toolreel._replay.explain.outcome import describe_outcome
+from toolreel._replay.trace import Trace
+from toolreel_core._conversation import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    messages_to,
+    shown_content,
+    wire_tree,
+)
+from toolreel_core._jsontext import NOTHING, Json, Tree, parse, read
+from toolreel_core._protocol import notes
+
+Format: TypeAlias = Literal["openai", "markdown", "inspect"]
+SUFFIXES: Final[dict[Format, str]] = {
+    "openai": ".messages.json",
+    "markdown": ".md",
+    "inspect": ".inspect.json",
+}
+
+_NO_DATE: Final = "1970-01-01T00:00:00+00:00"
+"""A journal has no date, and a log of Inspect has to have one."""
+
+
+def exported(trace: Trace, form: Format, name: str) -> str:
+    """A recorded run as the text of a file.
+
+    :param name: what the format calls the run, if it has a place for that
+    """
+    match form:
+        case "openai":
+            return _json([*messages_to(trace.run.messages)])
+        case "markdown":
+            return transcript(trace.run)
+        case "inspect":
+            return _json(inspect_log(trace, name))
+        case _:
+            assert_never(form)
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def inspect_log(trace: Trace, name: str) -> Tree:
+    """A log of Inspect with one sample, which nobody has scored."""
+    run, digest = trace.run, trace.recorded.digest
+    plan, usage = run.state.plan, _usage(run)
+    total = {plan.model: usage} if usage else {}
+    return {
+        "version": LOG_VERSION,
+        "status": "success",
+        "eval": {
+            "eval_id": digest[:22],
+            "run_id": digest[:22],
+            "created": _NO_DATE,
+            "task": name,
+            "task_id": plan.digest[:22],
+            "task_version": 0,
+            "dataset": {"name": name, "samples": 1, "sample_ids": [name], "shuffled": False},
+            "model": plan.model,
+            "config": {"epochs": 1},
+            "metadata": {"journal": digest, "plan": plan.digest},
+        },
+        "plan": {"name": "plan", "steps": [], "config": {}},
+        "results": {"total_samples": 1, "completed_samples": int(run.completed), "scores": []},
+        "stats": {"started_at": _NO_DATE, "completed_at": "", "model_usage": total},
+        "samples": [_sample(run, name, total, digest)],
+    }
+
+
+def _sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
+    messages = [inspect_message(message) for message in run.messages]
+    words, _ = describe_outcome(run.outcome)
+    finish = next((each.finish for each in reversed(run.notes) if isinstance(each, notes.ReplyRead)), "")
+    answer: Tree = {"role": "assistant", "content": run.text, "source": "generate"}
+    choice: Tree = {"message": answer, "stop_reason": STOP_REASONS.get(finish, "unknown")}
+    seconds = {} if run.timing.total_ms is None else {"total_time": run.timing.total_ms / 1000}
+    failed: Tree = {"error": {"message": words, "traceback": "", "traceback_ansi": ""}}
+    value = getattr(run.outcome, "value", None)
+    return {
+        "id": name,
+        "epoch": 1,
+        "input": messages[: len(run.state.plan.messages)],
+        "target": "",
+        "messages": messages,
+        "output": {
+            "model": run.state.present.model,
+            "choices": [choice] if run.text else [],
+            "completion": run.text,
+        },
+        "metadata": {
+            "outcome": run.outcome.name,
+            "words": words,
+            "turns": run.state.tally.turns,
+            **({} if value is None else {"value": parse(value)}),
+        },
+        "model_usage": usage,
+        "uuid": digest[:22],
+        **seconds,
+        **({} if run.completed else failed),
+    }
+
+
+def _usage(run: Run) -> Tree:
+    usage = run.usage
+    if not usage.total_tokens:
+        return {}
+    cost: Tree = {} if run.cost is None else {"total_cost": run.cost}
+    return {
+        "input_tokens": usage.prompt_tokens,
+        "output_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        **cost,
+    }
+
+
+LOG_VERSION: Final = 2
+STOP_REASONS: Final[Mapping[str, str]] = {
+    "stop": "stop",
+    "length": "max_tokens",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+}
+"""What Inspect calls the reasons for which a reply ended."""
+
+
+def inspect_message(message: Message) -> Tree:
+    """A message in Inspect's form; of pictures and files it has their description."""
+    content = shown_content(message)
+    match message:
+        case AssistantMessage():
+            calls: list[Json] = [
+                {
+                    "id": call.id,
+                    "function": call.name,
+                    "arguments": _arguments(call.arguments),
+                    "type": "function",
+                }
+                for call in message.calls
+            ]
+            called: Tree = {"tool_calls": calls} if calls else {}
+            extras: Tree = (
+                {} if message.extras == NOTHING else {"metadata": {"extras": parse(message.extras)}}
+            )
+            return {"role": "assistant", "content": content, "source": "generate", **called, **extras}
+        case ToolMessage():
+            named: Tree = {"function": message.name} if message.name else {}
+            return {"role": "tool", "content": content, "tool_call_id": message.call_id, **named}
+        case SystemMessage() | UserMessage():
+            return {"role": wire_tree(message)["role"], "content": content, "source": "input"}
+        case _:
+            assert_never(message)
+
+
+def _arguments(text: str) -> Tree:
+    tree = read(text).value_or({})
+    return tree if isinstance(tree, Mapping) else {"value": tree}
+
+
+_TICKS: Final = re.compile(r"`+")
+"""A run of backticks: the fence around a text is longer than any in it."""
+
+
+def transcript(run: Run) -> str:
+    """The whole conversation and how it ended.
+
+    What models and tools said is in fences longer than any in it, so no text of theirs is markup.
+    """
+    words, hint = describe_outcome(run.outcome)
+    tally = run.state.tally
+    head = (
+        f"# {run.outcome.name}: {_line(words)}",
+        f"Model {_code(run.state.present.model)}, {tally.turns:,} turns, {tally.tool_calls:,} tool calls, "
+        f"{tally.prompt_tokens:,} + {tally.completion_tokens:,} tokens.",
+        *([f"Try: {_line(hint)}."] if hint else []),
+    )
+    said = (block for message in run.messages for block in _blocks(message))
+    return "\n\n".join((*head, *said)) + "\n"
+
+
+def _blocks(message: Message) -> Iterator[str]:
+    match message:
+        case SystemMessage():
+            yield "## System"
+        case UserMessage():
+            yield "## User"
+        case AssistantMessage():
+            yield "## Assistant"
+        case ToolMessage():
+            yield f"## Result of {_code(message.name or message.call_id)}"
+            yield _fenced(_pretty(message.content), "json")
+            return
+        case _:
+            assert_never(message)
+    if text := shown_content(message):
+        yield _fenced(text, "text")
+    for call in message.calls if isinstance(message, AssistantMessage) else ():
+        yield f"calls {_code(call.name)}"
+        yield _fenced(_pretty(call.arguments), "json")
+
+
+def _pretty(text: str) -> str:
+    tree = read(text).value_or(None)
+    return text if tree is None else json.dumps(tree, ensure_ascii=False, indent=2)
+
+
+def _line(text: str) -> str:
+    """A text of the outcome in one line, as text: what could be markup is escaped."""
+    return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", " ".join(printable(text).split()))
+
+
+def _code(text: str) -> str:
+    line = " ".join(printable(text).split())
+    ticks = "`" * (_longest(line) + 1)
+    return f"{ticks} {line} {ticks}" if "`" in line else f"{ticks}{line}{ticks}"
+
+
+def _fenced(text: str, language: str) -> str:
+    r"""A block that its own text cannot close.
+
+    >>> print(_fenced("a\n```\nb", "text"))
+    ````text
+    a
+    ```
+    b
+    ````
+    """
+    shown = printable(text)
+    fence = "`" * max(3, _longest(shown) + 1)
+    return f"{fence}{language}\n{shown}\n{fence}"
+
+
+def _longest(text: str) -> int:
+    return max(map(len, _TICKS.findall(text)), default=0)

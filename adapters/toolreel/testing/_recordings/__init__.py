@@ -1,1 +1,0 @@
-"""Check the recordings of a repository."""
