@@ -58,12 +58,6 @@ def test_ids_of_one_message_are_told_apart_and_paired_in_order() -> None:
     )
 
 
-def test_an_id_that_comes_every_turn_is_told_apart_every_time() -> None:
-    turns = [message for _ in range(4) for message in (calling("call_0"), result("call_0"))]
-    sent = [message.calls[0].id for message in project(turns) if isinstance(message, AssistantMessage)]
-    assert sent == ["call_0", "call_0_2", "call_0_3", "call_0_4"]
-
-
 def test_a_call_without_a_result_gets_one_that_says_so_before_anything_else_is_said() -> None:
     assert project((calling("a", "b"), result("a"), HI, calling("c"))) == (
         *(calling("a", "b"), result("a"), unknown("b"), HI),
@@ -99,10 +93,6 @@ def test_an_empty_assistant_message_may_stay_where_that_is_wanted() -> None:
     kept = Provider(drop_empty_assistant=False)
     history = (HI, calling("a"), AssistantMessage(" "), HI)
     assert project(history, kept) == (HI, calling("a"), unknown("a"), AssistantMessage(" "), HI)
-
-
-def test_a_result_may_come_after_an_empty_message_that_stays_behind() -> None:
-    assert project((calling("a"), AssistantMessage(""), result("a"))) == (calling("a"), result("a"))
 
 
 UNDERSTOOD = AssistantMessage("Understood.")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -285,24 +284,6 @@ def test_a_masked_tool_is_never_run_and_the_model_is_told_what_it_may_call(writt
     assert told.message == (
         f"{written} was not run: it is not allowed here. You may call: files_read. "
         "Call one of these, or answer in text."
-    )
-
-
-def test_what_is_masked_or_hidden_is_not_sent() -> None:
-    (sent,) = start(files_plan()).effects
-    body = json.loads(getattr(sent, "request").body)  # noqa: B009 - the first effect is a SendRequest
-    assert [tool["function"]["name"] for tool in body["tools"]] == ["files_read"]
-
-
-@pytest.mark.parametrize("written", ["secret_door", "secret.door"])
-def test_a_tool_that_is_not_exposed_never_runs(written: str) -> None:
-    call = ("call_a", written, "{}")
-    refused = tool_not_allowed(written, ["files_read"])
-    Playbook(files_plan()).play(
-        asks(),
-        replies_calling(call),
-        asks(calling(call), faults("call_a", written, refused)),
-        *DONE,
     )
 
 

@@ -262,12 +262,6 @@ def test_calls_that_nobody_asked_for_are_ignored_and_the_text_is_the_answer() ->
     assert played.state.tally.ignored_calls == 1
 
 
-def test_calls_that_nobody_asked_for_leave_an_empty_answer_or_a_cut_one() -> None:
-    book(UNHEARD).play(asks(tools=False), replies_calling(PING), finishes(EmptyFinal()))
-    cut = replies_calling(PING, content="Half", finish="length")
-    book(UNHEARD).play(asks(tools=False), cut, finishes(Truncated("Half")))
-
-
 def test_a_cap_of_minus_one_is_none() -> None:
     plan = Plan.of(model="m", messages="hi", tools=TOOLS, options={"max_tokens": -1})
     Playbook(plan).play_up_to(asks(), replies_calling(PING), runs("call_a", "ping", {}))

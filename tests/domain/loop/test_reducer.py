@@ -112,13 +112,6 @@ def test_every_phase_is_tried_here() -> None:
     assert all(type(state.phase) is phase for phase, state in IN_PHASE.items())
 
 
-def test_a_run_without_tools_completes() -> None:
-    played = Playbook(Plan.of(model="m", messages="hi")).play(
-        asks(), replies("Hello."), finishes(Completed("Hello."))
-    )
-    assert [type(note).__name__ for note in played.notes] == ["RequestSent", "ReplyRead", "RunSettled"]
-
-
 def test_a_run_goes_on_through_faults_and_several_turns() -> None:
     unknown, wrong = ("call_x", "ad", "{}"), ("call_y", "add", '{"a":"1"}')
     violated = arguments_violate_schema("add", [Violation("/a", "integer", '"1"')])

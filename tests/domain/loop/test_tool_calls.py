@@ -366,7 +366,6 @@ def test_arguments_that_are_decoded_for_their_schema_are_noted_and_are_what_is_a
 
 
 FINE = Envelope(True, "echo", canonical({"text": "hi"}))
-TEMPLATED = Envelope(True, "echo", canonical({"text": "<|im_end|>"}))
 COMPACT = LoopConfig(tool_result_transforms=("tool_result_compact_envelope",))
 
 
@@ -374,21 +373,10 @@ def run_with(config: LoopConfig = PLAN.config, provider: Provider = PLAN.provide
     return State.idle(replace(PLAN, config=config, provider=provider))
 
 
-def test_a_result_is_told_as_it_is_where_nothing_else_is_wanted() -> None:
-    assert rendered(run_with(), TEMPLATED) == (TEMPLATED.text(), ())
-
-
 def test_transforms_change_what_the_model_reads_and_leave_a_note() -> None:
     text, notes = rendered(run_with(COMPACT), FINE)
     assert text == '{"ok":true,"tool_name":"echo","data":{"text":"hi"}}'
     assert notes == (QuirkApplied(0, "tool_result_compact_envelope"),)
-
-
-def test_control_tokens_stay_in_the_history_since_only_what_goes_out_is_guarded() -> None:
-    assert rendered(run_with(provider=Provider(special_token_guard=True)), TEMPLATED) == (
-        TEMPLATED.text(),
-        (),
-    )
 
 
 def test_a_transform_that_changes_nothing_leaves_no_note() -> None:

@@ -27,11 +27,6 @@ def test_a_history_is_written_for_the_provider_of_the_plan() -> None:
     assert '"content":null' in said.messages.texts[1]
 
 
-def test_the_tokens_of_every_reply_are_added_up() -> None:
-    tally = Tally(turns=2, tool_calls=3, failed_calls=1).read(Usage(10, 4, 0.5)).read(Usage(5, 1, 0.25))
-    assert tally == Tally(2, 3, 1, prompt_tokens=15, completion_tokens=5, cost=0.75, priced=2)
-
-
 def test_the_finer_counts_are_added_up_too() -> None:
     usage = Usage(
         10, 8, None, reasoning_tokens=4, cached_tokens=6, prompt_audio_tokens=2, completion_audio_tokens=1
@@ -88,12 +83,6 @@ def test_history_only_grows_and_is_that_of_its_messages(steps: tuple[Step, ...])
         assert later[: len(earlier)] == earlier
     last = steps[-1].state
     assert last.messages == Transcript.of(histories[-1], last.plan.form, kept=last.messages.kept)
-
-
-def test_a_run_may_know_its_plan_without_the_plans_messages() -> None:
-    silent = State.silent(PLAN)
-    assert silent == replace(State.idle(PLAN), messages=silent.messages)
-    assert list(silent.messages.messages) == []
 
 
 def test_the_tally_of_an_exchange_is_what_was_counted_since_it_began() -> None:

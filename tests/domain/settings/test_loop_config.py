@@ -242,22 +242,6 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
         ),
         ({"tool_use_mode": None}, "tool_use_mode: expected one of relaxed, enforced, disabled, got None"),
         ({"tool_use_mode": []}, "tool_use_mode: expected one of relaxed, enforced, disabled, got []"),
-        (
-            {"tool_failure_policy": "Fatal"},
-            "tool_failure_policy: expected one of fatal, tolerated, got 'Fatal'",
-        ),
-        (
-            {"text_calls_for": "none"},
-            "text_calls_for: expected one of all, approved, read_only, got 'none'",
-        ),
-        (
-            {"result_format": "text"},
-            "result_format: expected one of envelope, plain, got 'text'",
-        ),
-        (
-            {"argument_repairs": "none"},
-            "argument_repairs: expected one of strict, safe, lenient, got 'none'",
-        ),
         ({"stream": True}, "stream: expected one of always, final, never, got True"),
         ({"fix_empty_final_text": 3}, "fix_empty_final_text: expected a text, got 3"),
         ({"fix_empty_final_text": " "}, "fix_empty_final_text: expected a sentence, got an empty text"),

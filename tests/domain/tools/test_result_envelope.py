@@ -102,11 +102,6 @@ def test_a_fault_becomes_a_compact_failure() -> None:
     )
 
 
-def test_an_envelope_that_is_handed_over_again_says_the_same() -> None:
-    envelope = failed("add", Fault("ARGUMENTS_TOO_DEEP", "Too deep.", JsonText('{"limit":5}')))
-    assert enveloped(envelope.text()) == envelope
-
-
 @given(st.text())
 def test_any_output_leads_to_a_message_that_can_be_sent(output: str) -> None:
     sent = json.loads(enveloped(output).text().encode())

@@ -314,12 +314,6 @@ NAMES = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
 PATCHES: st.SearchStrategy[NamesPatch] = NAMES | NAMES.filter(bool).map(lambda names: {"only": names})
 
 
-def test_clearing_and_then_adding_is_remembered_as_both() -> None:
-    assert joined([], ["a"]) == {"only": ["a"]}
-    assert joined(["b"], {"only": ["a"]}) == {"only": ["a"]}
-    assert joined({"only": ["a"]}, ["a", "b"]) == {"only": ["a", "b"]}
-
-
 @given(PATCHES, PATCHES, PATCHES)
 def test_it_does_not_matter_which_two_of_three_are_joined_first(
     one: NamesPatch, two: NamesPatch, three: NamesPatch
