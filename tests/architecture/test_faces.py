@@ -71,8 +71,8 @@ PATCHED = {
         "toolreel_core._tools.faults",
     },
     "tests/domain/conversation/wire_forms/test_forms.py": {
-        "toolreel_core._conversation.wire_forms.messages",
-        "toolreel_core._conversation.wire_forms.responses",
+        "toolreel_core._conversation.messages_form",
+        "toolreel_core._conversation.responses_form",
     },
     "tests/domain/evals/scenarios/test_long_texts.py": {
         "toolreel_core.evals._scenarios.claims",

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from typing import get_args
 
 from tests.architecture.rules import RULES
 from tests.architecture.source import ROOT
+from toolreel_core._protocol import Note, Outcome
 
 LOOP = ROOT / "tests" / "domain" / "loop"
 CONTRACT = (
@@ -26,3 +28,10 @@ def test_every_rule_has_a_test_and_every_test_of_the_contract_its_rule() -> None
     assert tests - named.keys() == set(), "tests without a rule"
     assert [name for name, times in named.items() if times > 1] == []
     assert all(RULES.values())
+
+
+def test_a_conversation_reaches_every_outcome_and_every_note() -> None:
+    pages = [ast.parse(page.read_text("utf-8")) for page in LOOP.rglob("test_*.py")]
+    named = {node.id for page in pages for node in ast.walk(page) if isinstance(node, ast.Name)}
+    members = {kind.__name__ for kind in (*get_args(Outcome), *get_args(Note))}
+    assert members - named == set()

@@ -27,6 +27,7 @@ from toolreel_core._conversation.content.part import (
 from toolreel_core._conversation.content.support import fitted, is_taken, left_out, refusal
 from toolreel_core._conversation.content.tokens import FILE_TOKENS, IMAGE_TOKENS, tokens_with
 from toolreel_core._conversation.content.wire import part_in, wire_part, with_digests
+from toolreel_core._conversation.extra_items import Items
 from toolreel_core._conversation.history_policies import (
     SUMMARIZE,
     Cost,
@@ -66,6 +67,7 @@ from toolreel_core._conversation.message_rope import (
     memo,
     wire_is_memo,
 )
+from toolreel_core._conversation.messages_form import encoded
 from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
 from toolreel_core._conversation.summary import (
     Passage,
@@ -85,8 +87,6 @@ from toolreel_core._conversation.valid_history import (
     project,
     turn_begins,
 )
-from toolreel_core._conversation.wire_forms.extra_items import Items
-from toolreel_core._conversation.wire_forms.messages import encoded
 
 if TYPE_CHECKING:
     from toolreel_core._conversation.openai_messages import messages_from, messages_to

@@ -239,7 +239,9 @@ def _message(value: Json) -> Message:
     """The message with this memo."""
     tree = cast("Any", value)
     if isinstance(tree, list):
-        return _from_parts(*tree)
+        content, calls_, extras = tree
+        sent = [SentCall(id_, name, arguments, JsonText(own)) for id_, name, arguments, own in calls_]
+        return AssistantMessage(content, tuple(sent), JsonText(extras))
     match tree["role"]:
         case "tool":
             content, name = tree["content"], tree.get("name", "")
@@ -256,13 +258,6 @@ def _message(value: Json) -> Message:
         case _:
             calls = tuple([_call(call) for call in tree.get("tool_calls", ())])
             return AssistantMessage(tree["content"], calls, _extras(tree, _MESSAGE_FIELDS))
-
-
-def _from_parts(content: str, calls: Sequence[tuple[str, str, str, str]], extras: str) -> AssistantMessage:
-    sent = [
-        SentCall(id_, name, arguments, JsonText(own_fields)) for id_, name, arguments, own_fields in calls
-    ]
-    return AssistantMessage(content, tuple(sent), JsonText(extras))
 
 
 def _call(tree: Mapping[str, Any]) -> SentCall:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, assert_never
 
+from toolreel_core._conversation import messages_form, responses_form
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -18,7 +19,6 @@ from toolreel_core._conversation.message import (
     wire,
     wire_tree,
 )
-from toolreel_core._conversation.wire_forms import messages, responses
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, items_of
 from toolreel_core._settings import Provider
@@ -105,11 +105,11 @@ def _in_other_form(message: Message, provider: Provider, *, opens: bool, closes:
         quirks = ("special_token_guard",) if guarded != message else ()
         message = guarded
     if provider.wire_form == "responses":
-        first, *further = responses.encoded(message)
+        first, *further = responses_form.encoded(message)
         return Written(first, quirks, tuple(further))
     if isinstance(message, SystemMessage):
         return Written(canonical(message.content), quirks)
-    return Written(messages.encoded(message, opens=opens, closes=closes), quirks)
+    return Written(messages_form.encoded(message, opens=opens, closes=closes), quirks)
 
 
 def _quirks_for(message: Message, form: Form) -> tuple[str, ...]:

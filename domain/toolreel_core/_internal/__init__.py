@@ -8,13 +8,9 @@ from toolreel_core._internal.config_checks import (
     Table,
     changed,
     check_choice,
-    check_count,
     check_keys,
     check_registered,
     check_settings,
-    check_switch,
-    check_text,
-    named,
 )
 from toolreel_core._internal.name_registry import Registry, unknown_name
 from toolreel_core._internal.wildcards import fits

@@ -19,7 +19,6 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
     Fault,
     ToolDefinition,
-    ToolSurface,
     arguments_in_envelope,
     arguments_not_json,
     arguments_not_object,
@@ -43,9 +42,13 @@ def admit(call: ToolCall, plan: Plan) -> Admission:
     if is_final(call, plan):
         return output_not_alone(call.name)
     if tool is None or not tool.exposed:
-        return _unknown_tool(call, plan.callable_tools)
-    fault = _text_call_fault(call, tool, plan.config) or _size_fault(call, tool, plan.config)
-    if fault:
+        # A tool that is masked or not exposed exists: the model is told that it may not call it.
+        offered = plan.callable_tools
+        missing = tool_not_allowed if call.name in offered.known else tool_not_found
+        return missing(call.name, offered.names)
+    if plan.config.text_calls_for == "read_only" and call.from_text and not tool.read_only:
+        return tool_not_allowed_as_text(tool.outward)
+    if fault := _size_fault(call, tool, plan.config):
         return fault
     if isinstance(call.arguments, ArgumentError):
         return unread_arguments_fault(call.name, call.arguments, plan)
@@ -67,17 +70,6 @@ def needs_approval(call: ToolCall, plan: Plan) -> bool:
     tool = plan.tools.by_name[call.name]
     doubtful = plan.config.text_calls_for == "approved" and call.from_text and not tool.read_only
     return tool.needs_approval or doubtful
-
-
-def _unknown_tool(call: ToolCall, tools: ToolSurface) -> Fault:
-    """The fault for a tool that does not exist, or that exists but is masked or not exposed."""
-    fault = tool_not_allowed if call.name in tools.known else tool_not_found
-    return fault(call.name, tools.names)
-
-
-def _text_call_fault(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
-    barred = config.text_calls_for == "read_only" and call.from_text and not tool.read_only
-    return tool_not_allowed_as_text(tool.outward) if barred else None
 
 
 def _size_fault(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:

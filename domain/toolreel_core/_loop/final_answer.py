@@ -13,10 +13,9 @@ from toolreel_core._conversation import UserMessage
 from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.checks.restatement import restatement
 from toolreel_core._loop.conversation import end_exchange
+from toolreel_core._loop.final_output import answer_in_text, asked_by, is_asked_for, told_by_calls
 from toolreel_core._loop.finish import outcome_of, settle, with_answer
 from toolreel_core._loop.next_request import send_next_request
-from toolreel_core._loop.output.final_output import answer_in_text, asked_by, told_by_calls
-from toolreel_core._loop.output.judgement import is_asked_for
 from toolreel_core._plan import OutputSpec, Plan, request_for
 from toolreel_core._protocol import Completed, ModelNudged, Note, RecoveryTried, State, Step
 from toolreel_core._replies import Problem, ProblemCode, Reply, ToolCall
@@ -50,9 +49,14 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     may_call = may_ask and tools_sent and bool(state.present.callable_tools.names)
     # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
     offered = tools_sent or state.memory.finalizing
-    if offered and _has_unread_call(reply, state.present) and not _is_answer(state, reply):
-        corrects = may_call and _may_correct(state)
-        return _correct(state, reply, notes) if corrects else _finish_unread_call(state, reply, notes)
+    is_answer = reply.problem is None and is_asked_for(state.present, reply.content)
+    if offered and _has_unread_call(reply, state.present) and not is_answer:
+        # One correction is allowed even without nudges: the error is new information for the model.
+        corrections = state.memory.corrections
+        if may_call and corrections < max(1, state.present.config.nudge_no_tool_calls):
+            memory = replace(state.memory, corrections=corrections + 1)
+            return _nudge(replace(state, memory=memory), reply, "text_call_rejected", notes)
+        return _finish_unread_call(state, reply, notes)
     may_nudge = may_call and state.memory.nudges < state.present.config.nudge_no_tool_calls
     if may_nudge and _skipped_tools(state, reply):
         memory = replace(state.memory, nudges=state.memory.nudges + 1)
@@ -114,25 +118,10 @@ def _check_of(state: State, answer: str) -> Check | None:
     return check_of(state, answer)
 
 
-def _is_answer(state: State, reply: Reply) -> bool:
-    """Whether a text that resembles a call is the JSON that was asked for."""
-    return reply.problem is None and is_asked_for(state.present, reply.content)
-
-
-def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    memory = replace(state.memory, corrections=state.memory.corrections + 1)
-    return _nudge(replace(state, memory=memory), reply, "text_call_rejected", notes)
-
-
 def _finish_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     """End the run with ``invalid_reply``: a reply with an unparsed call is not a final answer."""
     problem = reply.problem or Problem(_MALFORMED, reply.content)
     return settle(with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)), notes)
-
-
-def _may_correct(state: State) -> bool:
-    """At least one correction is allowed, even without nudges: the error is new information for the model."""
-    return state.memory.corrections < max(1, state.present.config.nudge_no_tool_calls)
 
 
 def _has_unread_call(reply: Reply, plan: Plan) -> bool:
@@ -217,12 +206,8 @@ def _final_request(state: State) -> str:
 def _ask_again(state: State, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
     """After an empty first reply: the model has not used its tools yet, so it keeps them."""
     spec = state.present.output
-    answer = "answer in words." if spec is None else _lowered(request_for(spec, asked_by(state)))
-    wanted = f"Call the tool that you need, or {answer}" if tools_sent else f"{answer[0].upper()}{answer[1:]}"
+    answer = "Answer in words." if spec is None else request_for(spec, asked_by(state))
+    wanted = f"Call the tool that you need, or {answer[0].lower()}{answer[1:]}" if tools_sent else answer
     memory = replace(state.memory, asked_again=True)
     asking = replace(state, memory=memory).said(UserMessage(f"Your reply was empty. {wanted}"))
     return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools_sent)), tools=tools_sent)
-
-
-def _lowered(sentence: str) -> str:
-    return f"{sentence[0].lower()}{sentence[1:]}"

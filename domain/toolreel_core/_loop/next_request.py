@@ -13,9 +13,9 @@ from toolreel_core._conversation import SUMMARIZE, shown_content
 from toolreel_core._loop.budgets import exhausted_limit, spent_budget
 from toolreel_core._loop.checks.restatement import reminder_of, with_task
 from toolreel_core._loop.checks.withheld_tools import narrowed, withholding
-from toolreel_core._loop.context.summary_request import draft_of, summary_request, wanted_summary
-from toolreel_core._loop.context.window import fit_history, overflow
 from toolreel_core._loop.finish import settle
+from toolreel_core._loop.summary_request import draft_of, summary_request, wanted_summary
+from toolreel_core._loop.window import fit_history, overflow
 from toolreel_core._plan import Plan, Request, RequestOptions, pinned
 from toolreel_core._protocol import (
     AwaitingReply,

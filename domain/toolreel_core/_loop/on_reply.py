@@ -12,12 +12,12 @@ from typing import Final, assert_never
 from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
 from toolreel_core._jsontext import JsonText, digest, read
 from toolreel_core._loop.admission import is_final
-from toolreel_core._loop.counted_reply import counted_reply
-from toolreel_core._loop.endpoints.next_endpoint import goes_on
+from toolreel_core._loop.budgets import counted_reply
 from toolreel_core._loop.final_answer import final_call_too_early, final_reply
+from toolreel_core._loop.final_output import answer_by_call
 from toolreel_core._loop.finish import settle
+from toolreel_core._loop.next_endpoint import goes_on
 from toolreel_core._loop.next_request import send_next_request, wait
-from toolreel_core._loop.output.final_output import answer_by_call
 from toolreel_core._loop.reply_parsing import Received, received, salvaged
 from toolreel_core._loop.tool_calls import run_calls
 from toolreel_core._plan import instruction
@@ -112,15 +112,6 @@ def refuses_constraint(failure: RequestFailed) -> bool:
     return rejected and any(word in failure.message.lower() for word in _CONSTRAINTS)
 
 
-def _unconstrained(state: State, failure: RequestFailed) -> str:
-    """What the server said, and what to write instead."""
-    kind = state.present.config.constrained_calls
-    return (
-        f"{failure.message} (the server does not take constrained_calls={kind!r}; write another form, or "
-        "constrained_calls='off')"
-    )
-
-
 def delay_ms(
     config: LoopConfig, *, seed: int, ref: int, attempt: int, retry_after_ms: int | None
 ) -> int | None:
@@ -184,7 +175,11 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
         counted = counted_reply(state, reply)
         return _continue_with(counted, phase, reply, (lost, *_notes(turn, Received(reply))))
     if phase.tools_sent and state.present.constrains_calls and refuses_constraint(event):
-        return settle(state, CapabilityRefused(_unconstrained(state, event)), (lost,))
+        refused = (
+            f"{event.message} (the server does not take constrained_calls="
+            f"{state.present.config.constrained_calls!r}; write another form, or constrained_calls='off')"
+        )
+        return settle(state, CapabilityRefused(refused), (lost,))
     if phase.tools_sent and refuses_tools(event):
         return _tools_refused(state, event, (lost,))
     ms = retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None
@@ -269,7 +264,9 @@ def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, too
     used_ids = state.messages.projection.used_ids
     repeated = [call for call in calls if call.id in used_ids]
     notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
-    state, spec = state.said(_assistant_message(calls, reply.carry)), state.present.output
+    # Calls go without the text beside them, which would leak into later turns.
+    sent = tuple([SentCall(call.id, call.name, _arguments_to_send(call), call.carry) for call in calls])
+    state, spec = state.said(AssistantMessage("", sent, reply.carry)), state.present.output
     if spec is None or not all(is_final(call, state.present) for call in calls):
         return run_calls(state, calls, notes)
     notes = (*notes, OutputCalled(state.tally.turns, len(calls)))
@@ -305,12 +302,6 @@ def _usable_calls(state: State, reply: Reply) -> tuple[ToolCall, ...]:
     if reply.finish != "length" and (cap is None or reply.usage.completion_tokens < cap):
         return reply.calls
     return tuple(replace(call, arguments=_TRUNCATED) for call in reply.calls)
-
-
-def _assistant_message(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
-    """The assistant message for the history: calls without text, which would leak into later turns."""
-    sent = tuple([SentCall(call.id, call.name, _arguments_to_send(call), call.carry) for call in calls])
-    return AssistantMessage("", sent, carry)
 
 
 def _arguments_to_send(call: ToolCall) -> str:

@@ -7,11 +7,11 @@ read-only calls run at the same time. When no call is left, the next request is 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
-from toolreel_core._conversation import Media, ToolMessage
-from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core._conversation import Media, ToolMessage, blobs_of, is_taken, left_out
+from toolreel_core._jsontext import JsonText, canonical, chain, digest, link
 from toolreel_core._loop.admission import (
     admit,
     ask_approval,
@@ -20,14 +20,11 @@ from toolreel_core._loop.admission import (
     needs_approval,
     run_tool,
 )
-from toolreel_core._loop.budgets import tool_calls_left, tool_calls_spent
+from toolreel_core._loop.budgets import counted_spending, tool_calls_left, tool_calls_spent
 from toolreel_core._loop.checks.restatement import is_done, with_done
-from toolreel_core._loop.checks.result_parts import parts_taken
 from toolreel_core._loop.checks.withheld_tools import repetitions, with_withheld
-from toolreel_core._loop.counted_reply import counted_spending
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
-from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
 from toolreel_core._protocol import (
     ApprovalAsked,
     ApprovalGiven,
@@ -40,14 +37,17 @@ from toolreel_core._protocol import (
     CallSkipped,
     CallStarted,
     InFlight,
+    Memory,
     Note,
     Outcome,
+    PartsLeftOut,
     QuirkApplied,
     RepairApplied,
     RepeatedCall,
     RunTool,
     State,
     Step,
+    Streak,
     ToolReturned,
 )
 from toolreel_core._replies import ToolCall
@@ -61,10 +61,60 @@ from toolreel_core._tools import (
     envelope_of,
     failed,
     matches,
+    parts_too_large,
     plain_text,
     shown,
 )
 from toolreel_core._transforms import apply_all
+
+
+def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
+    """The memory with one more result, and how many times in a row this call now had it."""
+    name, arguments = call.name, call.arguments if isinstance(call.arguments, str) else call.original
+    key = link(chain("", name), digest(arguments))
+    result_digest = chain("", result.text())
+    before = memory.streaks.get(key)
+    times = before.times + 1 if before is not None and before.result == result_digest else 1
+    last_ok = memory.last_ok.get(name)
+    after = replace(
+        memory,
+        successes=memory.successes + result.ok,
+        called=(*memory.called, name) if last_ok is None else memory.called,
+        last_ok=memory.last_ok if last_ok is result.ok else memory.last_ok.set(name, result.ok),
+        streaks=memory.streaks.set(key, Streak(result_digest, times)),
+    )
+    return after, times
+
+
+def with_repetition_warning(result: Envelope, times: int) -> Envelope:
+    """The result with a warning to the model that it repeats itself."""
+    warning = f"You have made this call {times} times in a row, always with this result. Do something else."
+    return replace(result, warnings=(*result.warnings, warning))
+
+
+@dataclass(frozen=True, slots=True)
+class PartsTaken:
+    """A result and the parts that go with it."""
+
+    result: Envelope
+    """With a warning for each part that the provider does not take; failed if there is too much."""
+    parts: tuple[Media, ...]
+    notes: tuple[PartsLeftOut, ...]
+
+
+def parts_taken(state: State, call: ToolCall, result: Envelope, parts: tuple[Media, ...]) -> PartsTaken:
+    """What the model gets of the parts of a result."""
+    limit, size = state.present.config.max_tool_parts_bytes, sum(blob.size for blob in blobs_of(parts))
+    if size > limit:
+        return PartsTaken(failed(call.name, parts_too_large(call.name, size, limit)), (), ())
+    provider = state.present.provider
+    taken = tuple([part for part in parts if is_taken(part, provider)])
+    if len(taken) == len(parts):
+        return PartsTaken(result, parts, ())
+    lost = [part for part in parts if not is_taken(part, provider)]
+    told = replace(result, warnings=(*result.warnings, *[left_out(part, provider) for part in lost]))
+    note = PartsLeftOut(state.tally.turns, call.id, call.name, tuple([part.label for part in lost]))
+    return PartsTaken(told, taken, (note,))
 
 
 def rendered(state: State, result: Envelope) -> tuple[str, tuple[QuirkApplied, ...]]:
@@ -97,7 +147,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
                     return finish_mid_turn(state, calls[index + 1 :], repetition, notes)
             case JsonText():
                 if state.present.config.repeated_effects == "refuse" and is_done(state, call, admission):
-                    notes = (*notes, _call_skipped(state, call))
+                    notes = (*notes, CallSkipped(state.tally.turns, call.id, shown(call.name)))
                     done = already_done(call.name)
                     state, result_notes, repetition = _record_result(state, call, done, refused=True)
                     notes = (*notes, *result_notes)
@@ -144,7 +194,8 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     state = counted_spending(state, event.spent)
     own_limit = state.present.tools.by_name[returned.call.name].max_output_bytes
     limit = state.present.config.max_tool_output_bytes if own_limit is None else own_limit
-    untrusted = _untrusted(state, returned.call)
+    inner = state.present.tools.inner(returned.call.name)
+    untrusted = any(matches(pattern, inner) for pattern in state.present.config.untrusted_tools)
     result = envelope_of(returned.call.name, event.output, limit=limit, untrusted=untrusted)
     parts: tuple[Media, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -160,11 +211,6 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     if len(results) < len(running):
         return Step(replace(state, phase=AwaitingTools(running, phase.waiting)), (), (ended, *notes))
     return _record_results(state, results, phase.waiting, (ended, *notes))
-
-
-def _untrusted(state: State, call: ToolCall) -> bool:
-    inner = state.present.tools.inner(call.name)
-    return any(matches(pattern, inner) for pattern in state.present.config.untrusted_tools)
 
 
 def finish_mid_turn(
@@ -314,10 +360,6 @@ def _record_result(
 
 def _call_rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
     return CallRejected(state.tally.turns, call.id, shown(call.name), fault.code, fault.message)
-
-
-def _call_skipped(state: State, call: ToolCall) -> CallSkipped:
-    return CallSkipped(state.tally.turns, call.id, shown(call.name))
 
 
 def _repair_notes(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 
 from toolreel_core._plan.constrained_calls import ANSWER, Constraint
 from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan, FallbackReason, ForeignReasoning
-from toolreel_core._plan.output.modes import AskedBy
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.output.wording import instruction, is_strict, opening, request_for
+from toolreel_core._plan.output import AskedBy, OutputSpec, instruction, is_strict, opening, request_for
 from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
 from toolreel_core._plan.request import (
     Bodies,
-    Ignored,
     IgnoredWhy,
     Request,
     RequestOptions,
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
         Recommendation,
         SamplingProfile,
     )
-    from toolreel_core._plan.presets.model_patterns import bare, best, means
+    from toolreel_core._plan.presets.model_patterns import bare, means
     from toolreel_core._plan.presets.preset import (
         LISTS,
         Change,
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
         differences,
         exact_config,
         joined,
-        names_of,
         request_options,
     )
 else:
@@ -51,7 +47,7 @@ else:
         match name:
             case "Measured" | "Model" | "Presets" | "Recommendation" | "SamplingProfile":
                 from toolreel_core._plan.presets import collection as home
-            case "bare" | "best" | "means":
+            case "bare" | "means":
                 from toolreel_core._plan.presets import model_patterns as home
             case (
                 "Change"
@@ -62,7 +58,6 @@ else:
                 | "differences"
                 | "exact_config"
                 | "joined"
-                | "names_of"
                 | "request_options"
             ):
                 from toolreel_core._plan.presets import preset as home

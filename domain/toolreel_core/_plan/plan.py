@@ -40,10 +40,11 @@ from toolreel_core._plan.fallback import (
     ForeignReasoning,
     check_fallbacks,
 )
-from toolreel_core._plan.output.modes import AskedBy, mode_of
-from toolreel_core._plan.output.spec import OutputSpec
-from toolreel_core._plan.output.wording import (
+from toolreel_core._plan.output import (
+    AskedBy,
+    OutputSpec,
     final_tool,
+    mode_of,
     opening,
     response_format,
     schema_of,

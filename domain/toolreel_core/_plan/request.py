@@ -250,7 +250,9 @@ def reserved_keys(overrides: Tree, form: WireForm = "chat_completions") -> tuple
 def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
     """The options as the provider takes them, and the names of the settings that changed them."""
     kept = {key: value for key, value in options.items() if _is_sent(key, provider)}
-    renamed = {_field(key, provider): value for key, value in kept.items()}
+    # Some ignore ``max_completion_tokens`` without a word, others refuse ``max_tokens``.
+    field = provider.max_tokens_field
+    renamed = {field if field and key in _CAPS else key: value for key, value in kept.items()}
     ruled = _with_temperature_rule(renamed, provider)
     changes = {
         "max_tokens_field": list(renamed) != list(kept),
@@ -261,11 +263,6 @@ def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str
 
 def _is_sent(key: str, provider: Provider) -> bool:
     return provider.support(key) != "no" and not is_unsaid(provider.wire_form, key)
-
-
-def _field(key: str, provider: Provider) -> str:
-    """Some ignore ``max_completion_tokens`` without a word, others refuse ``max_tokens``."""
-    return provider.max_tokens_field or key if key in _CAPS else key
 
 
 def _with_temperature_rule(options: Tree, provider: Provider) -> Tree:

@@ -48,13 +48,9 @@ def _row(setting: Setting, section: dict[str, Json]) -> Compared | None:
     """The row of a decided setting; ``None`` where both leave it at the default."""
     key = f"{setting.section}.{setting.key}"
     if setting.key not in section:
-        default = _default(setting)
+        # One word stands for the dialects that are marked, which are the only list that is not empty.
+        default = ["marked"] if isinstance(setting.default, tuple) else setting.default
         return None if setting.is_default else Compared(key, "added", default, setting.value, setting.because)
     given = section[setting.key]
     standing: Standing = "agrees" if given == setting.value else "differs"
     return Compared(key, standing, given, setting.value, setting.because)
-
-
-def _default(setting: Setting) -> Json:
-    # One word stands for the dialects that are marked, which are the only list that is not empty.
-    return ["marked"] if isinstance(setting.default, tuple) else setting.default

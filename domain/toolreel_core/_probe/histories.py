@@ -110,10 +110,10 @@ def offering(text: str, *tools: Tree, limit: int = 96, **more: Json) -> Body:
     return asking(user(text), limit=limit, tools=[*tools], **more)
 
 
-def continuing(history: Callable[[Known], tuple[Tree, ...]], limit: int = 24) -> Body:
+def continuing(history: Callable[[Known], tuple[Tree, ...]]) -> Body:
     """The body of a question about a history with a call."""
     return lambda known: {
         "messages": [*history(known)],
-        **known.options(limit),
+        **known.options(24),
         "tools": [entry(LOOKUP)],
     }

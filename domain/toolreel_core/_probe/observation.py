@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext import NOTHING, JsonText, Tree, as_tree, items_of, parse, read, tree_at
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, items_of, parse, read, tree_at
 from toolreel_core._probe.tools import SURFACE
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._replies import FIELDS, Reply, ToolCall, as_chat, normalize_reply
+from toolreel_core._replies import FIELDS, Reply, as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._text_calls import BARE, MARKED
 
@@ -64,7 +64,11 @@ class Answered:
         """The message as it goes back unchanged, in the words of chat completions."""
         if self.form == "chat_completions":
             return self.message
-        calls = [_entry(call) for call in self.reply.calls if not call.from_text]
+        calls: list[Json] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.original}}
+            for call in self.reply.calls
+            if not call.from_text
+        ]
         message: Tree = {"role": "assistant", "content": self.reply.content, "tool_calls": calls}
         return {**message, **as_tree(parse(self.carry))}
 
@@ -77,11 +81,6 @@ class Answered:
     def cut(self) -> bool:
         """Whether it ended at the limit of its output."""
         return self.reply.finish == "length"
-
-
-def _entry(call: ToolCall) -> Tree:
-    function: Tree = {"name": call.name, "arguments": call.original}
-    return {"id": call.id, "type": "function", "function": function}
 
 
 @dataclass(frozen=True, slots=True)

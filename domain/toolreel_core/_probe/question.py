@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias, get_args
 from toolreel_core._jsontext import Tree
 from toolreel_core._probe.known_facts import Known
 from toolreel_core._probe.observation import Observation
-from toolreel_core._probe.spoken import spoken
 from toolreel_core._probe.verdict import Judge, Verdict, judged
+from toolreel_core._probe.written_request import spoken
 from toolreel_core._settings import WireForm
 
 Group: TypeAlias = Literal["basics", "tools", "schemas", "formats", "history", "streams", "limits", "forms"]

@@ -139,15 +139,11 @@ def types(answered: Answered) -> Verdict:
     repaired = [code for code in answered.reply.warnings if "ARGUMENT" in code]
     call = answered.reply.calls[0]
     written = " ".join(call.original.split())[:80]
-    if isinstance(call.arguments, str) and not repaired and not _retyped(call.original):
+    given = as_tree(read_or_none(call.original))
+    is_text = any(isinstance(given.get(key), str) for key in ("count", "price", "gift", "labels"))
+    if isinstance(call.arguments, str) and not repaired and not is_text:
         return Verdict("typed", written)
     return Verdict("retyped", ", ".join(repaired) or written)
-
-
-def _retyped(original: str) -> bool:
-    given = as_tree(read_or_none(original))
-    texts = [key for key in ("count", "price", "gift", "labels") if isinstance(given.get(key), str)]
-    return bool(texts)
 
 
 def empty_arguments(answered: Answered) -> Verdict:

@@ -77,7 +77,6 @@ from toolreel_core._protocol.notes import (
     UserMessagesAdded,
 )
 from toolreel_core._protocol.outcome import (
-    BudgetKind,
     BudgetSpent,
     Cancelled,
     CapabilityRefused,

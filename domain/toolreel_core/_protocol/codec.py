@@ -158,7 +158,13 @@ def _encoded_transcript(transcript: Transcript) -> Json:
 
 
 def _load(kind: object, stored: str | Tree) -> object:
-    match _parsed(stored) if isinstance(stored, str) else stored:
+    if isinstance(stored, str):
+        tree = either(read(stored).alt(lambda why: CodecError(f"not a stored value: {why}")))
+        if isinstance(tree, CodecError):
+            raise tree
+    else:
+        tree = stored
+    match tree:
         case {"toolreel": version, "value": value, **foreign}:
             if type(version) is not int or version != VERSION:
                 raise CodecError(
@@ -171,14 +177,6 @@ def _load(kind: object, stored: str | Tree) -> object:
             return _reader(kind)(value if blobs is None else _with_blobs(value, cast("Json", blobs)), "value")
         case _:
             raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
-
-
-def _parsed(text: str) -> Json:
-    match either(read(text).alt(lambda why: CodecError(f"not a stored value: {why}"))):
-        case CodecError() as error:
-            raise error
-        case tree:
-            return tree
 
 
 def _with_blobs(value: Json, blobs: Json) -> Json:
@@ -194,12 +192,8 @@ def tag(kind: type) -> str:
     >>> tag(Plan)
     'plan'
     """
-    return _in_snake_case(kind.__name__)
-
-
-def _in_snake_case(name: str) -> str:
     # An underscore before each capital but the first.
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 @cache

@@ -74,16 +74,13 @@ def _chain(key: Key, entries: Iterable[Json]) -> list[Key]:
     keys = [key]
     for entry in entries:
         tree = as_tree(entry)
-        said = _text({"role": _role(tree), "said": _said(tree)})
+        said = _text(
+            {"role": "system" if tree.get("role") == "developer" else tree.get("role"), "said": _said(tree)}
+        )
         exact = sha256(exact + said + _text(_ids(tree))).digest()
         alike = sha256(alike + said).digest()
         keys.append(Key(exact.hex(), alike.hex()))
     return keys
-
-
-def _role(tree: Tree) -> Json:
-    role = tree.get("role")
-    return "system" if role == "developer" else role
 
 
 def _said(tree: Tree) -> Json:

@@ -87,15 +87,11 @@ def row_of(request: ClientRequest, profile: Profile) -> Row:
                     entries += [parse(text.text), *map(parse, text.further)]
             case _:
                 assert_never(piece)
+    # A result without a call is left out, and a call without one gets one.
     asked = sum(isinstance(message, ToolMessage) for message in request.messages)
-    if (said and not names) or (not said and _results(pieces) != asked):
+    if (said and not names) or (not said and sum(map(_is_result, pieces)) != asked):
         names[HISTORY_REPAIRED] = None
     return Row(entries, system, tuple(names))
-
-
-def _results(pieces: Sequence[_Piece]) -> int:
-    """How many results go out: one without a call is left out, and a call without one gets one."""
-    return sum(map(_is_result, pieces))
 
 
 def _is_result(piece: _Piece) -> bool:

@@ -25,15 +25,13 @@ def readable(messages: Sequence[Message], entries: Sequence[Json]) -> tuple[Mess
 def _readable(message: Message, entry: Json) -> Message:
     if not isinstance(message, AssistantMessage) or not message.calls:
         return message
-    written = [tree_at(as_tree(call), "function").get("arguments") for call in _calls(entry)]
+    written = [
+        tree_at(as_tree(call), "function").get("arguments") for call in items_of(as_tree(entry), "tool_calls")
+    ]
     both = zip(message.calls, written, strict=True)
     calls = tuple([_with_object(call, original) for call, original in both])
     same = all(one is other for one, other in zip(calls, message.calls, strict=True))
     return message if same else replace(message, calls=calls)
-
-
-def _calls(entry: Json) -> Sequence[Json]:
-    return items_of(as_tree(entry), "tool_calls")
 
 
 def _with_object(call: SentCall, written: Json) -> SentCall:

@@ -102,7 +102,7 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     """
     whole = as_chat(body, profile.provider.wire_form)
     changed, names = transformed(whole.body, profile.config)
-    tree = _tree(changed)
+    tree = as_tree(read_tolerant(changed).value_or("") if isinstance(changed, str) else changed)
     read = [
         _Reading.of(body, read_as, request, profile, place)
         for place, (body, read_as) in enumerate(_replies(changed, tree, request))
@@ -149,10 +149,6 @@ def words_of(problem: Problem) -> str:
 
 _LONGEST: Final = 2_000
 """Characters of an error that are passed on."""
-
-
-def _tree(body: Json) -> Tree:
-    return as_tree(read_tolerant(body).value_or("") if isinstance(body, str) else body)
 
 
 def _replies(body: Json, tree: Tree, request: ClientRequest) -> list[tuple[Json, Tree]]:

@@ -6,7 +6,6 @@ that understand each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,7 +25,6 @@ from toolreel_core._proxy.other_upstreams import (
 )
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.readable_history import readable
-from toolreel_core._settings import WireForm
 from toolreel_core._transforms import apply_all
 
 _PARTS: Final = frozenset({"model", "messages", "tools"})
@@ -92,15 +90,11 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
     tools, transformed = _tools(spoken, profile)
     offered: Tree = {"tools": tools} if tools else {}
     body: Tree = {"model": model, **row.parts(form), **options_in(form, {**offered, **options})}
-    hints = tuple(f"without_{hint}" for hint in (*request.hints, *found.hints, *_unsigned(request, form)))
-    return Outbound(finite_text(body), tuple(dict.fromkeys((*row.names, *transformed, *dropped, *hints))))
-
-
-def _unsigned(request: ClientRequest, form: WireForm) -> Iterator[str]:
-    """The thoughts in a history, which only chat completions take from others as their text."""
+    # Only chat completions take the thoughts of others as their text.
     thoughts = (as_tree(entry).get(key) for entry in request.entries for key in REASONING)
-    if form != "chat_completions" and any(thoughts):
-        yield "reasoning"
+    unsigned = ("reasoning",) if form != "chat_completions" and any(thoughts) else ()
+    hints = tuple(f"without_{hint}" for hint in (*request.hints, *found.hints, *unsigned))
+    return Outbound(finite_text(body), tuple(dict.fromkeys((*row.names, *transformed, *dropped, *hints))))
 
 
 def _counted(tree: Tree, profile: Profile) -> Tree:

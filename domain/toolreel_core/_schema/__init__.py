@@ -5,10 +5,17 @@
 from typing import TYPE_CHECKING
 
 from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
-from toolreel_core._schema.gemini import gemini_subset, with_all_of, with_properties_of
+from toolreel_core._schema.gemini import (
+    gemini_subset,
+)
 from toolreel_core._schema.inlining import inline_defs, inlined
 from toolreel_core._schema.validation import Violation, broken_places, check_schema, refused_nulls, violations
-from toolreel_core._schema.walk import Place, References, changed_within, schemas_in, subschemas
+from toolreel_core._schema.walk import (
+    Place,
+    References,
+    changed_within,
+    schemas_in,
+)
 
 if TYPE_CHECKING:
     from toolreel_core._schema.draft_upgrade import modern

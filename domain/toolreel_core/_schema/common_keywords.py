@@ -123,7 +123,8 @@ class _Compiler:
         """The check of a keyword that holds schemas."""
         match keyword:
             case "items":
-                return _items(self.check(value, level))
+                item = self.check(value, level)
+                return lambda value: not isinstance(value, list) or all(map(item, value))
             case "allOf" | "anyOf":
                 _require(bool(_list(value)))
                 checks = [self.check(each, level) for each in _list(value)]
@@ -158,10 +159,6 @@ def _all_of(checks: Sequence[Check]) -> Check:
 
 def _any_of(checks: Sequence[Check]) -> Check:
     return lambda value: any(check(value) for check in checks)
-
-
-def _items(check: Check) -> Check:
-    return lambda value: not isinstance(value, list) or all(map(check, value))
 
 
 def _members(named: Mapping[str, Check], other: Check, required: Sequence[str]) -> Check:

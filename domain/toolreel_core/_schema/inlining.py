@@ -127,8 +127,10 @@ def _body(schema: Tree) -> dict[str, Json]:
 def _with_needed_definitions(schema: Tree) -> Tree:
     """The schema without definitions that nothing refers to, unless it is not known what does."""
     references = References(schema)
-    if any(_is_foreign(part, references) for part in schemas_in(schema)):
-        return schema
+    for part in schemas_in(schema):
+        # It may refer to something by other means than a pointer into the schema.
+        if "$dynamicRef" in part or ("$ref" in part and references.target(part) is None):
+            return schema
     needed = {place[:2] for place in references.reached(references.within(_body(schema)))}
     held = {
         holder: {
@@ -139,8 +141,3 @@ def _with_needed_definitions(schema: Tree) -> Tree:
         for holder in _HOLDERS
     }
     return {key: held.get(key, value) for key, value in schema.items() if held.get(key, True)}
-
-
-def _is_foreign(schema: Tree, references: References) -> bool:
-    """Whether it refers to something by other means than a pointer into the schema."""
-    return "$dynamicRef" in schema or ("$ref" in schema and references.target(schema) is None)

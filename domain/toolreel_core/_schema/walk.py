@@ -99,8 +99,9 @@ class References:
         for step in place:
             if isinstance(value, Mapping):
                 value = value.get(step)
-            elif isinstance(value, Sequence) and not isinstance(value, str) and _is_index(step, value):
-                value = value[int(step)]
+            elif isinstance(value, Sequence) and not isinstance(value, str):
+                is_number = step.isascii() and step.isdecimal() and len(step) < 10
+                value = value[int(step)] if is_number and int(step) < len(value) else None
             else:
                 return None
         return value
@@ -151,7 +152,3 @@ def _step(part: str) -> str:
         lambda escapes: bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace"), part
     )
     return plain.replace("~1", "/").replace("~0", "~")
-
-
-def _is_index(step: str, values: Sequence[Json]) -> bool:
-    return step.isascii() and step.isdecimal() and len(step) < 10 and int(step) < len(values)

@@ -2,7 +2,6 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._settings.chat_url import API_PREFIX, chat_url, prefix_fault
 from toolreel_core._settings.loop_config import (
     DEFAULT_FINAL_TEXT,
     LoopConfig,
@@ -26,11 +25,14 @@ from toolreel_core._settings.provider_support import (
 )
 from toolreel_core._settings.token_estimates import Estimator, bytes_per_4, estimator, register_estimator
 from toolreel_core._settings.wire_form import (
+    API_PREFIX,
     KEPT,
     KEPT_IN,
     MESSAGES_BLOCKS,
     PATHS,
     RESPONSES_ITEMS,
     WireForm,
+    chat_url,
     form_of,
+    prefix_fault,
 )

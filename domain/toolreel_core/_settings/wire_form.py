@@ -1,7 +1,11 @@
-"""The forms in which servers take requests and answer: chat completions, Responses, Messages."""
+"""The forms in which servers take requests and answer, and the URL that chat requests go to.
+
+Chat completions, Responses, Messages; one function says the URL, for endpoints and evaluations alike.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
@@ -39,3 +43,44 @@ def form_of(url: str) -> WireForm:
     if path.endswith(PATHS["messages"]):
         return "messages"
     return "responses" if path.endswith(PATHS["responses"]) else "chat_completions"
+
+
+API_PREFIX: Final = "/v1"
+"""Where most servers have their API."""
+
+_CHAT: Final = "/chat/completions"
+_VERSION: Final = re.compile(r"v\d[\w.]*")
+"""A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
+_PATH: Final = re.compile(r"[\w./~%!$&'()*+,;=:@-]*", re.ASCII)
+"""The characters of a URL's path (RFC 3986, 3.3)."""
+
+
+def chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
+    """The base URL, the prefix unless the URL has a version already, ``/chat/completions``, and its query.
+
+    >>> chat_url("http://127.0.0.1:8080")
+    'http://127.0.0.1:8080/v1/chat/completions'
+    >>> chat_url("https://example.org/v1beta/openai/")
+    'https://example.org/v1beta/openai/chat/completions'
+    >>> chat_url("https://x.openai.azure.com/openai/deployments/d?api-version=2024-06-01", api_prefix="")
+    'https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-06-01'
+
+    :param base_url: of a server, with ``http://`` or ``https://``; it may be complete. A fragment is dropped,
+        since it is never sent
+    :param api_prefix: a path; empty for none
+    """
+    base, _, query = base_url.strip().partition("#")[0].partition("?")
+    path, prefix = base.rstrip("/"), api_prefix.strip().strip("/")
+    versioned = any(map(_VERSION.fullmatch, path.split("/")[3:]))
+    if not path.endswith(_CHAT):
+        path = f"{path}{_CHAT}" if versioned or not prefix else f"{path}/{prefix}{_CHAT}"
+    return f"{path}?{query}" if query else path
+
+
+def prefix_fault(api_prefix: str) -> str:
+    """What is wrong with a prefix; empty if nothing.
+
+    >>> prefix_fault("/openai/v1"), prefix_fault("/v1?key=k")
+    ('', 'expected a path such as /v1, without a query')
+    """
+    return "" if _PATH.fullmatch(api_prefix.strip()) else "expected a path such as /v1, without a query"

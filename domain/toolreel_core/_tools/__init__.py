@@ -44,16 +44,13 @@ from toolreel_core._tools.surface_limits import SourceShare, check_surface, larg
 from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
 
 if TYPE_CHECKING:
-    from toolreel_core._tools.masking import masked
-    from toolreel_core._tools.sources import ToolSource, compose
+    from toolreel_core._tools.sources import ToolSource, compose, masked
 else:
 
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case "masked":
-                from toolreel_core._tools import masking as home
-            case "ToolSource" | "compose":
+            case "ToolSource" | "compose" | "masked":
                 from toolreel_core._tools import sources as home
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -167,12 +167,6 @@ def test_a_result_stays_where_shortening_saves_nothing() -> None:
         assert after(shorten_old_tool_results, *messages, cost=cost) == messages
 
 
-def test_shortening_again_changes_nothing() -> None:
-    once = after(shorten_old_tool_results, TASK, calling("a"), result("a"), DONE)
-    assert told(once[2])["data"] == {}
-    assert after(shorten_old_tool_results, *once) == once
-
-
 def test_old_calls_are_dropped_with_their_results_oldest_first() -> None:
     first, second, newest = ((calling(each), result(each)) for each in "abc")
     history = (RULES, TASK, *first, DONE, AGAIN, *second, *newest)
@@ -211,12 +205,6 @@ def test_results_that_the_model_is_asked_about_once_more_stay_as_they_are(policy
     nudge = UserMessage("Now answer in words.")
     history = (TASK, DONE, AGAIN, calling("a"), result("a"), nudge)
     assert after(policy, *history)[-4:] == (AGAIN, calling("a"), result("a"), nudge)
-
-
-@pytest.mark.parametrize("policy", SHIPPED)
-@pytest.mark.parametrize("history", [(), (TASK,), (RULES, TASK), (TASK, DONE), (DONE,)])
-def test_a_history_of_which_nothing_may_go_stays(policy: HistoryPolicy, history: tuple[Message, ...]) -> None:
-    assert after(policy, *history) == history
 
 
 def test_policies_are_found_by_name_and_listed() -> None:

@@ -53,11 +53,6 @@ def test_every_message_is_canonical_on_the_wire(message: Message) -> None:
     assert canonical(parse(text)) == text
 
 
-@given(messages)
-def test_what_is_written_is_the_tree(message: Message) -> None:
-    assert wire(message) == canonical(wire_tree(message))
-
-
 @given(messages, messages)
 def test_two_messages_read_the_same_only_if_they_are_equal(one: Message, other: Message) -> None:
     assert (wire(one) == wire(other)) == (one == other)

@@ -123,11 +123,6 @@ def test_reasoning_goes_back_in_the_field_that_the_provider_reads(came: str, wan
     assert sent(spoken("It is 4.", **{came: "2 + 2"}), reasoning_field=wanted) == (told, quirks)
 
 
-def test_reasoning_that_came_in_both_fields_stays_in_both() -> None:
-    both = spoken("It is 4.", reasoning="x", reasoning_content="x")
-    assert sent(both, reasoning_field="reasoning") == (tree_of(both), ())
-
-
 @pytest.mark.parametrize(
     ("required", "message", "is_missing"),
     [
@@ -194,20 +189,12 @@ def test_a_step_that_is_signed_anywhere_goes_back_as_it_came(extras: JsonText) -
         assert sent(message, signature_channel="extra_content") == (tree_of(message), ())
 
 
-def test_a_text_needs_no_signature() -> None:
-    assert sent(SAID, signature_channel="extra_content") == (tree_of(SAID), ())
-
-
 def test_calls_that_are_none_are_left_alone() -> None:
     odd = spoken("", CALL, tool_calls=["?", 1])
     assert sent(odd, signature_channel="extra_content") == (tree_of(odd), ())
     mixed = spoken("", CALL, tool_calls=[{}, 1])
     told, _ = sent(mixed, signature_channel="extra_content")
     assert told["tool_calls"] == [{}, 1]
-
-
-def test_no_signature_is_made_up_where_the_provider_wants_none() -> None:
-    assert sent(CALLING, signature_channel="none", tool_result_name=True) == (tree_of(CALLING), ())
 
 
 TEXT: Json = {"type": "reasoning.text", "format": "google-gemini-v1", "text": "Hm."}
@@ -226,23 +213,3 @@ def test_of_what_gemini_thought_openrouter_gets_back_only_what_is_encrypted() ->
 def test_details_without_open_thoughts_of_gemini_go_back_as_they_came(details: Json) -> None:
     message = spoken("", CALL, reasoning_details=details)
     assert sent(message, signature_channel="reasoning_details") == (tree_of(message), ())
-
-
-def test_a_message_without_details_gets_none() -> None:
-    assert sent(CALLING, signature_channel="reasoning_details") == (tree_of(CALLING), ())
-
-
-def test_every_setting_that_changed_a_message_is_named_in_order() -> None:
-    told, quirks = sent(
-        CALLING,
-        tool_turn_content="null",
-        reasoning_required_on="tool_turns",
-        signature_channel="extra_content",
-    )
-    assert told == {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{**CALLED, "extra_content": DUMMY}],
-        "reasoning_content": "",
-    }
-    assert quirks == ("tool_turn_content", "reasoning_required_on", "signature_channel")

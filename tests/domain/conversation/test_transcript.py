@@ -35,12 +35,6 @@ CURRENT = Form(Provider(reasoning_replay="current_turn"))
 SINGLE = Form(Provider(single_leading_system=True))
 
 
-def test_an_empty_transcript_says_nothing() -> None:
-    empty = Transcript.of()
-    assert (list(empty.messages), list(empty.texts), empty.chain, empty.size) == ([], [], "", 0)
-    assert (empty.tokens, empty.kept, dict(empty.quirks)) == (0, None, {})
-
-
 @given(strategies.histories | conversations, st.integers(0, 12), strategies.forms)
 def test_appending_leads_to_the_transcript_of_the_whole(
     messages: list[Message], first: int, form: Form
@@ -77,20 +71,10 @@ def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
     assert transcript.tokens == (sum(tokens) if form.estimator else 0)
 
 
-def test_the_size_is_counted_in_bytes_of_utf_8() -> None:
-    assert Transcript.of([UserMessage("é😀")]).size == len('{"role":"user","content":""}') + 2 + 4
-
-
 def test_tokens_are_counted_by_the_estimator_of_the_form_message_by_message() -> None:
     counted = Transcript.of([HI, HI], Form(estimator="bytes_per_4"))
     assert counted.tokens == 2 * 8 == 2 * bytes_per_4(wire(HI))
     assert Transcript.of([HI, HI]).tokens == 0
-
-
-def test_appending_leaves_the_transcript_before_as_it_was() -> None:
-    before = Transcript.of([UserMessage("hi")])
-    before.append(UserMessage("more"))
-    assert before == Transcript.of([UserMessage("hi")])
 
 
 @given(strategies.histories, strategies.histories, strategies.histories, strategies.forms)
@@ -142,12 +126,6 @@ def test_what_goes_out_in_other_words_is_held_beside_them() -> None:
         whole = Transcript.of(history, form)
         assert whole.stored != whole.texts
         assert list(whole.append(BYE).messages) == [*history, BYE]
-
-
-def test_calls_without_results_are_answered_in_what_goes_out_and_not_in_what_is_stored() -> None:
-    asked = Transcript.of([HI, CALLING])
-    assert list(asked.complete().messages) == list(asked.messages) == [HI, CALLING]
-    assert list(asked.complete().append(HI).messages) == [HI, CALLING, HI]
 
 
 def test_an_estimator_that_nobody_knows_is_a_mistake_before_there_is_anything_to_count() -> None:

@@ -17,7 +17,6 @@ from toolreel_core._conversation import (
     Image,
     Media,
     Message,
-    Outgoing,
     Part,
     Projection,
     SentCall,
@@ -25,7 +24,6 @@ from toolreel_core._conversation import (
     Text,
     ToolMessage,
     UserMessage,
-    arranged,
     free_id,
     project,
     text_of,
@@ -51,21 +49,6 @@ def unknown(call_id: str, name: str = "ping") -> ToolMessage:
     return ToolMessage(call_id, failed(name, result_unknown(name)).text())
 
 
-VALID = (SystemMessage("Be brief."), HI, calling("a", "b"), result("b"), result("a"), BYE, HI)
-
-
-def test_what_is_valid_goes_out_as_it_is() -> None:
-    assert project(VALID) == VALID
-
-
-def test_an_id_that_comes_again_is_told_apart_with_its_result() -> None:
-    turns = (HI, calling("call_0"), result("call_0", "1"), calling("call_0"), result("call_0", "2"))
-    assert project(turns) == (
-        *(HI, calling("call_0"), result("call_0", "1")),
-        *(calling("call_0_2"), result("call_0_2", "2")),
-    )
-
-
 def test_ids_of_one_message_are_told_apart_and_paired_in_order() -> None:
     assert project((calling("x", "x", "x_2"), result("x", "1"), result("x", "2"), result("x_2", "3"))) == (
         calling("x", "x_2", "x_2_2"),
@@ -73,12 +56,6 @@ def test_ids_of_one_message_are_told_apart_and_paired_in_order() -> None:
         result("x_2", "2"),
         result("x_2_2", "3"),
     )
-
-
-def test_an_id_that_comes_every_turn_is_told_apart_every_time() -> None:
-    turns = [message for _ in range(4) for message in (calling("call_0"), result("call_0"))]
-    sent = [message.calls[0].id for message in project(turns) if isinstance(message, AssistantMessage)]
-    assert sent == ["call_0", "call_0_2", "call_0_3", "call_0_4"]
 
 
 def test_a_call_without_a_result_gets_one_that_says_so_before_anything_else_is_said() -> None:
@@ -116,10 +93,6 @@ def test_an_empty_assistant_message_may_stay_where_that_is_wanted() -> None:
     kept = Provider(drop_empty_assistant=False)
     history = (HI, calling("a"), AssistantMessage(" "), HI)
     assert project(history, kept) == (HI, calling("a"), unknown("a"), AssistantMessage(" "), HI)
-
-
-def test_a_result_may_come_after_an_empty_message_that_stays_behind() -> None:
-    assert project((calling("a"), AssistantMessage(""), result("a"))) == (calling("a"), result("a"))
 
 
 UNDERSTOOD = AssistantMessage("Understood.")
@@ -194,14 +167,6 @@ def test_all_system_messages_are_one_and_the_first_where_only_one_is_taken() -> 
     assert project((HI, RULE, BYE, OTHER), single) == (SystemMessage("a\n\nb"), HI, BYE)
     assert project((RULE, HI), single) == (RULE, HI)
     assert project((HI, BYE), single) == (HI, BYE)
-
-
-def test_a_system_message_that_is_alone_and_first_is_no_quirk() -> None:
-    single = Provider(single_leading_system=True)
-    assert arranged((RULE, HI), single) == (Outgoing(RULE), Outgoing(HI))
-    joined = Outgoing(RULE, ("single_leading_system",))
-    assert arranged((HI, RULE), single) == (joined, Outgoing(HI))
-    assert arranged((HI, RULE), Provider()) == (Outgoing(HI), Outgoing(RULE))
 
 
 def test_a_result_names_its_tool_where_that_is_wanted() -> None:
@@ -371,37 +336,9 @@ def test_an_id_that_has_the_form_already_goes_out_as_it_is(style: IdStyle, nativ
     assert sent(native, style=style) == [native]
 
 
-@pytest.mark.parametrize("wanted", ["", "call é", "call.1", LONG, "functions.ping:0", "a\n"])
-def test_openai_takes_up_to_40_letters_digits_and_dashes(wanted: str) -> None:
-    (own,) = sent(wanted, style="openai")
-    assert re.fullmatch(r"call_[A-Za-z0-9]{24}", own)
-
-
-@pytest.mark.parametrize(
-    "wanted", ["", "call_0", "ping:0", "functions.ping", "functions.ping:٣", "functions.:0"]
-)
-def test_kimi_counts_calls_over_the_whole_conversation(wanted: str) -> None:
-    assert sent(wanted, style="kimi") == ["functions.ping:0"]
-    assert sent("functions.a:0", "functions.b:1", wanted, style="kimi")[2] == "functions.ping:2"
-
-
 def test_kimi_passes_over_a_number_that_is_taken() -> None:
     assert sent("functions.ping:1", "call_a", "call_b", style="kimi") == [
         *("functions.ping:1", "functions.ping:2", "functions.ping:3"),
-    ]
-
-
-@pytest.mark.parametrize("wanted", ["", "call_0", "D681PevK", "D681PevKs1", "D681Pev_s", "D681PevKé"])
-def test_mistral_takes_nine_letters_and_digits(wanted: str) -> None:
-    (own,) = sent(wanted, style="alnum9")
-    assert re.fullmatch(r"[A-Za-z0-9]{9}", own)
-
-
-def test_an_id_that_comes_again_is_told_apart() -> None:
-    assert sent("a", "a", "a_2", "a", style="keep") == ["a", "a_2", "a_2_2", "a_3"]
-    assert sent("functions.ping:0", "functions.ping:0", style="kimi") == [
-        "functions.ping:0",
-        "functions.ping:1",
     ]
 
 

@@ -29,17 +29,12 @@ from toolreel_core._jsontext import (
     read_tolerant,
     reason_of,
     sorted_text,
-    sound,
 )
 
 
 def test_canonical_text_is_compact_keeps_the_order_of_keys_and_writes_non_ascii_as_itself() -> None:
     value: Json = {"b": [1, 2.5, True, None], "a": {"ключ": "é\n\u2028\x7f"}}
     assert canonical(value) == '{"b":[1,2.5,true,null],"a":{"ключ":"é\\n\u2028\x7f"}}'
-
-
-def test_canonical_text_is_marked_as_such() -> None:
-    assert type(canonical({})) is JsonText
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
@@ -93,10 +88,6 @@ def test_text_that_is_not_json_fails_in_words(text: str, why: str) -> None:
 def test_the_words_are_those_of_python_3_11_under_every_python(kind: str, text: str) -> None:
     newer = json.JSONDecodeError(f"Illegal trailing comma before end of {kind}", text, text.index(",", 6))
     assert Failure(reason_of(newer)) == read(text)
-
-
-def test_an_integer_of_the_longest_length_is_read_exactly() -> None:
-    assert read("-" + "1" * 4300).map(canonical) == Success("-" + "1" * 4300)
 
 
 def test_whether_an_integer_is_too_long_does_not_depend_on_the_environment(
@@ -161,17 +152,6 @@ def test_nesting_is_counted_outside_strings_as_far_as_it_matters(text: str, enou
 def test_a_lone_surrogate_is_replaced_and_a_pair_is_kept(text: str, value: Json) -> None:
     everywhere: Json = {"\ufffd": ["\ufffd", {"k": "\ufffd"}], "n": [1, 2.5, True, None]}
     assert read(text) == Success(value or everywhere)
-
-
-def test_whatever_is_read_can_be_encoded() -> None:
-    assert read(r'["\ud83d", "' + "\udcff" + '"]').map(lambda value: canonical(value).encode()) == Success(
-        '["\ufffd","\ufffd"]'.encode()
-    )
-
-
-@pytest.mark.parametrize(("text", "mended"), [("plain", "plain"), ("é😀", "é😀"), ("é\ud83d", "é\ufffd")])
-def test_sound_text_changes_only_at_surrogates(text: str, mended: str) -> None:
-    assert sound(text) == mended
 
 
 def test_a_value_that_is_not_json_is_refused() -> None:

@@ -32,20 +32,10 @@ def test_what_is_no_object_counts_as_an_empty_one(value: Json) -> None:
     assert tree_at({"a": value}, "a", "b") == {}
 
 
-def test_an_object_is_found_at_the_end_of_its_path() -> None:
-    assert as_tree({"a": 1}) == {"a": 1}
-    assert tree_at({"a": {"b": {"c": 1}}}, "a", "b") == {"c": 1}
-    assert tree_at({"a": 1}) == {"a": 1}
-
-
 @pytest.mark.parametrize("value", [None, True, 3, "text", {"0": 1}])
 def test_what_is_no_list_counts_as_an_empty_one(value: Json) -> None:
     assert list(items_of({"a": value}, "a")) == []
     assert list(items_of({}, "a")) == []
-
-
-def test_a_list_is_found_under_its_key() -> None:
-    assert items_of({"a": [1, "b"]}, "a") == [1, "b"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -23,12 +22,10 @@ from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._loop import (
     admit,
-    ask_approval,
     call_key,
     coerced_arguments,
     needs_approval,
     pending,
-    run_tool,
     start,
     step,
 )
@@ -51,7 +48,7 @@ from toolreel_core._protocol import (
     load_effect,
     load_state,
 )
-from toolreel_core._replies import ArgumentError, Arguments, ToolCall, read_arguments
+from toolreel_core._replies import Arguments, ToolCall, read_arguments
 from toolreel_core._schema import Violation
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
@@ -102,17 +99,6 @@ def test_an_unknown_tool_is_told_with_the_nearest_name() -> None:
     assert found.message.endswith("Available: add, ping. Did you mean 'add'?")
 
 
-def test_arguments_may_be_as_large_as_the_limit_in_bytes() -> None:
-    arguments = '{"a":1,"s":"éé"}'
-    size = len(arguments.encode())
-    assert size == len(arguments) + 2
-    for limit in (size, size + 1):
-        assert admit(call(arguments=arguments), plan(LoopConfig(max_tool_args_bytes=limit))) == arguments
-    found = fault(call(arguments=arguments), LoopConfig(max_tool_args_bytes=size - 1))
-    assert found.code == "ARGUMENTS_TOO_LARGE"
-    assert found.data == f'{{"bytes":{size},"limit":{size - 1}}}'
-
-
 @pytest.mark.parametrize(("own", "of_run", "fits"), [(7, 1, True), (6, 7, False)])
 def test_a_limit_of_the_tool_goes_before_that_of_the_run(own: int, of_run: int, fits: bool) -> None:
     tools = ToolSurface((ToolDefinition.of("add", parameters={}, max_args_bytes=own),))
@@ -123,31 +109,6 @@ def test_a_limit_of_the_tool_goes_before_that_of_the_run(own: int, of_run: int, 
 def test_blanks_around_arguments_count_as_what_the_model_wrote() -> None:
     found = fault(call(arguments='{"a":1}  '), LoopConfig(max_tool_args_bytes=8))
     assert found.code == "ARGUMENTS_TOO_LARGE"
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "message"),
-    [
-        (ArgumentError("ARGUMENTS_INVALID_JSON", "odd"), "ARGUMENTS_JSON_PARSE_ERROR", "not valid JSON: odd"),
-        (ArgumentError("ARGUMENTS_NOT_OBJECT", "a list"), "ARGUMENTS_NOT_OBJECT", "got a list"),
-        (ArgumentError("ARGUMENTS_TRUNCATED"), "ARGUMENTS_TRUNCATED", "cut at the output token limit"),
-    ],
-)
-def test_arguments_that_could_not_be_read_say_why(error: ArgumentError, code: str, message: str) -> None:
-    found = fault(call(value=error), LoopConfig(max_argument_depth=9))
-    assert found.code == code
-    assert message in found.message
-
-
-def test_arguments_of_a_cut_reply_name_the_cap_that_the_request_set() -> None:
-    cut = call(value=ArgumentError("ARGUMENTS_TRUNCATED"))
-    assert "cut at the limit of 256 output tokens" in fault(cut, max_tokens=256).message
-
-
-def test_arguments_that_break_the_schema_say_what_was_expected() -> None:
-    found = fault(call(arguments='{"a":"1"}'))
-    assert found.code == "ARGUMENTS_SCHEMA_ERROR"
-    assert found.message.startswith('/a: expected integer, got "1"')
 
 
 def test_checks_come_in_their_order() -> None:
@@ -163,27 +124,8 @@ def test_checks_come_in_their_order() -> None:
     assert fault(call(arguments="[1]")).code == "ARGUMENTS_NOT_OBJECT"
 
 
-def test_a_cut_call_is_told_the_cap_that_cut_it() -> None:
-    found = admit(call(value=ArgumentError("ARGUMENTS_TRUNCATED")), plan(options={"max_tokens": 7}))
-    assert isinstance(found, Fault)
-    assert "the limit of 7 output tokens" in found.message
-
-
 READ = ToolDefinition.of("files.read")
 MASKED = ToolSurface((READ, ToolDefinition.of("hidden", exposed=False)), ("files.delete",))
-
-
-@pytest.mark.parametrize("name", ["files.read", "files_read"])
-def test_a_tool_is_called_by_either_name(name: str) -> None:
-    assert admit(call(name, "{}"), plan(tools=MASKED)) == "{}"
-
-
-@pytest.mark.parametrize("name", ["files.delete", "files_delete", "hidden"])
-def test_a_tool_that_is_masked_or_not_exposed_is_not_allowed_by_either_name(name: str) -> None:
-    found = admit(call(name, "not even JSON"), plan(tools=MASKED))
-    assert isinstance(found, Fault)
-    assert found.code == "TOOL_NOT_ALLOWED"
-    assert "You may call: files_read." in found.message
 
 
 def test_a_tool_that_is_not_there_is_not_found_and_hidden_ones_stay_hidden() -> None:
@@ -217,13 +159,6 @@ NESTED = ToolDefinition.of(
 def admitted(arguments: str, **changes: Json) -> object:
     config = LoopConfig.of(changes)
     return admit(call("edit", arguments), plan(config, ToolSurface((NESTED,))))
-
-
-def test_arguments_may_nest_as_deep_as_the_limit() -> None:
-    for depth, code in ((3, "ARGUMENTS_SCHEMA_ERROR"), (2, "ARGUMENTS_TOO_DEEP")):
-        found = admit(call(arguments='{"a":[[]]}'), plan(LoopConfig(max_argument_depth=depth)))
-        assert isinstance(found, Fault)
-        assert found.code == code
 
 
 def test_nested_json_text_is_decoded_before_the_schema_is_asked() -> None:
@@ -352,24 +287,6 @@ def test_a_masked_tool_is_never_run_and_the_model_is_told_what_it_may_call(writt
     )
 
 
-def test_what_is_masked_or_hidden_is_not_sent() -> None:
-    (sent,) = start(files_plan()).effects
-    body = json.loads(getattr(sent, "request").body)  # noqa: B009 - the first effect is a SendRequest
-    assert [tool["function"]["name"] for tool in body["tools"]] == ["files_read"]
-
-
-@pytest.mark.parametrize("written", ["secret_door", "secret.door"])
-def test_a_tool_that_is_not_exposed_never_runs(written: str) -> None:
-    call = ("call_a", written, "{}")
-    refused = tool_not_allowed(written, ["files_read"])
-    Playbook(files_plan()).play(
-        asks(),
-        replies_calling(call),
-        asks(calling(call), faults("call_a", written, refused)),
-        *DONE,
-    )
-
-
 def test_both_names_count_as_one_tool_where_its_last_result_decides() -> None:
     wrong, right = ("call_a", "files.read", "{}"), reading("call_b", "files_read")
     missing = arguments_violate_schema(READ_FILE.name, [Violation("", "the required 'path'", "{}")])
@@ -403,13 +320,6 @@ def test_a_null_for_what_is_optional_is_dropped_if_that_is_asked_for() -> None:
         *DONE,
     )
     assert RepairApplied(1, "NULL_ARGUMENT_DROPPED") in played.notes
-
-
-def test_a_null_is_a_fault_otherwise() -> None:
-    told = arguments_violate_schema("files.read", [Violation("/from", "integer", "null")])
-    Playbook(files_plan()).play(
-        asks(), replies_calling(NULLS), asks(calling(NULLS), faults("call_a", "files_read", told)), *DONE
-    )
 
 
 def test_what_is_approved_is_the_dropped_form_and_it_is_what_runs() -> None:
@@ -494,14 +404,6 @@ def test_the_key_goes_with_a_stored_effect_and_is_no_part_of_it() -> None:
 
 
 CALL = ToolCall("call_x", "files_read", read_arguments("{}", max_depth=9).value, "{}")
-
-
-def test_effects_are_named_by_the_inner_name() -> None:
-    state = State.idle(files_plan())
-    arguments = canonical({"path": "a"})
-    assert ask_approval(state, 3, CALL, arguments) == AskApproval(3, "call_x", "files.read", arguments)
-    assert run_tool(state, 3, CALL, arguments) == RunTool(3, "call_x", "files.read", arguments)
-    assert run_tool(state, 3, CALL, arguments).key == call_key(state, CALL)
 
 
 def test_a_call_knows_its_turn_which_is_no_part_of_it() -> None:

@@ -6,36 +6,14 @@ from typing import Any
 import pytest
 
 from tests.samples import PLAN
-from toolreel_core._loop import exhausted_limit, spent_budget, tool_calls_spent
-from toolreel_core._protocol import BudgetKind, BudgetSpent, CostUnknown, MaxTurns, State, Tally
+from toolreel_core._loop import exhausted_limit, spent_budget
+from toolreel_core._protocol import BudgetSpent, CostUnknown, MaxTurns, State, Tally
 from toolreel_core._settings import LoopConfig
 
 
 def run(tally: Tally | None = None, **settings: Any) -> State:  # noqa: ANN401 - of any setting
     plan = replace(PLAN, config=LoopConfig.of(settings))
     return replace(State.idle(plan), tally=tally or Tally())
-
-
-@pytest.mark.parametrize(
-    ("key", "kind", "limit", "used", "less"),
-    [
-        (
-            "max_total_tokens",
-            "tokens",
-            10,
-            Tally(prompt_tokens=4, completion_tokens=6),
-            Tally(prompt_tokens=9),
-        ),
-        ("max_cost", "cost", 0.5, Tally(cost=0.5), Tally(cost=0.49)),
-        ("max_wall_ms", "time", 100, Tally(at_ms=100), Tally(at_ms=99)),
-    ],
-)
-def test_a_budget_is_used_up_when_the_last_of_it_is(
-    key: str, kind: BudgetKind, limit: float, used: Tally, less: Tally
-) -> None:
-    assert spent_budget(run(used, **{key: limit})) == BudgetSpent(kind, limit, limit)
-    assert spent_budget(run(less, **{key: limit})) is None
-    assert spent_budget(run(used)) is None
 
 
 def test_the_first_budget_that_is_used_up_is_told() -> None:
@@ -45,12 +23,6 @@ def test_the_first_budget_that_is_used_up_is_told() -> None:
     assert exhausted_limit(run(rest, max_total_tokens=9, max_cost=1)) == BudgetSpent("tokens", 9, 9)
     assert exhausted_limit(run(rest, max_cost=1, max_wall_ms=9)) == BudgetSpent("cost", 1.0, 1.0)
     assert exhausted_limit(run(rest)) is None
-
-
-def test_the_budget_of_tool_calls_is_used_up_when_so_many_have_run() -> None:
-    assert tool_calls_spent(run(Tally(tool_calls=2), max_tool_calls=2)) == BudgetSpent("tool_calls", 2, 2)
-    assert tool_calls_spent(run(Tally(tool_calls=1), max_tool_calls=2)) is None
-    assert tool_calls_spent(run(Tally(tool_calls=99))) is None
 
 
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])

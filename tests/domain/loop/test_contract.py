@@ -41,6 +41,7 @@ from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import pending, start, step, with_repetition_warning
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
+    ApprovalAsked,
     ApprovalGiven,
     AwaitingReply,
     BudgetSpent,
@@ -1008,6 +1009,7 @@ def test_an_approved_call_runs_byte_for_byte_as_it_was_shown() -> None:
     rested = load_state(dump(played.state))
     (effect,) = step(rested, ApprovalGiven(2, True)).effects
     assert canonical({"path": "é", "n": 1.5}) == getattr(effect, "arguments", None)
+    assert noted(played, ApprovalAsked) == [ApprovalAsked(1, "call_c", "wipe")]
     played.play(
         approves(),
         runs("call_c", "wipe", {"path": "é", "n": 1.5}),

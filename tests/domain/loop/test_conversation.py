@@ -25,7 +25,7 @@ from tests.playbook import (
     tells,
     waits,
 )
-from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._loop import delay_ms, fold, pending, start, step
@@ -397,13 +397,6 @@ def test_a_state_of_a_single_run_is_stored_as_before() -> None:
     assert '"unsent"' not in dump(ended)
     kept = fold(PLAN, [NOW]).state
     assert '"unsent":[{"type":"user_message","content":"And now?"}]' in dump(kept)
-
-
-def test_steering_at_the_last_turn_ends_the_run_and_keeps_the_message() -> None:
-    ended = fold(plan(max_turns=1), [called(1, PING), NOW, ToolReturned(2, "1")])
-    assert ended.effects == (Finish(MaxTurns(1)),)
-    assert isinstance([*ended.state.messages.messages][-1], ToolMessage)
-    assert ended.state.unsent == (SAID[0],)
 
 
 def test_times_of_messages_count_while_a_run_is_underway() -> None:

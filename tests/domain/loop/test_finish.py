@@ -6,40 +6,21 @@ from typing import get_args
 import pytest
 from pyrsistent import pmap
 
-from toolreel_core._loop import outcome_of, settle
+from toolreel_core._loop import outcome_of
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
-    Completed,
     ContentFiltered,
     EmptyFinal,
-    Finish,
     InvalidReply,
-    MaxTurns,
     Memory,
-    NoToolCalls,
     Outcome,
     Refused,
-    RequestLost,
-    RunSettled,
-    Settled,
     State,
-    Step,
-    ToolFailed,
     Truncated,
 )
 from toolreel_core._replies import Problem, ProblemCode, Reply
 from toolreel_core._settings import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core._tools import ToolDefinition
-
-
-def test_a_settled_run_finishes_and_says_so_last() -> None:
-    state = State.idle(Plan.of(model="m", messages="hi"))
-    lost = RequestLost(1, "timeout", None)
-    assert settle(state, MaxTurns(3), (lost,)) == Step(
-        replace(state, phase=Settled(MaxTurns(3))),
-        (Finish(MaxTurns(3)),),
-        (lost, RunSettled("max_turns")),
-    )
 
 
 def reached(mode: ToolUseMode, policy: ToolFailurePolicy = "fatal", **results: bool) -> State:
@@ -50,28 +31,7 @@ def reached(mode: ToolUseMode, policy: ToolFailurePolicy = "fatal", **results: b
     return replace(State.idle(plan), memory=memory)
 
 
-HELLO = Reply(content="Hello.", finish="stop")
 RELAXED = reached("relaxed")
-
-
-@pytest.mark.parametrize("state", [RELAXED, reached("relaxed", add=False), reached("disabled")])
-def test_a_final_text_completes_a_run_that_wanted_no_tools(state: State) -> None:
-    assert outcome_of(state, HELLO) == Completed("Hello.")
-
-
-@pytest.mark.parametrize(
-    ("state", "outcome"),
-    [
-        (reached("enforced"), NoToolCalls("Hello.")),
-        (reached("enforced", "tolerated"), NoToolCalls("Hello.")),
-        (reached("enforced", add=True), Completed("Hello.")),
-        (reached("enforced", add=True, ping=False), ToolFailed(("ping",))),
-        (reached("enforced", "tolerated", add=True, ping=False), Completed("Hello.")),
-        (reached("enforced", "tolerated", add=False, ping=False), ToolFailed(("add", "ping"))),
-    ],
-)
-def test_an_enforced_run_is_judged_by_what_came_of_its_tools(state: State, outcome: Outcome) -> None:
-    assert outcome_of(state, HELLO) == outcome
 
 
 OUTCOMES: dict[ProblemCode, Outcome] = {

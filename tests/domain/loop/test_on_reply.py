@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -20,28 +20,24 @@ from tests.playbook import (
     finishes,
     replies,
     replies_calling,
-    replies_streaming,
     replies_with,
     returns,
     runs,
     tells,
     waits,
 )
-from tests.samples import printed_under
 from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._loop import delay_ms, refuses_tools, retryable, start, step
+from toolreel_core._loop import delay_ms, refuses_tools, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     CallRejected,
     CallsIgnored,
     CallStarted,
-    CapabilityRefused,
     Completed,
     ContentFiltered,
     ContentStripped,
     EmptyFinal,
-    FailureKind,
     InvalidReply,
     Note,
     Outcome,
@@ -51,23 +47,20 @@ from toolreel_core._protocol import (
     ReplyRead,
     RequestFailed,
     RequestLost,
-    RetryPlanned,
     RunSettled,
     RunTool,
     SendRequest,
-    ToolsDropped,
     TransportFailed,
     Truncated,
     UpstreamPinned,
 )
-from toolreel_core._settings import LoopConfig, Provider, ToolUseMode
+from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._tools import (
     Fault,
     ToolDefinition,
     arguments_not_json,
     arguments_not_object,
     arguments_too_deep,
-    arguments_truncated,
 )
 
 ANYTHING: Final[dict[str, Any]] = {"type": "object"}
@@ -90,61 +83,15 @@ def test_a_final_text_completes_the_run_and_joins_the_history() -> None:
     assert (played.state.tally.prompt_tokens, played.state.tally.completion_tokens) == (11, 7)
 
 
-def test_tokens_are_counted_over_all_turns() -> None:
-    usage: dict[str, Any] = {"usage": {"prompt_tokens": 11, "completion_tokens": 7}}
-    ping = ("call_a", "ping", "{}")
-    played = book().play(
-        asks(),
-        replies_with(body_of(None, ping) | usage),
-        runs("call_a", "ping", {}),
-        returns(1),
-        asks(calling(ping), tells("call_a", "ping", {"value": 1})),
-        replies_with(body_of("Done.") | usage),
-        finishes(Completed("Done.")),
-    )
-    assert (played.state.tally.prompt_tokens, played.state.tally.completion_tokens) == (22, 14)
-
-
-def test_a_streamed_reply_is_read_as_if_it_had_come_whole() -> None:
-    played = book().play(asks(), replies_streaming("Hel", "lo."), finishes(Completed("Hello.")))
-    assert played.notes[1:] == [ReplyRead(1, "stop", 0, 0, 0), RunSettled("completed")]
-
-
 def test_a_hole_in_a_streamed_reply_is_noted() -> None:
     frame = 'data: {"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}\n\n'
     played = book().play(asks(), replies_with('data: {"cho\n\n' + frame), finishes(Completed("Hello.")))
     assert RepairApplied(1, "STREAM_FRAME_LOST") in played.notes
 
 
-def test_text_beside_calls_is_kept_out_of_the_history_and_noted() -> None:
-    text = "Let me see. " * 20
-    ping = ("call_a", "ping", "{}")
-    played = book().play(
-        asks(),
-        replies_calling(ping, content=text),
-        runs("call_a", "ping", {}),
-        returns(1),
-        asks(calling(ping), tells("call_a", "ping", {"value": 1})),
-        *DONE,
-    )
-    assert ContentStripped(1, 240, text[:200]) in played.notes
-
-
 def test_calls_without_text_strip_nothing() -> None:
     played = book().play_up_to(asks(), replies_calling(("call_a", "ping", "{}")), runs("call_a", "ping", {}))
     assert not [note for note in played.notes if isinstance(note, ContentStripped)]
-
-
-def test_the_models_own_argument_text_goes_back_byte_for_byte() -> None:
-    own = '{ "b": 1,\n"a": 2.50 }'
-    book().play(
-        asks(),
-        replies_calling(("call_a", "add", own)),
-        runs("call_a", "add", {"b": 1, "a": 2.5}),
-        returns(1),
-        asks(calling(("call_a", "add", own)), tells("call_a", "add", {"value": 1})),
-        *DONE,
-    )
 
 
 @pytest.mark.parametrize(
@@ -177,21 +124,6 @@ def test_arguments_that_could_not_be_read_never_go_back_raw(own: str, fault: Fau
         *DONE,
     )
     assert CallRejected(1, "call_a", "add", fault.code, fault.message) in played.notes
-
-
-def test_no_call_of_a_cut_reply_runs_even_if_its_json_is_whole() -> None:
-    played = book().play(
-        asks(),
-        replies_calling(("call_a", "ping", "{}"), ("call_b", "add", '{"a":'), finish="length"),
-        asks(
-            calling(("call_a", "ping", "{}"), ("call_b", "add", "{}")),
-            faults("call_a", "ping", arguments_truncated("ping")),
-            faults("call_b", "add", arguments_truncated("add")),
-        ),
-        *DONE,
-    )
-    assert played.state.tally.tool_calls == 0
-    assert played.state.tally.failed_calls == 2
 
 
 @pytest.mark.parametrize(
@@ -292,58 +224,6 @@ def test_a_reply_that_is_none_at_all_may_pass_and_ends_the_run_where_it_does_not
     book().play_up_to(asks(), replies_with(body), waits(713))
 
 
-def test_partial_text_stays_in_the_history_and_empty_text_does_not() -> None:
-    cut = book().play(asks(), replies("Half", finish="length"), finishes(Truncated("Half")))
-    assert cut.state.messages.messages[-1] == AssistantMessage("Half")
-    empty = book(LoopConfig(fix_empty_final=False)).play(asks(), replies(""), finishes(EmptyFinal()))
-    assert list(empty.state.messages.messages) == list(empty.plan.messages)
-
-
-@pytest.mark.parametrize("status", [None, 401])
-def test_a_request_that_got_no_reply_and_never_will_ends_the_run(status: int | None) -> None:
-    failure: FailureKind = "status" if status else "too_large"
-    played = book().play(
-        asks(),
-        fails_to_send(failure, "no luck", status),
-        finishes(TransportFailed(failure, status, "no luck")),
-    )
-    assert played.notes[1:] == [RequestLost(1, failure, status), RunSettled("transport")]
-
-
-def test_a_failure_that_may_pass_is_tried_again_as_often_as_configured() -> None:
-    down = fails_to_send("status", "no luck", 503, retry_after_ms=2_000)
-    played = book(LoopConfig(max_tries=2)).play(
-        asks(),
-        down,
-        waits(2_000),
-        elapses(),
-        asks(),
-        down,
-        finishes(TransportFailed("status", 503, "no luck")),
-    )
-    lost = RequestLost(1, "status", 503, 2_000)
-    assert [note for note in played.notes if isinstance(note, RequestLost | RetryPlanned)] == [
-        lost,
-        RetryPlanned(1, 1, 2_000),
-        lost,
-    ]
-
-
-def test_a_passing_error_in_a_reply_is_tried_again_and_then_ends_the_run() -> None:
-    busy = replies_with({"error": {"message": "Slow down.", "code": 429}})
-    played = book(LoopConfig(max_tries=2)).play(
-        asks(),
-        busy,
-        waits(PAUSE),
-        elapses(),
-        asks(),
-        busy,
-        finishes(InvalidReply("RATE_LIMITED", "Slow down.")),
-    )
-    assert played.state.tally.turns == 1
-    assert [note.problem for note in played.notes if isinstance(note, ReplyRead)] == ["RATE_LIMITED"] * 2
-
-
 def test_a_passing_error_in_a_reply_leaves_a_trace_though_the_run_goes_on() -> None:
     busy = replies_with({"error": {"message": "Overloaded.", "code": 503}})
     played = book().play(asks(), busy, waits(PAUSE), elapses(), asks(), *DONE)
@@ -352,20 +232,6 @@ def test_a_passing_error_in_a_reply_leaves_a_trace_though_the_run_goes_on() -> N
 
 
 REFUSED = fails_to_send("status", "tools are not supported", 400)
-
-
-@pytest.mark.parametrize("mode", ["relaxed", "enforced"])
-@pytest.mark.parametrize("falls_back", [True, False])
-def test_a_server_without_tools_is_asked_without_them_only_where_that_is_allowed(
-    mode: ToolUseMode, falls_back: bool
-) -> None:
-    played = book(LoopConfig(tool_use_mode=mode, fallback_without_tools=falls_back, max_turns=1))
-    if mode == "enforced" or not falls_back:
-        played.play(asks(), REFUSED, finishes(CapabilityRefused("tools are not supported")))
-        return
-    played.play(asks(), REFUSED, asks(tools=False), *DONE)
-    assert ToolsDropped(1, "tools are not supported") in played.notes
-    assert played.state.tally.turns == 1
 
 
 def test_a_refusal_of_tools_that_were_not_sent_is_a_failure_like_any_other() -> None:
@@ -394,38 +260,6 @@ def test_calls_that_nobody_asked_for_are_ignored_and_the_text_is_the_answer() ->
     assert not [note for note in played.notes if isinstance(note, ContentStripped)]
     assert played.state.messages.messages[-1] == AssistantMessage("Done.")
     assert played.state.tally.ignored_calls == 1
-
-
-def test_calls_that_nobody_asked_for_leave_an_empty_answer_or_a_cut_one() -> None:
-    book(UNHEARD).play(asks(tools=False), replies_calling(PING), finishes(EmptyFinal()))
-    cut = replies_calling(PING, content="Half", finish="length")
-    book(UNHEARD).play(asks(tools=False), cut, finishes(Truncated("Half")))
-
-
-def test_calls_beyond_the_limit_of_a_turn_are_ignored_and_stay_out_of_the_history() -> None:
-    other = ("call_b", "add", "{}")
-    played = book(LoopConfig(max_tool_calls_per_turn=1)).play(
-        asks(),
-        replies_calling(PING, other, other),
-        runs("call_a", "ping", {}),
-        returns(1),
-        asks(calling(PING), tells("call_a", "ping", {"value": 1})),
-        *DONE,
-    )
-    assert CallsIgnored(1, ("add", "add"), "calls_per_turn") in played.notes
-    assert played.state.tally.ignored_calls == 2
-
-
-@pytest.mark.parametrize(("tokens", "runs_it"), [(255, True), (256, False), (257, False)])
-def test_a_reply_that_used_up_its_tokens_was_cut_whatever_it_says(tokens: int, runs_it: bool) -> None:
-    plan = Plan.of(model="m", messages="hi", tools=TOOLS, options={"max_tokens": 256})
-    usage: dict[str, Any] = {"usage": {"completion_tokens": tokens}}
-    cut = asks(calling(PING), faults("call_a", "ping", arguments_truncated("ping", 256)))
-    Playbook(plan).play_up_to(
-        asks(),
-        replies_with(body_of(None, PING) | usage),
-        runs("call_a", "ping", {}) if runs_it else cut,
-    )
 
 
 def test_a_cap_of_minus_one_is_none() -> None:
@@ -537,22 +371,6 @@ def test_a_generation_that_nobody_can_read_is_told_to_the_model_once() -> None:
     book().play(asks(), unread, asks(told, request), unread, finishes(again))
 
 
-@pytest.mark.parametrize("failure", get_args(FailureKind))
-def test_what_happens_on_the_way_may_pass_and_a_body_that_is_too_large_does_not(failure: FailureKind) -> None:
-    expected = failure in {"connect", "timeout", "broken"}
-    assert retryable(RequestFailed(1, failure, "no luck")) is expected
-
-
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 520, 524, 529, 599])
-def test_a_server_that_is_busy_or_down_may_be_asked_again(status: int) -> None:
-    assert retryable(RequestFailed(1, "status", "no luck", status))
-
-
-@pytest.mark.parametrize("status", [None, 300, 400, 401, 402, 403, 404, 409, 413, 422, 600])
-def test_a_server_that_means_it_is_not_asked_again(status: int | None) -> None:
-    assert not retryable(RequestFailed(1, "status", "no luck", status))
-
-
 @pytest.mark.parametrize("status", [400, 404, 422])
 @pytest.mark.parametrize(
     ("message", "body"),
@@ -639,12 +457,3 @@ def test_no_wait_is_longer_than_the_cap(
     ms = delay_ms(CONFIG, seed=seed, ref=ref, attempt=attempt, retry_after_ms=retry_after_ms)
     assert ms is not None
     assert 0 <= ms <= 5_000
-
-
-def test_the_wait_is_the_same_in_every_process() -> None:
-    program = (
-        "from tests.domain.loop.test_on_reply import *;"
-        "print([delay_ms(CONFIG, seed=s, ref=1, attempt=2, retry_after_ms=None) for s in range(9)])"
-    )
-    expected = str([delay_ms(CONFIG, seed=seed, ref=1, attempt=2, retry_after_ms=None) for seed in range(9)])
-    assert {printed_under(seed, program) for seed in range(3)} == {expected}

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import get_args
 
@@ -8,72 +7,45 @@ import pytest
 
 from tests.playbook import (
     Playbook,
-    Turn,
     asks,
-    asks_for_summary,
     body_of,
     calling,
     denies,
-    elapses,
-    fails_to_send,
     faults,
     finishes,
-    gives,
     of,
     replies,
     replies_calling,
-    replies_with,
     returns,
     runs,
     seeks_approval,
     tells,
-    waits,
 )
 from toolreel_core._conversation import (
-    AssistantMessage,
-    Image,
-    Message,
     ToolMessage,
     UserMessage,
-    summary_message,
 )
 from toolreel_core._errors import ProtocolError
-from toolreel_core._jsontext import Json, JsonText, canonical
-from toolreel_core._loop import fold, pending, start, step, uncertain, with_repetition_warning
-from toolreel_core._plan import FallbackPlan, Plan
+from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core._loop import fold, pending, start, step, uncertain
+from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,
     AskApproval,
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
-    BudgetSpent,
     Cancelled,
     CancelRequested,
-    CapabilityRefused,
     Completed,
-    ContentFiltered,
-    ContextOverflow,
-    ConversationSpent,
-    CostUnknown,
-    EmptyFinal,
     Event,
     Finish,
     Idle,
     InFlight,
-    InvalidOutput,
-    InvalidReply,
     LateAnswer,
-    MaxTurns,
-    Note,
-    NoToolCalls,
-    Outcome,
     Phase,
-    Refused,
-    RepeatedCall,
     ReplyReceived,
     RequestFailed,
-    RequestSent,
     RunSettled,
     RunStarted,
     RunTool,
@@ -81,11 +53,8 @@ from toolreel_core._protocol import (
     Settled,
     State,
     Step,
-    ToolFailed,
     ToolReturned,
     TransformFailed,
-    TransportFailed,
-    Truncated,
     UserSpoke,
     Wait,
     WaitElapsed,
@@ -95,17 +64,13 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._schema import Violation
-from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
-    Envelope,
     ToolDefinition,
     ToolFlags,
     ToolSurface,
-    already_done,
     arguments_violate_schema,
     call_abandoned,
-    call_cancelled,
-    call_denied,
     tool_not_found,
 )
 from toolreel_core._transforms import TransformKind, register_transform, registry
@@ -145,13 +110,6 @@ IN_PHASE: dict[type[Phase], State] = {
 def test_every_phase_is_tried_here() -> None:
     assert set(IN_PHASE) == set(get_args(Phase))
     assert all(type(state.phase) is phase for phase, state in IN_PHASE.items())
-
-
-def test_a_run_without_tools_completes() -> None:
-    played = Playbook(Plan.of(model="m", messages="hi")).play(
-        asks(), replies("Hello."), finishes(Completed("Hello."))
-    )
-    assert [type(note).__name__ for note in played.notes] == ["RequestSent", "ReplyRead", "RunSettled"]
 
 
 def test_a_run_goes_on_through_faults_and_several_turns() -> None:
@@ -272,48 +230,6 @@ def test_a_run_that_was_never_started_can_be_cancelled() -> None:
     assert list(cancelled.state.messages.messages) == [UserMessage("hi")]
 
 
-def test_cancelling_while_the_model_thinks_leaves_the_history_as_it_was() -> None:
-    played = Playbook(PLAN).play(asks(), CANCEL, finishes(Cancelled("enough")))
-    assert list(played.state.messages.messages) == [UserMessage("hi")]
-
-
-def test_cancelling_while_a_tool_runs_answers_every_call_once() -> None:
-    played = Playbook(PLAN).play(
-        asks(),
-        replies_calling(A, PING),
-        runs("call_a", "add", {"a": 1}),
-        CANCEL,
-        finishes(Cancelled("enough")),
-    )
-    assert list(played.state.messages.messages) == [
-        UserMessage("hi"),
-        calling(A, PING),
-        faults("call_a", "add", call_cancelled("add")),
-        faults("call_b", "ping", call_abandoned("ping")),
-    ]
-
-
-def test_cancelling_a_wait_leaves_the_history_as_it_was() -> None:
-    played = Playbook(PLAN).play(
-        asks(), fails_to_send("timeout", "no luck"), waits(713), CANCEL, finishes(Cancelled("enough"))
-    )
-    assert list(played.state.messages.messages) == [UserMessage("hi")]
-
-
-def test_cancelling_a_question_answers_every_call_once() -> None:
-    played = Playbook(GUARDED).play(
-        asks(),
-        replies_calling(A, PING),
-        seeks_approval("call_a", "add", {"a": 1}),
-        CANCEL,
-        finishes(Cancelled("enough")),
-    )
-    assert list(played.state.messages.messages)[2:] == [
-        faults("call_a", "add", call_abandoned("add")),
-        faults("call_b", "ping", call_abandoned("ping")),
-    ]
-
-
 def test_cancelling_a_settled_run_changes_nothing() -> None:
     settled = IN_PHASE[Settled]
     assert step(settled, CANCEL) == Step(settled, (), ())
@@ -405,221 +321,6 @@ def test_an_answer_that_comes_too_late_is_dropped_and_noted(
 ) -> None:
     for cancelled in (step(state, CANCEL).state for state in IN_PHASE.values()):
         assert step(cancelled, late) == Step(cancelled, (), (LateAnswer(late.ref),))
-
-
-def test_the_turn_limit_lets_the_last_tools_run() -> None:
-    plan = Plan.of(
-        model="m", messages="hi", tools=[ToolDefinition.of("ping")], config=LoopConfig(max_turns=1)
-    )
-    played = Playbook(plan).play(
-        asks(), replies_calling(PING), runs("call_b", "ping", {}), returns("pong"), finishes(MaxTurns(1))
-    )
-    last = list(played.state.messages.messages)[-2:]
-    assert last == [calling(PING), tells("call_b", "ping", {"value": "pong"})]
-
-
-SAY_IT = UserMessage(LoopConfig().fix_empty_final_text)
-GONE = finishes(Cancelled("enough"))
-NUDGE = "You have not called a tool yet. The tools are: add, ping. Call the one that you need now."
-OVERFLOW = ContextOverflow(79, 1, ("tools and options: 283 bytes", "message 0 (user): 30 bytes"))
-
-
-def ending(*script: Turn, **settings: float | str | None) -> Playbook:
-    return ending_of(PLAN, *script, **settings)
-
-
-def ending_of(plan: Plan, /, *script: Turn, **settings: float | str | None) -> Playbook:
-    config = LoopConfig.of({**plan.config.changes(), **settings})
-    return Playbook(replace(plan, config=config)).play(asks(), *script)
-
-
-def every_ending() -> Iterable[Playbook]:
-    """One run for each way to end; between them they note all that can be noted."""
-    yield from endings_without_calls()
-    yield from endings_by_policy()
-    yield from endings_of_odd_plans()
-    yield from endings_at_other_endpoints()
-    yield going_on_until_no_turn_is_left()
-
-
-def endings_without_calls() -> Iterable[Playbook]:
-    cut = replies("Half", finish="length")
-    refusal: Json = {"choices": [{"message": {"refusal": "No."}, "finish_reason": "stop"}]}
-    lost, over = fails_to_send("connect", "no route"), TransportFailed("connect", None, "no route")
-    yield ending(replies("Hello."), finishes(Completed("Hello.")))
-    yield ending(replies(""), finishes(EmptyFinal()), fix_empty_final=False)
-    yield ending(cut, finishes(Truncated("Half")))
-    yield ending(replies_with(refusal), finishes(Refused("No.")))
-    yield ending(replies("x", finish="content_filter"), finishes(ContentFiltered("x")))
-    yield ending(replies_with({}), finishes(InvalidReply("NO_CHOICES", "the reply has no choices")))
-    yield ending(lost, waits(713), elapses(), asks(), lost, finishes(over), max_tries=2)
-    yield ending(CANCEL, finishes(Cancelled("enough")), REPLY)
-
-
-def endings_at_other_endpoints() -> Iterable[Playbook]:
-    there = FallbackPlan("backup", "n")
-    plan = replace(PLAN, fallbacks=(there,))
-    absent = fails_to_send("status", "no such model", 404)
-    yield Playbook(plan).play(asks(), absent, asks(), replies("Hello."), finishes(Completed("Hello.")))
-    bound = AssistantMessage("Hello.", (), canonical({"thought_signature": "c2ln"}))
-    signed = replace(plan, messages=(UserMessage("hi"), bound, UserMessage("And now?")))
-    lost = TransportFailed("status", 404, "no such model")
-    yield Playbook(signed).play(asks(), absent, finishes(lost))
-
-
-def endings_by_policy() -> Iterable[Playbook]:
-    refused = fails_to_send("status", "tools are not supported", 400)
-    denied = (replies_calling(A), seeks_approval("call_a", "add", {"a": 1}), denies())
-    heard = asks(calling(A), faults("call_a", "add", call_denied("add", "")))
-    yield ending(
-        replies("No."),
-        asks(AssistantMessage("No."), UserMessage(NUDGE)),
-        replies("No."),
-        finishes(NoToolCalls("No.")),
-        tool_use_mode="enforced",
-        nudge_no_tool_calls=1,
-    )
-    failed = finishes(ToolFailed(("add",)))
-    yield ending_of(GUARDED, *denied, heard, replies("."), failed, tool_use_mode="enforced")
-    yield ending_of(GUARDED, *denied, heard, replies(""), asks(SAY_IT, tools=False), CANCEL, GONE)
-    yield ending(refused, finishes(CapabilityRefused("tools are not supported")))
-    yield ending(refused, asks(tools=False), CANCEL, GONE, fallback_without_tools=True)
-    run = (replies_calling(PING, A), runs("call_b", "ping", {}), returns(1))
-    yield ending(*run, finishes(BudgetSpent("tool_calls", 1, 1)), max_tool_calls=1)
-    once = (replies_calling(PING), runs("call_b", "ping", {}), returns(1))
-    pinged, skipped = (
-        tells("call_b", "ping", {"value": 1}),
-        ToolMessage("call_b", already_done("ping").text()),
-    )
-    withheld = asks(calling(PING), skipped, withheld=("ping",))
-    twice = (*once, asks(calling(PING), pinged), replies_calling(PING), withheld)
-    held: dict[str, int | str] = {"constrained_calls": "response_format", "withhold_repeated": 1}
-    yield ending(*twice, CANCEL, GONE, repeated_effects="refuse", **held)
-    yield ending(*once, finishes(CostUnknown(1, 0.5)), max_cost=0.5)
-    told = asks(calling(PING), tells("call_b", "ping", {"value": 1}))
-    again = (*run, told, *run, finishes(RepeatedCall("ping", 2)))
-    limits: dict[str, int | None] = {
-        "max_tool_calls_per_turn": 1,
-        "repetition_warn": None,
-        "repetition_stop": 2,
-    }
-    yield ending(*again, **limits)
-    warning = with_repetition_warning(Envelope(True, "ping", canonical({"value": 1})), 2)
-    repeated = asks(calling(PING), ToolMessage("call_b", warning.text()))
-    settings = {"max_tool_calls_per_turn": 1, "repetition_warn": 2}
-    yield ending(*run, told, *run, repeated, CANCEL, GONE, **settings)
-    yield Playbook(replace(PLAN, config=LoopConfig(context_window_tokens=1))).play(finishes(OVERFLOW))
-    short = replace(PLAN, config=LoopConfig(max_conversation_turns=1))
-    spent = finishes(ConversationSpent("turns", 1, 1))
-    yield Playbook(short).play(asks(), SPOKEN, replies("Hello."), spent)
-    hello = asks(AssistantMessage("Hello."), UserMessage("And now?"))
-    yield Playbook(PLAN).play(asks(), SPOKEN, replies("Hello."), hello, CANCEL, GONE)
-
-
-def endings_of_odd_plans() -> Iterable[Playbook]:
-    told, done = (UserMessage("x" * 200), AssistantMessage("y" * 200)), finishes(Completed("Hello."))
-    shortened = LoopConfig(context_window_tokens=100, history_policies=("keep_newest_turns",))
-    yield from endings_with_summaries()
-    history = (UserMessage("hi"), *told, UserMessage("bye"))
-    long = Plan.of(model="m", messages=history, config=shortened)
-    yield Playbook(long).play(asks(kept=(history[0], history[-1])), replies("Hello."), done)
-    odd = Plan.of(
-        model="m",
-        messages="hi",
-        options={"temperature": 2},
-        overrides={"model": "other"},
-        provider=Provider(temperature_rule="drop"),
-        presets=["a"],
-    )
-    yield Playbook(odd).play(asks(), replies("Hello."), done)
-    silent = replace(PLAN, config=LoopConfig(text_dialects=()))
-    yield ending_of(silent, replies("Hello."), done)
-    typed = replace(
-        Plan.of(model="m", messages="hi", output={"type": "object"}), config=LoopConfig(output_retries=0)
-    )
-    not_json = "Your answer is not valid JSON: Expecting value at line 1, column 1."
-    yield Playbook(typed).play(asks(), replies("No."), finishes(InvalidOutput("No.", not_json)))
-    by_call = replace(typed, config=LoopConfig(output_mode="tool"))
-    answer = Completed("{}", JsonText("{}"))
-    yield Playbook(by_call).play(asks(), replies_calling(("call_a", "final_answer", "{}")), finishes(answer))
-    ran: tuple[Turn, ...] = (
-        replies_calling(("call_a", "ping", "{}")),
-        runs("call_a", "ping", {}),
-        returns(1),
-    )
-    yield ending(*ran, finishes(CostUnknown(1, 0.5)), max_cost=0.5)
-    yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
-    blind = replace(PLAN, provider=Provider(supports_images="no"))
-    picture = Image.from_url("http://a/b.png")
-    left_out = ToolMessage(
-        "call_a",
-        Envelope(
-            True,
-            "ping",
-            canonical({"value": picture.label}),
-            ("[image, http://a/b.png] was left out: this provider takes no images.",),
-        ).text(),
-    )
-    pings = ("call_a", "ping", "{}")
-    yield ending_of(
-        blind,
-        replies_calling(pings),
-        runs("call_a", "ping", {}),
-        gives(picture.label, picture),
-        asks(calling(pings), left_out),
-        replies("Hello."),
-        done,
-    )
-    routed = replace(PLAN, provider=Provider(pin_upstream=True))
-    yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)
-
-
-def endings_with_summaries() -> Iterable[Playbook]:
-    answers = [AssistantMessage(f"{number} " + "y" * 3_000) for number in range(5)]
-    config = LoopConfig(context_window_tokens=3_500, history_policies=("summarize_old_turns",))
-    asked = Plan.of(model="m", messages=[UserMessage("hi"), *answers], config=config)
-    quoted = asks_for_summary(*[("Assistant:", answer.content) for answer in answers[:3]], words=437)
-    kept: tuple[Message, ...] = (UserMessage("hi"), summary_message("They counted."), *answers[3:])
-    done = finishes(Completed("Hello."))
-    yield Playbook(asked).play(quoted, replies("They counted."), asks(kept=kept), replies("Hello."), done)
-    shortened = replace(config, history_policies=(*config.history_policies, "keep_newest_turns"))
-    less = asks(kept=(UserMessage("hi"), *answers[2:]))
-    yield Playbook(replace(asked, config=shortened)).play(quoted, replies(""), less, replies("Hello."), done)
-
-
-def going_on_until_no_turn_is_left() -> Playbook:
-    turns: list[Turn] = []
-    for turn in range(1, 5):
-        turns += [
-            replies_calling(("", "ping", "{}"), ("call_x", "pong", "{}"), content="Again."),
-            runs(f"call_{turn}_0", "ping", {}),
-            returns(turn),
-        ]
-        if turn < 4:
-            turns.append(
-                asks(
-                    calling((f"call_{turn}_0", "ping", "{}"), ("call_x", "pong", "{}")),
-                    tells(f"call_{turn}_0", "ping", {"value": turn}),
-                    faults("call_x", "pong", tool_not_found("pong", ("add", "ping"))),
-                )
-            )
-    return ending(*turns, finishes(MaxTurns(4)), repetition_warn=None)
-
-
-def test_every_outcome_and_every_note_can_be_reached() -> None:
-    played = list(every_ending())
-    phases = [playbook.state.phase for playbook in played]
-    outcomes = {type(phase.outcome) for phase in phases if isinstance(phase, Settled)}
-    assert outcomes == set(get_args(Outcome))
-    noted = {type(note) for playbook in played for note in playbook.notes}
-    assert noted == set(get_args(Note))
-
-
-def test_each_request_is_noted_with_its_digest() -> None:
-    played = list(every_ending())[-1]
-    sent = [note for note in played.notes if isinstance(note, RequestSent)]
-    assert [(note.turn, note.messages) for note in sent] == [(1, 1), (2, 4), (3, 7), (4, 10)]
-    assert len({note.digest for note in sent}) == 4
 
 
 PING_resume = ToolDefinition("ping", read_only=True)

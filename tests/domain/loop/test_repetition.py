@@ -10,7 +10,6 @@ from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._tools import Envelope
 
 WELL = Envelope(True, "add", canonical({"sum": 2}))
-OTHER = Envelope(True, "add", canonical({"sum": 3}))
 BADLY = Envelope(False, "add", canonical({}))
 
 
@@ -25,14 +24,6 @@ def counted(*happened: tuple[ToolCall, Envelope]) -> list[int]:
         memory, streak = record_repetition(memory, one, result)
         times.append(streak)
     return times
-
-
-def test_the_same_call_with_the_same_result_is_counted() -> None:
-    assert counted((call(), WELL), (call(), WELL), (call(), WELL)) == [1, 2, 3]
-
-
-def test_another_result_begins_anew() -> None:
-    assert counted((call(), WELL), (call(), WELL), (call(), OTHER), (call(), WELL)) == [1, 2, 1, 1]
 
 
 def test_other_calls_between_do_not_break_a_circle() -> None:

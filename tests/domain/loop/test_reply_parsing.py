@@ -9,12 +9,10 @@ import pytest
 from tests.playbook import body_of
 from tests.samples import PLAN
 from tests.wire_forms import said_in
-from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import canonical
 from toolreel_core._loop import received, salvaged
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import State
-from toolreel_core._replies import Problem, Reply
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 
 LEGACY = {"role": "assistant", "content": None, "function_call": {"name": "ping", "arguments": ""}}
@@ -39,28 +37,6 @@ IDLE = State.idle(PLAN)
 
 def run(**settings: object) -> State:
     return State.idle(replace(PLAN, config=LoopConfig.of(settings)))
-
-
-def failed(generation: str) -> str:
-    return json.dumps({"error": {"code": "tool_use_failed", "failed_generation": generation}})
-
-
-def test_a_body_that_came_whole_is_read_as_it_is() -> None:
-    got = received(TEXT, IDLE)
-    assert (got.reply.content, got.reply.warnings, got.quirks) == ("Hi.", (), ())
-
-
-def test_a_stream_is_put_together_first() -> None:
-    stream = 'data: {"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-    assert received(stream, IDLE).reply.content == "Hi."
-
-
-def test_what_was_lost_of_a_stream_is_a_warning() -> None:
-    stream = (
-        'data: {"choices":[{"delta":{"content":"Hi."}}]}\n\ndata: {"cho\n\n'
-        'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-    )
-    assert received(stream, IDLE).reply.warnings[0] == "STREAM_FRAME_LOST"
 
 
 def test_transforms_of_the_response_come_before_the_reading() -> None:
@@ -93,34 +69,9 @@ def test_what_transforms_find_nothing_in_is_read_all_the_same(text: str) -> None
     assert (got.reply, got.quirks) == (received(text, IDLE).reply, ())
 
 
-def test_a_generation_that_the_server_refused_may_be_a_call_all_the_same() -> None:
-    generation = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
-    reply = salvaged(failed(generation), run(text_dialects=("hermes_json",)))
-    assert isinstance(reply, Reply)
-    assert [(call.id, call.name) for call in reply.calls] == [("call_0_0", "ping")]
-    assert (reply.problem, reply.warnings) == (None, ("TEXT_CALL_READ", "FAILED_GENERATION_READ"))
-
-
-def test_a_generation_that_nobody_can_read_is_a_malformed_call() -> None:
-    reply = salvaged(failed("<function=ping"), IDLE)
-    assert isinstance(reply, Reply)
-    assert reply.problem == Problem("MALFORMED_FUNCTION_CALL", "<function=ping")
-    assert reply.content == "<function=ping"
-
-
 @pytest.mark.parametrize("text", ["", "<html>", '{"error":{"message":"no"}}'])
 def test_an_error_without_a_generation_is_no_turn_of_the_model(text: str) -> None:
     assert salvaged(text, IDLE) is None
-
-
-def test_a_call_that_a_tool_or_the_user_has_said_is_a_quotation() -> None:
-    call = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
-    reading = run(text_dialects=("hermes_json",))
-    for said in (UserMessage(f"What is {call}?"), ToolMessage("call_a", canonical({"page": call}))):
-        got = received(body({"role": "assistant", "content": call}), reading.said(said))
-        assert (got.reply.calls, got.reply.warnings) == ((), ("TEXT_CALL_QUOTED",))
-    said_itself = reading.said(AssistantMessage(call))
-    assert received(body({"role": "assistant", "content": call}), said_itself).reply.calls != ()
 
 
 @pytest.mark.parametrize("form", ["chat_completions", "responses", "messages"])
@@ -130,9 +81,3 @@ def test_a_body_in_another_form_than_asked_for_is_read_in_its_own(form: WireForm
     body = {**body_of("Hi."), "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
     found = received(said_in(came_in, canonical(body)), State.idle(plan))
     assert (found.reply.content, found.reply.problem) == ("Hi.", None)
-
-
-def test_a_body_in_no_form_stays_the_problem_that_it_is() -> None:
-    reply = received("<html>", State.idle(PLAN)).reply
-    assert reply.problem is not None
-    assert reply.problem.code == "INVALID_BODY"

@@ -24,21 +24,17 @@ from tests.playbook import (
     tells,
 )
 from tests.samples import PLAN
-from toolreel_core._conversation import Message, ToolMessage
-from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._conversation import ToolMessage
+from toolreel_core._jsontext import JsonText, canonical
 from toolreel_core._loop import rendered, with_repetition_warning
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
-    ApprovalAsked,
-    AwaitingTools,
     BudgetSpent,
     CallAbandoned,
     CallEnded,
     CallRejected,
     CallRepeated,
     CallStarted,
-    Cancelled,
-    CancelRequested,
     Completed,
     QuirkApplied,
     RepairApplied,
@@ -53,17 +49,12 @@ from toolreel_core._tools import (
     ToolDefinition,
     ToolFailure,
     arguments_not_json,
-    arguments_not_object,
-    arguments_too_deep,
-    arguments_too_large,
     arguments_violate_schema,
     call_abandoned,
-    call_cancelled,
     call_denied,
     failed,
     output_not_json,
     output_too_large,
-    tool_not_allowed_as_text,
     tool_not_found,
 )
 
@@ -101,27 +92,6 @@ def test_one_call_runs_and_its_result_goes_to_the_model() -> None:
     assert CallStarted(1, "call_a", "add", "structured") in played.notes
     assert CallEnded(1, "call_a", "add", True, (), size) in played.notes
     assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (1, 0)
-
-
-def test_several_calls_run_one_after_another_in_their_order() -> None:
-    played = book().play(
-        asks(),
-        replies_calling(A, B, C),
-        runs("call_a", "add", {"a": 1}),
-        returns(1),
-        runs("call_b", "add", {"a": 2}),
-        returns(2),
-        runs("call_c", "ping", {}),
-        returns(3),
-        asks(
-            calling(A, B, C),
-            tells("call_a", "add", {"value": 1}),
-            tells("call_b", "add", {"value": 2}),
-            tells("call_c", "ping", {"value": 3}),
-        ),
-        *DONE,
-    )
-    assert played.state.tally.tool_calls == 3
 
 
 def elapsed(played: Playbook) -> list[tuple[str, int | None]]:
@@ -243,57 +213,6 @@ def refused(call: tuple[str, str, str], fault: Fault, sent: str, **settings: int
     assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (0, 1)
 
 
-def accepted(call: tuple[str, str, str], arguments: dict[str, Json], **settings: int) -> None:
-    book(**settings).play_up_to(asks(), replies_calling(call), runs("call_a", "add", arguments))
-
-
-def test_an_unknown_tool_is_told_with_the_nearest_name() -> None:
-    fault = tool_not_found("ad", ("add", "ping"))
-    assert fault.message.endswith("Did you mean 'add'?")
-    refused(("call_a", "ad", "{}"), fault, "{}")
-
-
-def test_arguments_that_are_not_json_are_told_where_they_break() -> None:
-    fault = arguments_not_json("add", "Expecting value at line 1, column 6")
-    refused(("call_a", "add", '{"a":'), fault, "{}")
-
-
-def test_arguments_that_are_no_object_are_told_what_they_are() -> None:
-    refused(("call_a", "add", "[1]"), arguments_not_object("add", "a list"), "{}")
-
-
-def test_a_violated_schema_is_told_and_the_corrected_call_runs() -> None:
-    wrong = ("call_a", "add", '{"a":"1"}')
-    fault = arguments_violate_schema("add", [Violation("/a", "integer", '"1"')])
-    book().play(
-        asks(),
-        replies_calling(wrong),
-        asks(calling(wrong), faults("call_a", "add", fault)),
-        replies_calling(B),
-        runs("call_b", "add", {"a": 2}),
-        returns(2),
-        asks(calling(B), tells("call_b", "add", {"value": 2})),
-        *DONE,
-    )
-
-
-def test_arguments_may_be_as_large_as_the_limit_in_bytes() -> None:
-    own = '{"a":1,"s":"é€😀"}'
-    size = len(own.encode())
-    assert size == len(own) + 6
-    for limit in (size, size + 1):
-        accepted(("call_a", "add", own), {"a": 1, "s": "é€😀"}, max_tool_args_bytes=limit)
-    fault = arguments_too_large("add", size, size - 1)
-    refused(("call_a", "add", own), fault, own, max_tool_args_bytes=size - 1)
-
-
-def test_arguments_may_nest_as_deeply_as_the_limit() -> None:
-    own = '{"a":1,"x":[[]]}'
-    for limit in (3, 4):
-        accepted(("call_a", "add", own), {"a": 1, "x": [[]]}, max_argument_depth=limit)
-    refused(("call_a", "add", own), arguments_too_deep("add", 2), "{}", max_argument_depth=2)
-
-
 def told(output: str, message: ToolMessage, **settings: int) -> Playbook:
     """What the model is told when the tool hands over this output."""
     return book(**settings).play(
@@ -304,20 +223,6 @@ def told(output: str, message: ToolMessage, **settings: int) -> Playbook:
         asks(calling(A), message),
         *DONE,
     )
-
-
-def test_output_may_be_as_large_as_the_limit_in_bytes() -> None:
-    output = canonical("é€😀")
-    size = len(output.encode())
-    assert size == len(output) + 6
-    for limit in (size, size + 1):
-        told(output, tells("call_a", "add", {"value": "é€😀"}), max_tool_output_bytes=limit)
-    fault = output_too_large("add", size, size - 1)
-    played = told(output, faults("call_a", "add", fault), max_tool_output_bytes=size - 1)
-    assert [note.codes for note in played.notes if isinstance(note, CallEnded)] == [
-        ("TOOL_OUTPUT_TOO_LARGE",)
-    ]
-    assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (1, 1)
 
 
 @pytest.mark.parametrize(("own", "of_run", "fits"), [(4, 1, True), (3, 4, False)])
@@ -362,78 +267,6 @@ def test_a_tool_may_return_a_scalar_an_object_or_an_envelope(output: str, envelo
     assert played.state.tally.failed_calls == len(codes)
 
 
-def test_a_result_that_settles_nothing_leaves_the_waiting_calls_in_the_phase() -> None:
-    played = book().play_up_to(asks(), replies_calling(A, C), runs("call_a", "add", {"a": 1}))
-    phase = played.state.phase
-    assert isinstance(phase, AwaitingTools)
-    assert [(flight.ref, flight.call.id, flight.result) for flight in phase.running] == [(2, "call_a", None)]
-    assert [call.id for call in phase.waiting] == ["call_c"]
-
-
-def test_cancelling_answers_every_open_call() -> None:
-    played = book().play(
-        asks(),
-        replies_calling(A, B, C),
-        runs("call_a", "add", {"a": 1}),
-        returns(1),
-        runs("call_b", "add", {"a": 2}),
-        CancelRequested("enough"),
-        finishes(Cancelled("enough")),
-    )
-    assert list(played.state.messages.messages)[-3:] == [
-        tells("call_a", "add", {"value": 1}),
-        faults("call_b", "add", call_cancelled("add")),
-        faults("call_c", "ping", call_abandoned("ping")),
-    ]
-    assert played.state.tally.failed_calls == 2
-    assert played.notes[-3:-1] == [CallAbandoned(1, "call_b", "add"), CallAbandoned(1, "call_c", "ping")]
-
-
-def told_of(call_id: str, name: str, value: int, times: int) -> ToolMessage:
-    """The message for a result that came again and again."""
-    return ToolMessage(
-        call_id, with_repetition_warning(Envelope(True, name, canonical({"value": value})), times).text()
-    )
-
-
-def test_a_call_that_needs_approval_runs_just_as_it_was_shown() -> None:
-    own = ("call_a", "add", '{ "s": "é", "a": 1 }')
-    played = book((GUARDED, PING)).play(
-        asks(),
-        replies_calling(own, C),
-        seeks_approval("call_a", "add", {"s": "é", "a": 1}),
-        approves(),
-        runs("call_a", "add", {"s": "é", "a": 1}),
-        returns(1),
-        runs("call_c", "ping", {}),
-        returns(2),
-        asks(
-            calling(own, C),
-            tells("call_a", "add", {"value": 1}),
-            tells("call_c", "ping", {"value": 2}),
-        ),
-        *DONE,
-    )
-    kinds = [type(note) for note in played.notes if isinstance(note, ApprovalAsked | CallStarted)]
-    assert kinds == [ApprovalAsked, CallStarted, CallStarted]
-
-
-def test_a_call_that_was_denied_is_answered_and_the_next_one_runs() -> None:
-    denied = call_denied("add", "too loud")
-    played = book((GUARDED, PING)).play(
-        asks(),
-        replies_calling(A, C),
-        seeks_approval("call_a", "add", {"a": 1}),
-        denies("too loud"),
-        runs("call_c", "ping", {}),
-        returns(2),
-        asks(calling(A, C), faults("call_a", "add", denied), tells("call_c", "ping", {"value": 2})),
-        *DONE,
-    )
-    assert CallRejected(1, "call_a", "add", "TOOL_DENIED", denied.message) in played.notes
-    assert played.state.memory.successes == 1
-
-
 def test_a_call_that_is_denied_again_and_again_ends_the_run() -> None:
     asked = seeks_approval("call_a", "add", {"a": 1})
     played = book((GUARDED, PING), repetition_warn=None, repetition_stop=2).play(
@@ -461,50 +294,24 @@ def test_calls_run_at_the_same_time_only_if_they_only_read_and_that_is_wanted() 
         one_by_one.play_up_to(asks(), replies_calling(A, C), together[0])
 
 
-def test_results_are_written_in_call_order_whatever_order_they_come_in() -> None:
+def test_a_call_that_may_not_run_is_told_among_those_that_run_together() -> None:
     bad = ("call_x", "add", "{}")
-    missing = arguments_violate_schema("add", [Violation("", "'a' to be present", "{}")])
-    played = book(READING, parallel_tools=True).play_up_to(
+    missing = arguments_violate_schema("add", [Violation("", "the required 'a'", "{}")])
+    book(READING, parallel_tools=True).play(
         asks(),
         replies_calling(A, bad, C),
         runs("call_a", "add", {"a": 1}),
         runs("call_c", "ping", {}),
         of("call_c", returns(3)),
+        of("call_a", returns(1)),
+        asks(
+            calling(A, bad, C),
+            tells("call_a", "add", {"value": 1}),
+            faults("call_x", "add", missing),
+            tells("call_c", "ping", {"value": 3}),
+        ),
+        *DONE,
     )
-    assert played.state.messages.messages[-1] == calling(A, bad, C)
-    played.play(of("call_a", returns(1)), asks(*written(played, missing)), *DONE)
-    ended = [note.call_id for note in played.notes if isinstance(note, CallEnded)]
-    assert ended == ["call_c", "call_a"]
-    assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (2, 1)
-
-
-def written(played: Playbook, missing: Fault) -> tuple[Message, ...]:
-    """What is in the history after three calls, the one between rejected."""
-    rejected = [note for note in played.notes if isinstance(note, CallRejected)]
-    (fault,) = (replace(missing, message=note.message) for note in rejected)
-    bad = ("call_x", "add", "{}")
-    return (
-        calling(A, bad, C),
-        tells("call_a", "add", {"value": 1}),
-        faults("call_x", "add", fault),
-        tells("call_c", "ping", {"value": 3}),
-    )
-
-
-def test_cancelling_tools_that_run_together_keeps_what_came_back() -> None:
-    played = book(READING, parallel_tools=True).play(
-        asks(),
-        replies_calling(A, C),
-        runs("call_a", "add", {"a": 1}),
-        runs("call_c", "ping", {}),
-        of("call_c", returns(3)),
-        CancelRequested("enough"),
-        finishes(Cancelled("enough")),
-    )
-    assert list(played.state.messages.messages)[-2:] == [
-        faults("call_a", "add", call_cancelled("add")),
-        tells("call_c", "ping", {"value": 3}),
-    ]
 
 
 def test_no_more_calls_start_together_than_the_budget_allows() -> None:
@@ -519,43 +326,6 @@ def test_no_more_calls_start_together_than_the_budget_allows() -> None:
     )
     assert played.state.messages.messages[-1] == faults("call_c", "ping", call_abandoned("ping"))
     assert played.state.tally.tool_calls == 2
-
-
-def test_rejected_calls_do_not_count_towards_the_budget_of_calls() -> None:
-    bad = ("call_x", "ad", "{}")
-    book(max_tool_calls=1).play_up_to(asks(), replies_calling(bad, A), runs("call_a", "add", {"a": 1}))
-
-
-def test_a_circle_closes_at_a_rejected_call_too() -> None:
-    bad = ("call_x", "ad", "{}")
-    unknown = faults("call_x", "ad", tool_not_found("ad", ("add", "ping")))
-    played = book(repetition_warn=None, repetition_stop=2).play(
-        asks(),
-        replies_calling(bad),
-        asks(calling(bad), unknown),
-        replies_calling(bad, A),
-        finishes(RepeatedCall("ad", 2)),
-    )
-    assert list(played.state.messages.messages)[-2:] == [
-        unknown,
-        faults("call_a", "add", call_abandoned("add")),
-    ]
-
-
-@pytest.mark.parametrize("polling", [False, True])
-def test_the_same_result_again_is_warned_of_and_then_ends_the_run_unless_polling(polling: bool) -> None:
-    played = book((ADD, replace(PING, polling=polling)), repetition_warn=2, repetition_stop=3)
-    once: tuple[Turn, ...] = (replies_calling(C), runs("call_c", "ping", {}), returns(1))
-    plain = tells("call_c", "ping", {"value": 1})
-    second = plain if polling else told_of("call_c", "ping", 1, 2)
-    script = (asks(), *once, asks(calling(C), plain), *once, asks(calling(C), second), *once)
-    if polling:
-        played.play(*script, asks(calling(C), plain), *DONE)
-        return
-    played.play(*script, finishes(RepeatedCall("ping", 3)))
-    assert played.state.messages.messages[-1] == told_of("call_c", "ping", 1, 3)
-    repeated = [note for note in played.notes if isinstance(note, CallRepeated)]
-    assert repeated == [CallRepeated(2, "ping", 2), CallRepeated(3, "ping", 3)]
 
 
 def test_a_circle_among_calls_that_run_together_ends_the_run_when_all_are_written() -> None:
@@ -595,60 +365,7 @@ def test_arguments_that_are_decoded_for_their_schema_are_noted_and_are_what_is_a
     assert played.notes.count(RepairApplied(1, "ARGUMENTS_DECODED")) == 1
 
 
-WRITTEN = replies('<tool_call>{"name":"add","arguments":{"a":1}}</tool_call>')
-AS_TEXT = ("call_1_0", "add", '{"a":1}')
-
-
-def reading_text(policy: str) -> Playbook:
-    config = LoopConfig.of({"text_dialects": ["hermes_json"], "text_calls_for": policy})
-    return Playbook(Plan.of(model="m", messages="hi", tools=(ADD, PING), config=config))
-
-
-def test_a_call_in_text_of_a_tool_that_changes_things_is_refused_where_text_may_only_read() -> None:
-    told = faults("call_1_0", "add", tool_not_allowed_as_text("add"))
-    played = reading_text("read_only").play(asks(), WRITTEN, asks(calling(AS_TEXT), told), *DONE)
-    rejected = [note for note in played.notes if isinstance(note, CallRejected)]
-    assert [(note.name, note.code) for note in rejected] == [("add", "TOOL_NOT_ALLOWED")]
-    assert played.state.tally.tool_calls == 0
-
-
-def test_or_somebody_is_asked_first() -> None:
-    played = reading_text("approved").play(
-        asks(),
-        WRITTEN,
-        seeks_approval("call_1_0", "add", {"a": 1}),
-        approves(),
-        runs("call_1_0", "add", {"a": 1}),
-        returns(2),
-        asks(calling(AS_TEXT), tells("call_1_0", "add", {"value": 2})),
-        *DONE,
-    )
-    assert ApprovalAsked(1, "call_1_0", "add") in played.notes
-
-
-@pytest.mark.parametrize(
-    ("patterns", "labelled"),
-    [([], False), (["mcp_*"], False), (["ping", "a*"], True), (["add"], True), (["*"], True)],
-)
-def test_results_of_tools_that_are_not_trusted_are_told_to_be_data(
-    patterns: list[str], labelled: bool
-) -> None:
-    config = LoopConfig.of({"untrusted_tools": patterns})
-    told = Envelope(True, "add", canonical({"value": 2}), untrusted=labelled).text()
-    playbook = Playbook(Plan.of(model="m", messages="hi", tools=(ADD, PING), config=config))
-    played = playbook.play(
-        asks(),
-        replies_calling(A),
-        runs("call_a", "add", {"a": 1}),
-        returns(2),
-        asks(calling(A), ToolMessage("call_a", told)),
-        *DONE,
-    )
-    assert (QuirkApplied(1, "untrusted_tools") in played.notes) is labelled
-
-
 FINE = Envelope(True, "echo", canonical({"text": "hi"}))
-TEMPLATED = Envelope(True, "echo", canonical({"text": "<|im_end|>"}))
 COMPACT = LoopConfig(tool_result_transforms=("tool_result_compact_envelope",))
 
 
@@ -656,21 +373,10 @@ def run_with(config: LoopConfig = PLAN.config, provider: Provider = PLAN.provide
     return State.idle(replace(PLAN, config=config, provider=provider))
 
 
-def test_a_result_is_told_as_it_is_where_nothing_else_is_wanted() -> None:
-    assert rendered(run_with(), TEMPLATED) == (TEMPLATED.text(), ())
-
-
 def test_transforms_change_what_the_model_reads_and_leave_a_note() -> None:
     text, notes = rendered(run_with(COMPACT), FINE)
     assert text == '{"ok":true,"tool_name":"echo","data":{"text":"hi"}}'
     assert notes == (QuirkApplied(0, "tool_result_compact_envelope"),)
-
-
-def test_control_tokens_stay_in_the_history_since_only_what_goes_out_is_guarded() -> None:
-    assert rendered(run_with(provider=Provider(special_token_guard=True)), TEMPLATED) == (
-        TEMPLATED.text(),
-        (),
-    )
 
 
 def test_a_transform_that_changes_nothing_leaves_no_note() -> None:

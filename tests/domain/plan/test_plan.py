@@ -21,9 +21,9 @@ from toolreel_core._conversation import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._plan import FallbackPlan, Ignored, OutputSpec, Plan, RequestOptions
+from toolreel_core._plan import FallbackPlan, OutputSpec, Plan, RequestOptions
 from toolreel_core._protocol import dump, load_plan
-from toolreel_core._settings import LoopConfig, Price, Provider, Support, ToolUseMode
+from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 HI = (UserMessage("hi"),)
@@ -80,57 +80,6 @@ def test_ready_values_are_taken_as_they_are() -> None:
     assert Plan.of(model="m", messages=iter(HI), tools=surface) == Plan("m", HI, tools=surface)
 
 
-def test_tools_stand_before_the_options_of_a_body() -> None:
-    plan = replace(PLAN, options=canonical({"temperature": 0}))
-    expected = canonical({"tools": [ECHO.tree(), PING.tree()], "temperature": 0})
-    assert plan.bodies.with_tools == RequestOptions(expected)
-
-
-def test_a_request_without_tools_has_no_option_that_is_about_tools() -> None:
-    about: dict[str, Json] = {"tool_choice": "auto", "parallel_tool_calls": False}
-    plan = replace(PLAN, options=canonical({"temperature": 0, **about}))
-    assert plan.bodies.without_tools == RequestOptions(canonical({"temperature": 0}))
-    expected = canonical({"tools": [ECHO.tree(), PING.tree()], "temperature": 0, **about})
-    assert plan.bodies.with_tools == RequestOptions(expected)
-
-
-STREAMING: dict[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
-
-
-def test_a_final_stream_is_asked_for_where_no_tools_are_sent() -> None:
-    streaming = LoopConfig(stream="final")
-    plan = replace(PLAN, config=streaming, options=canonical({"temperature": 0}))
-    assert plan.bodies.without_tools == RequestOptions(canonical({**STREAMING, "temperature": 0}))
-    assert not plan.bodies.with_tools.streamed
-    chat = replace(plan, tools=ToolSurface())
-    assert chat.bodies.with_tools == chat.bodies.without_tools == plan.bodies.without_tools
-    assert not PLAN.bodies.without_tools.streamed
-
-
-def test_what_a_stream_shall_hold_may_be_said_by_the_options() -> None:
-    bare: dict[str, Json] = {"stream_options": {"include_usage": False}}
-    plan = replace(PLAN, config=LoopConfig(stream="final"), options=canonical(bare))
-    assert plan.bodies.without_tools == RequestOptions(canonical(STREAMING | bare))
-
-
-@pytest.mark.parametrize(
-    ("options", "cap"),
-    [
-        ({}, None),
-        ({"max_tokens": 256}, 256),
-        ({"max_completion_tokens": 256}, 256),
-        ({"max_tokens": 100, "max_completion_tokens": 256}, 256),
-        ({"max_tokens": None}, None),
-        ({"max_tokens": True}, None),
-        ({"max_tokens": "256"}, None),
-        ({"max_tokens": 0}, None),
-        ({"max_tokens": -1}, None),
-    ],
-)
-def test_the_cap_on_a_reply_is_read_from_the_options(options: dict[str, Json], cap: int | None) -> None:
-    assert Plan.of(model="m", messages="hi", options=options).bodies.output_cap == cap
-
-
 @pytest.mark.parametrize(
     ("parallel", "limit", "calls"),
     [(None, None, None), (True, None, None), (False, None, 1), (False, 3, 3), (True, 2, 2), (0, None, None)],
@@ -156,32 +105,6 @@ def test_an_override_decides_how_many_calls_are_heard(
     assert Plan.of(model="m", messages="hi", options=options, overrides=overrides).calls_per_turn == calls
 
 
-def test_one_call_is_heard_even_where_the_provider_cannot_be_told() -> None:
-    deaf = Provider(supports_parallel_tool_calls="no")
-    plan = replace(PLAN, options=canonical({"parallel_tool_calls": False}), provider=deaf)
-    assert plan.calls_per_turn == 1
-    assert plan.bodies == replace(PLAN.bodies, ignored=(Ignored("parallel_tool_calls", "unsupported"),))
-
-
-@pytest.mark.parametrize(
-    ("mode", "support", "sends"),
-    [
-        ("relaxed", "unknown", True),
-        ("enforced", "yes", True),
-        ("disabled", "yes", False),
-        ("relaxed", "no", False),
-        ("enforced", "no", False),
-    ],
-)
-def test_tools_go_out_unless_the_mode_or_the_provider_is_against_them(
-    mode: ToolUseMode, support: Support, sends: bool
-) -> None:
-    config, provider = LoopConfig(tool_use_mode=mode), Provider(supports_tools=support)
-    plan = replace(PLAN, config=config, provider=provider)
-    assert plan.sends_tools is sends
-    assert ('"tools":' in plan.bodies.with_tools.text) is sends
-
-
 BLANK_TO_NULL = "assistant_tool_calls_content_null_if_blank"
 
 
@@ -191,10 +114,6 @@ def test_messages_are_written_for_the_provider_and_estimated_only_where_there_is
     assert replace(PLAN, provider=kimi).form == Form(kimi)
     config = LoopConfig(context_window_tokens=9, message_transforms=(BLANK_TO_NULL,))
     assert replace(PLAN, config=config).form == Form(Provider(), (BLANK_TO_NULL,), "bytes_per_4")
-
-
-def test_a_plan_without_tools_sends_no_tools() -> None:
-    assert Plan("m", HI).bodies.with_tools == RequestOptions(canonical({}))
 
 
 ENFORCED = LoopConfig(tool_use_mode="enforced")
@@ -460,19 +379,6 @@ def test_tools_over_a_limit_make_no_plan(key: str) -> None:
         ConfigError, lambda: Plan.of(model="m", messages="hi", tools=[ECHO, PING], config=config)
     )
     assert told.startswith(f"{key}: ")
-
-
-@pytest.mark.parametrize(
-    ("options", "cap"),
-    [
-        ({}, None),
-        ({"max_tokens": 9}, 9),
-        ({"max_completion_tokens": 8, "max_tokens": 9}, 8),
-        ({"max_tokens": True}, None),
-    ],
-)
-def test_a_plan_knows_the_cap_on_output(options: Mapping[str, Json], cap: int | None) -> None:
-    assert Plan.of(model="m", messages="hi", options=options).bodies.output_cap == cap
 
 
 def test_what_is_said_of_tools_is_stored_only_where_it_differs() -> None:

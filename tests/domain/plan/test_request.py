@@ -12,12 +12,10 @@ from toolreel_core._conversation import BLOCK, Transcript, UserMessage
 from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
 from toolreel_core._plan import (
     Bodies,
-    Ignored,
     IgnoredWhy,
     Request,
     RequestOptions,
     bodies_of,
-    pinned,
     reserved_keys,
 )
 from toolreel_core._settings import LoopConfig, Provider, StreamMode
@@ -34,17 +32,6 @@ def test_the_body_is_the_canonical_text_of_the_whole_tree(
     texts = messages.complete().texts
     tree: Json = {"model": model, "messages": [parse(text) for text in texts], **options}
     assert Request(model, messages, RequestOptions(canonical(options))).body == canonical(tree)
-
-
-@pytest.mark.parametrize(
-    ("options", "body"),
-    [
-        ({}, '{"model":"m","messages":[{"role":"user","content":"hi"}]}'),
-        ({"n": 1, "b": {}}, '{"model":"m","messages":[{"role":"user","content":"hi"}],"n":1,"b":{}}'),
-    ],
-)
-def test_options_follow_the_messages_in_their_own_order(options: Mapping[str, Json], body: str) -> None:
-    assert Request("m", HI, RequestOptions(canonical(options))).body == body
 
 
 @given(transcripts)
@@ -82,19 +69,6 @@ def test_the_digest_differs_with_every_part() -> None:
 )
 def test_a_request_knows_whether_its_reply_is_to_be_streamed(options: Json, streamed: bool) -> None:
     assert Request("m", HI, RequestOptions(canonical(options))).streamed is streamed
-
-
-def test_options_may_name_the_upstream_provider_that_openrouter_asks() -> None:
-    options = RequestOptions(canonical({"provider": {"sort": "price"}, "top_p": 1}))
-    assert parse(pinned(options, "deepinfra").text) == {
-        "provider": {"sort": "price", "order": ["deepinfra"], "allow_fallbacks": False},
-        "top_p": 1,
-    }
-
-
-def test_options_are_equal_by_their_text() -> None:
-    assert RequestOptions(canonical({})) == NO_OPTIONS
-    assert RequestOptions(canonical({"n": 1})) != NO_OPTIONS
 
 
 def test_a_request_copies_only_the_end_of_what_the_request_before_it_has_sent() -> None:
@@ -150,35 +124,6 @@ def test_a_run_without_tools_sends_nothing_that_is_about_them() -> None:
     made = bodies({"temperature": 0, **ABOUT_TOOLS}, tools=())
     assert trees(made) == ({"temperature": 0},) * 3
     assert ignored(made) == [("tool_choice", "without_tools"), ("parallel_tool_calls", "without_tools")]
-
-
-def test_a_response_format_goes_out_only_where_no_tools_do() -> None:
-    made = bodies({"top_p": 1, **AS_JSON})
-    assert trees(made) == (
-        {**SENT, "top_p": 1},
-        {**SENT, "top_p": 1, "tool_choice": "required"},
-        {"top_p": 1, **AS_JSON},
-    )
-    assert ignored(made) == [("response_format", "with_tools")]
-    assert trees(bodies(AS_JSON, tools=())) == (AS_JSON,) * 3
-    assert bodies(AS_JSON, tools=()).ignored == ()
-
-
-def test_overrides_are_merged_deeply_over_the_options() -> None:
-    made = bodies(
-        {"temperature": 0, "provider": {"sort": "price", "only": ["a"]}},
-        {"provider": {"only": ["b"], "zdr": True}, "temperature": None},
-    )
-    merged = {"temperature": None, "provider": {"sort": "price", "only": ["b"], "zdr": True}}
-    assert trees(made)[0] == {**SENT, **merged}
-    assert trees(made)[2] == merged
-
-
-@pytest.mark.parametrize("key", ["model", "messages", "tools", "tool_choice", "response_format", "stream"])
-def test_an_override_of_a_reserved_key_is_ignored(key: str) -> None:
-    made = bodies({"tool_choice": "auto"}, {key: "mine", "top_p": 1})
-    assert trees(made)[0] == {**SENT, "tool_choice": "auto", "top_p": 1}
-    assert made.ignored == (Ignored(key, "reserved"),)
 
 
 @pytest.mark.parametrize(
@@ -250,16 +195,6 @@ def test_the_temperature_is_what_the_provider_takes(rule: str, options: Tree, se
     assert made.quirks == (("temperature_rule",) if sent != options else ())
 
 
-def test_replies_are_streamed_only_where_no_tools_are_sent() -> None:
-    made = bodies({"n": 1}, stream="final")
-    assert trees(made) == (
-        {**SENT, "n": 1},
-        {**SENT, "n": 1, "tool_choice": "required"},
-        {"n": 1, **STREAMED},
-    )
-    assert trees(bodies({"n": 1}, tools=(), stream="final")) == ({"n": 1, **STREAMED},) * 3
-
-
 def test_every_reply_is_streamed_where_that_is_wanted() -> None:
     made = bodies({"n": 1}, stream="always")
     assert trees(made) == (
@@ -272,11 +207,6 @@ def test_every_reply_is_streamed_where_that_is_wanted() -> None:
     unasked = trees(bodies(stream="always", known={"supports_stream_options": "no"}))
     assert [one["stream"] for one in unasked] == [True] * 3
     assert not any("stream_options" in one for one in unasked)
-
-
-def test_a_stream_is_not_asked_for_its_usage_where_that_is_refused() -> None:
-    made = bodies(stream="final", known={"supports_stream_options": "no"})
-    assert trees(made)[2] == {"stream": True}
 
 
 def test_what_changed_and_what_was_left_out_is_told_in_one_order() -> None:
@@ -296,11 +226,6 @@ def test_what_changed_and_what_was_left_out_is_told_in_one_order() -> None:
         ("parallel_tool_calls", "unsupported"),
         ("response_format", "with_tools"),
     ]
-
-
-def test_keys_with_an_owner_are_named_in_the_order_of_the_overrides() -> None:
-    keys = ("stream", "response_format", "tool_choice", "tools", "messages", "model")
-    assert reserved_keys({"temperature": 0, **dict.fromkeys(keys)}) == keys
 
 
 def test_only_the_top_of_a_body_is_reserved() -> None:

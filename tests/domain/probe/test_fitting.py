@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe import Finding, Setting, preset_tree, settings, trees
+from toolreel_core._probe import Finding, Known, Setting, Word, preset_tree, settings, trees
 
 
 def finding(name: str, word: str, detail: str = "", *words: tuple[str, int]) -> Finding:
@@ -82,3 +82,10 @@ def test_findings_as_json_say_how_often_each_answer_came() -> None:
     [asked, seen] = trees([finding("tools", "called", "", ("called", 3)), finding("cost", "usage.cost")])
     assert (asked["answers"], asked["stable"]) == ({"called": 3}, True)
     assert "answers" not in seen
+
+
+def test_a_temperature_that_was_refused_is_not_sent() -> None:
+    assert Known({"temperature": "refused"}).options(16) == {"max_tokens": 16}
+    assert Known(reasoning="reasoning").options(16) == {"max_tokens": 256, "temperature": 0}
+    refused: dict[str, Word] = {"max_tokens": "refused", "max_completion_tokens": "refused"}
+    assert Known(refused).options(16) == {"temperature": 0}

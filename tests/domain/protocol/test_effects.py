@@ -17,20 +17,15 @@ from toolreel_core._protocol import (
     ApprovalGiven,
     AskApproval,
     Cancelled,
-    Completed,
     Effect,
-    EmptyFinal,
     Event,
     Finish,
-    Outcome,
-    Refused,
     ReplyReceived,
     RequestFailed,
     RunTool,
     SendRequest,
     ToolReturned,
     TransportFailed,
-    Truncated,
     Wait,
     WaitElapsed,
     fingerprint,
@@ -85,15 +80,6 @@ def test_the_table_is_total_and_names_only_events() -> None:
 )
 def test_the_fingerprint_differs_with_every_field(effect: Effect, change: Mapping[str, Any]) -> None:
     assert fingerprint(replace(effect, **change)) != fingerprint(effect)
-
-
-def test_asking_for_a_call_is_not_running_it() -> None:
-    assert fingerprint(ASK) != fingerprint(RUN)
-
-
-def test_endings_with_the_same_text_differ_by_their_name() -> None:
-    endings: list[Outcome] = [Completed("x"), Truncated("x"), Refused("x"), Cancelled("x"), EmptyFinal()]
-    assert len({fingerprint(Finish(outcome)) for outcome in endings}) == len(endings)
 
 
 def covered(effect: Effect) -> object:

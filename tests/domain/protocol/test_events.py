@@ -6,7 +6,6 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from tests.domain.protocol.defined import dataclasses_in
 from toolreel_core._errors import ProtocolError
 from toolreel_core._protocol import (
     ANSWERS,
@@ -15,17 +14,11 @@ from toolreel_core._protocol import (
     Event,
     ReplyReceived,
     RequestFailed,
-    RunStarted,
     ToolReturned,
     UserSpoke,
-    events,
 )
 
 KINDS: tuple[type[Any], ...] = get_args(Event)
-
-
-def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
-    assert set(KINDS) == dataclasses_in(events)
 
 
 def test_exactly_the_events_that_answer_an_effect_carry_its_ref() -> None:
@@ -37,14 +30,6 @@ def test_what_answers_an_effect_may_say_when_and_so_may_the_user() -> None:
     answering = {kind for kinds in ANSWERS.values() for kind in kinds}
     timed = {kind for kind in KINDS if "at_ms" in {item.name for item in fields(kind)}}
     assert timed == {*answering, UserSpoke}
-
-
-def test_a_failure_before_any_status_has_neither_status_nor_body() -> None:
-    assert RequestFailed(1, "connect", "refused") == RequestFailed(1, "connect", "refused", None, "")
-
-
-def test_the_caller_need_not_say_why_a_run_shall_end() -> None:
-    assert CancelRequested() == CancelRequested("")
 
 
 @pytest.mark.parametrize(
@@ -63,12 +48,6 @@ def test_the_caller_need_not_say_why_a_run_shall_end() -> None:
 )
 def test_an_event_holds_no_text_that_could_not_be_written_down(event: Event, kept: Event) -> None:
     assert event == kept
-
-
-def test_events_are_compared_by_kind_and_content() -> None:
-    assert ToolReturned(1, "{}") == ToolReturned(1, "{}")
-    assert ToolReturned(1, "{}") != ToolReturned(2, "{}")
-    assert len({RunStarted(), CancelRequested(), RunStarted()}) == 2
 
 
 @pytest.mark.parametrize("answer", ["false", "no", "", "true", 0, 1, None, [], {"approved": True}])

@@ -5,10 +5,8 @@ from typing import Any, get_args
 
 from hypothesis import given
 
-from tests.domain.protocol.defined import dataclasses_in
 from tests.strategies import runs
 from toolreel_core._protocol import (
-    CallEnded,
     LateAnswer,
     Note,
     OptionIgnored,
@@ -17,24 +15,14 @@ from toolreel_core._protocol import (
     Settled,
     Step,
     TextCallsOff,
-    notes,
 )
 
 KINDS: tuple[type[Any], ...] = get_args(Note)
 
 
-def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
-    assert set(KINDS) == dataclasses_in(notes)
-
-
 def test_every_note_says_in_which_turn_unless_it_is_about_the_whole_run() -> None:
     without = {kind for kind in KINDS if "turn" not in {item.name for item in fields(kind)}}
     assert without == {PresetsApplied, OptionIgnored, TextCallsOff, LateAnswer, RunSettled}
-
-
-def test_notes_are_compared_by_content() -> None:
-    assert CallEnded(1, "a", "echo", True, (), 9) == CallEnded(1, "a", "echo", True, (), 9)
-    assert CallEnded(1, "a", "echo", True, (), 9) != CallEnded(1, "a", "echo", False, ("X",), 9)
 
 
 @given(runs())

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, get_args
 
-import pytest
-
-from tests.domain.protocol.defined import dataclasses_in
 from toolreel_core._jsontext import JsonText
-from toolreel_core._protocol import Cancelled, Completed, Outcome, outcome
+from toolreel_core._protocol import Completed, Outcome
 
 KINDS: tuple[type[Any], ...] = get_args(Outcome)
 
@@ -34,21 +30,6 @@ def test_every_way_to_end_has_a_name_of_its_own() -> None:
         "TransportFailed": "transport",
         "Cancelled": "cancelled",
     }
-
-
-def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
-    assert set(KINDS) == dataclasses_in(outcome)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_name_belongs_to_the_kind_and_is_no_field(kind: type[Any]) -> None:
-    assert "name" not in {item.name for item in fields(kind)}
-
-
-def test_outcomes_are_compared_by_kind_and_content() -> None:
-    assert Completed("yes") == Completed("yes")
-    assert Completed("yes") != Completed("no")
-    assert len({Completed("stop"), Cancelled("stop")}) == 2
 
 
 def test_a_value_is_shown_where_there_is_one() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -12,34 +11,12 @@ from tests.strategies import runs
 from toolreel_core._conversation import AssistantMessage, SentCall, Transcript, UserMessage
 from toolreel_core._plan import FallbackPlan, Plan
 from toolreel_core._protocol import (
-    AwaitingApproval,
-    AwaitingReply,
-    AwaitingTools,
-    Cancelled,
-    Idle,
-    Memory,
-    Phase,
-    Settled,
     State,
     Step,
     Tally,
-    Waiting,
 )
 from toolreel_core._replies import Usage
 from toolreel_core._settings import Provider
-
-
-def test_before_the_first_event_a_run_knows_its_plan_and_nothing_else() -> None:
-    history = Transcript.of([UserMessage("hi")])
-    assert State.idle(PLAN) == State(PLAN, Idle(), history, Tally(), Memory(), 1)
-
-
-def test_what_is_said_joins_the_history_and_changes_nothing_else() -> None:
-    before = State.idle(PLAN)
-    after = before.said(AssistantMessage("hello"), UserMessage("bye"))
-    history = Transcript.of([UserMessage("hi"), AssistantMessage("hello"), UserMessage("bye")])
-    assert after == State(PLAN, Idle(), history, Tally(), Memory(), 1)
-    assert before == State.idle(PLAN)
 
 
 def test_a_history_is_written_for_the_provider_of_the_plan() -> None:
@@ -48,15 +25,6 @@ def test_a_history_is_written_for_the_provider_of_the_plan() -> None:
     said = State.idle(plan).said(calling)
     assert said.messages == Transcript.of([UserMessage("hi"), calling], plan.form)
     assert '"content":null' in said.messages.texts[1]
-
-
-def test_saying_nothing_changes_nothing() -> None:
-    assert State.idle(PLAN).said() == State.idle(PLAN)
-
-
-def test_the_tokens_of_every_reply_are_added_up() -> None:
-    tally = Tally(turns=2, tool_calls=3, failed_calls=1).read(Usage(10, 4, 0.5)).read(Usage(5, 1, 0.25))
-    assert tally == Tally(2, 3, 1, prompt_tokens=15, completion_tokens=5, cost=0.75, priced=2)
 
 
 def test_the_finer_counts_are_added_up_too() -> None:
@@ -102,10 +70,6 @@ def test_a_tally_that_was_stored_before_replies_were_counted_keeps_its_cost() ->
     assert Tally(turns=1).known_cost is None
 
 
-def test_a_run_is_in_one_of_six_phases() -> None:
-    assert get_args(Phase) == (Idle, AwaitingReply, Waiting, AwaitingTools, AwaitingApproval, Settled)
-
-
 @given(runs())
 def test_a_ref_is_never_given_twice(steps: tuple[Step, ...]) -> None:
     refs = [ref for step in steps for effect in step.effects if (ref := getattr(effect, "ref", None))]
@@ -121,12 +85,6 @@ def test_history_only_grows_and_is_that_of_its_messages(steps: tuple[Step, ...])
     assert last.messages == Transcript.of(histories[-1], last.plan.form, kept=last.messages.kept)
 
 
-def test_a_run_may_know_its_plan_without_the_plans_messages() -> None:
-    silent = State.silent(PLAN)
-    assert silent == replace(State.idle(PLAN), messages=silent.messages)
-    assert list(silent.messages.messages) == []
-
-
 def test_the_tally_of_an_exchange_is_what_was_counted_since_it_began() -> None:
     early = Tally(1, 2, 3, 4, 5, 6, 0.5, 70)
     late = Tally(2, 4, 6, 8, 10, 12, 1.25, 100)
@@ -136,19 +94,6 @@ def test_the_tally_of_an_exchange_is_what_was_counted_since_it_began() -> None:
     assert replace(state, exchange_began=early).exchange_tally == Tally(1, 2, 3, 4, 5, 6, 0.75, 30)
 
 
-def test_the_next_exchange_remembers_what_the_server_taught() -> None:
-    before = Memory(
-        nudges=1, finalizing=True, tools_dropped=True, successes=2, called=("ping",), upstream="x"
-    )
-    assert before.of_next_exchange() == Memory(tools_dropped=True, upstream="x")
-
-
-def test_what_was_not_sent_yet_can_be_emptied() -> None:
-    waiting = replace(State.idle(PLAN), unsent=(UserMessage("hi"),))
-    assert replace(waiting, tally=Tally(turns=1)).unsent == (UserMessage("hi"),)
-    assert replace(waiting, unsent=()).unsent == ()
-
-
 def test_a_state_knows_the_plan_and_the_name_of_its_endpoint() -> None:
     plan = Plan.of(model="m", messages="hi", fallbacks=[FallbackPlan("spare", "other")])
     first = State.idle(plan)
@@ -156,9 +101,3 @@ def test_a_state_knows_the_plan_and_the_name_of_its_endpoint() -> None:
     assert (first.endpoint_name, first.present.model) == ("", "m")
     assert (second.endpoint_name, second.present.model) == ("spare", "other")
     assert replace(first, endpoint=1) == second
-
-
-def test_a_state_knows_how_its_run_ended() -> None:
-    state = State.idle(PLAN)
-    assert state.outcome is None
-    assert replace(state, phase=Settled(Cancelled("stop"))).outcome == Cancelled("stop")

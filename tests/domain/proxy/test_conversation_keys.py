@@ -59,10 +59,6 @@ def test_a_key_goes_on_where_another_ended() -> None:
         assert further(begun, history[at:]) == key_of(history, caller="a")
 
 
-def test_callers_are_always_apart() -> None:
-    assert key_of([ASKED], caller="a").alike != key_of([ASKED], caller="b").alike
-
-
 def test_a_request_goes_on_with_its_longest_opening() -> None:
     reply = {"role": "assistant", "content": "Ho."}
     whole = [ASKED, reply, ASKED, reply, ASKED]

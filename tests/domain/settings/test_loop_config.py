@@ -242,22 +242,6 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
         ),
         ({"tool_use_mode": None}, "tool_use_mode: expected one of relaxed, enforced, disabled, got None"),
         ({"tool_use_mode": []}, "tool_use_mode: expected one of relaxed, enforced, disabled, got []"),
-        (
-            {"tool_failure_policy": "Fatal"},
-            "tool_failure_policy: expected one of fatal, tolerated, got 'Fatal'",
-        ),
-        (
-            {"text_calls_for": "none"},
-            "text_calls_for: expected one of all, approved, read_only, got 'none'",
-        ),
-        (
-            {"result_format": "text"},
-            "result_format: expected one of envelope, plain, got 'text'",
-        ),
-        (
-            {"argument_repairs": "none"},
-            "argument_repairs: expected one of strict, safe, lenient, got 'none'",
-        ),
         ({"stream": True}, "stream: expected one of always, final, never, got True"),
         ({"fix_empty_final_text": 3}, "fix_empty_final_text: expected a text, got 3"),
         ({"fix_empty_final_text": " "}, "fix_empty_final_text: expected a sentence, got an empty text"),
@@ -350,27 +334,6 @@ def test_values_that_only_just_agree_are_allowed() -> None:
     LoopConfig(repetition_warn=9, repetition_stop=None)
     LoopConfig(context_window_tokens=100, reserved_response_tokens=99)
     LoopConfig(retry_base_ms=1_000, retry_cap_ms=1_000)
-
-
-@pytest.mark.parametrize("key", ["max_tool_definitions_count", "max_tool_definitions_bytes"])
-@pytest.mark.parametrize("value", [0, -1, True, None, "3"])
-def test_a_limit_of_the_surface_is_a_whole_number_of_at_least_one(key: str, value: object) -> None:
-    assert complaint(ConfigError, lambda: LoopConfig.of({key: value})) == (
-        f"{key}: expected a whole number of at least 1, got {value!r}"
-    )
-    assert LoopConfig.of({key: 1}).changes() == {key: 1}
-
-
-def test_the_surface_has_the_limits_of_the_reference() -> None:
-    config = LoopConfig()
-    assert (config.max_tool_definitions_count, config.max_tool_definitions_bytes) == (128, 200_000)
-
-
-def test_nulls_are_left_alone_unless_told_otherwise() -> None:
-    assert LoopConfig().null_for_optional_is_absent is False
-    assert complaint(ConfigError, lambda: LoopConfig.of({"null_for_optional_is_absent": 1})) == (
-        "null_for_optional_is_absent: expected true or false, got 1"
-    )
 
 
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint, printed_under
 from toolreel_core._errors import ConfigError
-from toolreel_core._tools import check_name, matches, outward_name, prefixed_name, shown
+from toolreel_core._tools import check_name, matches, outward_name, prefixed_name
 
 INNER = st.text("abcXYZ019_./:-", min_size=1, max_size=256)
 LONG = "files." + "x" * 60
@@ -81,19 +81,6 @@ def test_a_name_is_shortened_alike_in_every_process() -> None:
 )
 def test_a_pattern_means_a_tool_in_either_form(pattern: str, name: str, fits: bool) -> None:
     assert matches(pattern, name) == fits
-
-
-def test_many_stars_take_no_time() -> None:
-    assert not matches("a*" * 100 + "b", "a" * 256)
-
-
-@pytest.mark.parametrize("name", ["", "files.read", "x" * 80])
-def test_a_name_is_told_back_as_it_is(name: str) -> None:
-    assert shown(name) == name
-
-
-def test_a_name_as_long_as_a_page_is_cut_where_it_is_told_back() -> None:
-    assert shown("x" * 81) == shown("x" * 9_000) == "x" * 80 + "…"
 
 
 @pytest.mark.parametrize(

@@ -128,10 +128,6 @@ def test_what_json_cannot_carry_is_refused(make: Callable[[], Any], why: str) ->
     assert complaint(ConfigError, lambda: schema_text(make())).startswith(why)
 
 
-def test_a_schema_has_its_text() -> None:
-    assert schema_text({"type": "object"}) == '{"type":"object"}'
-
-
 EMPTY: Json = {"type": "object", "required": []}
 BARE: Json = {"type": "object"}
 

@@ -82,21 +82,6 @@ def test_a_failure_without_a_reason_is_given_one(output: str) -> None:
     assert enveloped(output).errors[0].message.endswith("Try another way.")
 
 
-def test_output_may_be_as_large_as_the_limit_in_bytes() -> None:
-    output = '"éé"'
-    assert len(output.encode()) == 6
-    assert enveloped(output, limit=7).ok
-    assert enveloped(output, limit=6).ok
-    assert enveloped(output, limit=5) == failed(
-        "add",
-        Fault(
-            "TOOL_OUTPUT_TOO_LARGE",
-            "The output of add has 6 bytes; the limit is 5. Ask add for less.",
-            JsonText('{"bytes":6,"limit":5}'),
-        ),
-    )
-
-
 @pytest.mark.parametrize("output", ["", "{", "Traceback (most recent call last)", "NaN", '{"a": 1e999}'])
 def test_output_that_is_not_json_is_a_failure(output: str) -> None:
     assert [error.code for error in enveloped(output).errors] == ["TOOL_OUTPUT_NOT_JSON"]
@@ -117,21 +102,12 @@ def test_a_fault_becomes_a_compact_failure() -> None:
     )
 
 
-def test_an_envelope_that_is_handed_over_again_says_the_same() -> None:
-    envelope = failed("add", Fault("ARGUMENTS_TOO_DEEP", "Too deep.", JsonText('{"limit":5}')))
-    assert enveloped(envelope.text()) == envelope
-
-
 @given(st.text())
 def test_any_output_leads_to_a_message_that_can_be_sent(output: str) -> None:
     sent = json.loads(enveloped(output).text().encode())
     assert list(sent) == ["ok", "tool_name", "data", "warnings", "errors"]
     assert isinstance(sent["data"], dict)
     assert sent["ok"] is not bool(sent["errors"])
-
-
-def test_a_name_as_long_as_a_page_is_not_told_back_whole() -> None:
-    assert failed("x" * 9_000, Fault("TOOL_NOT_FOUND", "No.")).tool_name == "x" * 80 + "…"
 
 
 def test_what_strangers_wrote_is_told_to_be_data_and_what_the_loop_says_is_not() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import ECHO, PING, complaint, printed_under
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core._jsontext import canonical
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 
@@ -27,19 +27,8 @@ def test_a_definition_is_written_as_the_model_will_see_it() -> None:
     }
 
 
-def test_a_surface_keeps_the_order_of_its_tools() -> None:
-    surface = ToolSurface((PING, ECHO))
-    assert surface.names == ("ping", "echo")
-    assert surface.text == canonical([PING.tree(), ECHO.tree()])
-    assert type(surface.text) is JsonText
-
-
 def test_a_tool_is_found_by_its_name() -> None:
     assert dict(ToolSurface((PING, ECHO)).by_name) == {"ping": PING, "echo": ECHO}
-
-
-def test_a_surface_without_tools_is_an_empty_list() -> None:
-    assert ToolSurface().text == "[]"
 
 
 def test_two_tools_may_not_share_a_name() -> None:
@@ -47,11 +36,6 @@ def test_two_tools_may_not_share_a_name() -> None:
     assert complaint(ConfigError, lambda: ToolSurface((ECHO, PING, again))) == (
         "tool 'echo' is defined twice; rename one of the two"
     )
-
-
-def test_surfaces_are_equal_by_their_definitions() -> None:
-    assert ToolSurface((ECHO,)) == ToolSurface((ECHO,))
-    assert ToolSurface((ECHO, PING)) != ToolSurface((PING, ECHO))
 
 
 READ = ToolDefinition.of("files.read", "Read a file.", read_only=True)

@@ -56,14 +56,6 @@ def test_reasoning_that_is_there_is_kept(reasoning: str) -> None:
     assert reasoning_content_empty_if_missing(message) is message
 
 
-def test_the_first_of_unsigned_calls_gets_the_dummy_where_google_reads_it() -> None:
-    message = {**CALLED, "tool_calls": [CALL, CALL]}
-    assert signature_skip_validator_if_missing(message) == {
-        **CALLED,
-        "tool_calls": [{**CALL, "extra_content": DUMMY}, CALL],
-    }
-
-
 def test_a_signature_at_the_top_of_a_call_is_none_since_nobody_reads_it() -> None:
     signed: Tree = {**CALL, "signature": "skip_thought_signature_validator"}
     sent = signature_skip_validator_if_missing({**CALLED, "tool_calls": [signed]})
@@ -77,15 +69,6 @@ def test_other_extra_content_is_kept_beside_the_dummy() -> None:
     assert sent["tool_calls"] == [
         {**CALL, "extra_content": {"google": {"thought": True, "thought_signature": dummy}, "x": 1}}
     ]
-
-
-@pytest.mark.parametrize("owner", ["google", "vertex"])
-@pytest.mark.parametrize("place", [0, 1])
-def test_a_signature_on_any_call_is_kept_and_enough(owner: str, place: int) -> None:
-    calls: list[Json] = [CALL, CALL]
-    calls[place] = {**CALL, "extra_content": {owner: {"thought_signature": "AY89a18"}}}
-    message = {**CALLED, "tool_calls": calls}
-    assert signature_skip_validator_if_missing(message) is message
 
 
 def test_a_signature_among_the_reasoning_details_of_openrouter_is_enough() -> None:

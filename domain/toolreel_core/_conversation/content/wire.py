@@ -66,7 +66,7 @@ def part_in(tree: object, place: str) -> Part:
             }:
                 return Image(source_of(url), cast("Detail", more.get("detail") or ""))
             case {"type": "input_audio", "input_audio": {"data": str() as data, "format": str() as form}}:
-                return Audio(Blob(_media_type(form), data))
+                return Audio(Blob(_MP3 if form == "mp3" else f"audio/{form}", data))
             case {"type": "file", "file": {"file_data": str() as url, **more}}:
                 if more.keys() <= {"filename"}:
                     return File(source_of(url), str(more.get("filename") or ""))
@@ -122,10 +122,6 @@ def _url(source: Blob | str) -> str:
 
 def _format(media_type: str) -> str:
     return "mp3" if media_type == _MP3 else media_type.removeprefix("audio/")
-
-
-def _media_type(form: str) -> str:
-    return _MP3 if form == "mp3" else f"audio/{form}"
 
 
 def _shown(tree: object) -> str:

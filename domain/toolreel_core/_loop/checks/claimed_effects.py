@@ -89,14 +89,10 @@ def _claimed(sentence: str) -> Iterable[str]:
     words = [word.lower() for word in _WORD.findall(sentence)]
     for place, word in enumerate(words):
         before = words[:place]
-        if _is_honest(before):
+        if any(each in _HONEST or each.endswith(("n't", "n’t", "'ll", "’ll")) for each in before):
             return
         if word in _ALL_PASTS and (not before or not _CLAIMING.isdisjoint(before)):
             yield word
-
-
-def _is_honest(before: Iterable[str]) -> bool:
-    return any(word in _HONEST or word.endswith(("n't", "n’t", "'ll", "’ll")) for word in before)
 
 
 _ALL_PASTS: Final = frozenset(past for pasts in _PASTS.values() for past in pasts.split())

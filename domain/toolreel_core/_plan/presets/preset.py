@@ -14,7 +14,7 @@ from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
-from toolreel_core._plan.output.spec import OutputSpec
+from toolreel_core._plan.output import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._text_calls import MARKED
@@ -203,16 +203,13 @@ def _takes(provider: Provider, option: str, value: Json) -> bool:
 
 def _config(table: Table) -> JsonText:
     """Read the settings of the loop, checked as in a run."""
-    table = Table(table.place, {key: _switched_off(key, value) for key, value in table.values.items()})
+    # TOML has no null, so "off" turns off an optional limit.
+    off = {key: None for key, value in table.values.items() if value == "off" and key in _CAN_BE_OFF}
+    table = Table(table.place, {**table.values, **off})
     lists = {key: _names(table, key) for key in LISTS if key in table.values}
     text = Table(table.place, {**table.values, **lists}).json()
     table.checked(lambda values: LoopConfig.of(_plain({**values, **lists})))
     return text
-
-
-def _switched_off(key: str, value: object) -> object:
-    """TOML has no null, so ``"off"`` turns off an optional limit."""
-    return None if value == "off" and key in _CAN_BE_OFF else value
 
 
 def _names(table: Table, key: str) -> Json:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, canonical, finite, items_of, parse, tree_at
-from toolreel_core._proxy.client_forms.content import contents, said_by
-from toolreel_core._proxy.client_forms.losses import AsChat, Findings, Said, is_empty
+from toolreel_core._proxy.client_forms.losses import AsChat, Findings, Said, contents, is_empty, said_by
 from toolreel_core._replies import carried_in_messages, type_of
 
 _HINTS: Final = frozenset(
@@ -95,7 +94,9 @@ def _assistant(content: Json, place: str, found: Findings) -> Tree:
             case {"type": "thinking", "thinking": str() as text}:
                 thoughts.append(text)
             case {"type": "tool_use"}:
-                calls.append(_call(block))
+                arguments = canonical(finite(block.get("input", {})))
+                function: Tree = {"name": block.get("name"), "arguments": arguments}
+                calls.append({"id": block.get("id"), "type": "function", "function": function})
             case {"type": "redacted_thinking"}:
                 found.loss("encrypted_reasoning", at)
             case _:
@@ -105,15 +106,6 @@ def _assistant(content: Json, place: str, found: Findings) -> Tree:
     carry = carried_in_messages(blocks)
     kept = {} if carry is NOTHING else as_tree(parse(carry))
     return {**said_by("".join(texts), "".join(thoughts), calls), **kept}
-
-
-def _call(block: Tree) -> Tree:
-    arguments = canonical(finite(block.get("input", {})))
-    return {
-        "id": block.get("id"),
-        "type": "function",
-        "function": {"name": block.get("name"), "arguments": arguments},
-    }
 
 
 def _heard(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:

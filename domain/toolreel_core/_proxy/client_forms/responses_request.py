@@ -9,8 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, parse, tree_at
-from toolreel_core._proxy.client_forms.content import contents, said_by
-from toolreel_core._proxy.client_forms.losses import AsChat, Findings, LossCode, Said, is_empty
+from toolreel_core._proxy.client_forms.losses import (
+    AsChat,
+    Findings,
+    LossCode,
+    Said,
+    contents,
+    is_empty,
+    said_by,
+)
 from toolreel_core._replies import carried_in_responses, type_of
 
 _SAME: Final = (
@@ -64,13 +71,10 @@ def read(tree: Tree) -> AsChat:
     for key, code in _LOST:
         if tree.get(key):
             found.loss(code, key)
-    said = (*_instructions(tree), *_input(tree, found))
+    given = tree.get("instructions")
+    opening = () if is_empty(given) else (Said((), ({"role": "system", "content": given},)),)
+    said = (*opening, *_input(tree, found))
     return AsChat(_options(tree, found), said, tuple(found.losses), tuple(found.hints))
-
-
-def _instructions(tree: Tree) -> Iterator[Said]:
-    if not is_empty(given := tree.get("instructions")):
-        yield Said((), ({"role": "system", "content": given},))
 
 
 def _input(tree: Tree, found: Findings) -> Iterator[Said]:
@@ -107,7 +111,8 @@ def _turn(turn: Sequence[tuple[int, Tree]], found: Findings) -> Said:
             case "" | "message":
                 texts.append(_text(item.get("content"), f"{place}.content", found))
             case "function_call":
-                calls.append(_call(item))
+                function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
+                calls.append({"id": item.get("call_id"), "type": "function", "function": function})
             case "reasoning":
                 thoughts += _thoughts(item, place, found)
             case "custom_tool_call":
@@ -135,11 +140,6 @@ def _text(content: Json, place: str, found: Findings) -> str:
             case _:
                 found.loss("unknown", f"{place}[{number}]")
     return "".join(texts)
-
-
-def _call(item: Tree) -> Tree:
-    function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
-    return {"id": item.get("call_id"), "type": "function", "function": function}
 
 
 def _thoughts(item: Tree, place: str, found: Findings) -> Iterator[str]:

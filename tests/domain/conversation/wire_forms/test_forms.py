@@ -26,9 +26,9 @@ from toolreel_core._conversation import (
     ToolMessage,
     Transcript,
     UserMessage,
+    messages_form,
+    responses_form,
 )
-from toolreel_core._conversation.wire_forms import messages as messages_form
-from toolreel_core._conversation.wire_forms import responses as responses_form
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._settings import Provider, WireForm
 

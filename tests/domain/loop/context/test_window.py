@@ -19,7 +19,7 @@ from toolreel_core._conversation import (
     history_policies,
 )
 from toolreel_core._jsontext import NOTHING, canonical
-from toolreel_core._loop import estimated_tokens, fit_history, input_token_limit, overflow
+from toolreel_core._loop import estimated_tokens, fit_history, overflow
 from toolreel_core._plan import Plan, RequestOptions
 from toolreel_core._protocol import ContextOverflow, HistoryShortened, State, Tally
 from toolreel_core._settings import LoopConfig, Provider
@@ -45,17 +45,6 @@ def test_a_conversation_fits_as_long_as_four_bytes_a_token_leave_room_for_the_re
     assert overflow(tight, options(128)) is None
     over = overflow(tight, options(129))
     assert over == ContextOverflow(41, 40, ("tools and options: 129 bytes", "message 0 (user): 30 bytes"))
-
-
-def test_there_is_room_for_what_the_window_leaves() -> None:
-    assert input_token_limit(run()) is None
-    assert input_token_limit(run(context_window_tokens=100)) == 100
-    assert input_token_limit(run(context_window_tokens=100, reserved_response_tokens=60)) == 40
-
-
-def test_each_message_is_estimated_for_itself_and_rounded_up() -> None:
-    plan = Plan.of(model="m", messages=[UserMessage("hi")] * 3, config=LoopConfig(context_window_tokens=99))
-    assert estimated_tokens(State.idle(plan), options(12)) == 3 * 8 + 3
 
 
 def test_the_result_that_a_call_lacks_takes_room_too() -> None:
@@ -115,11 +104,6 @@ TOKENS = run_context_window(LONG, 9999).messages.tokens
 @pytest.mark.parametrize("window", [None, TOKENS + 1, TOKENS + 2])
 def test_what_fits_goes_out_whole(window: int | None) -> None:
     state = run_context_window(LONG, window, "drop_old_tool_turns")
-    assert fit_history(state, NO_OPTIONS) == (state, ())
-
-
-def test_what_does_not_fit_stays_as_it_is_without_a_policy() -> None:
-    state = run_context_window(LONG, 100)
     assert fit_history(state, NO_OPTIONS) == (state, ())
 
 

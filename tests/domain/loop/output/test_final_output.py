@@ -31,6 +31,7 @@ from toolreel_core._protocol import (
     InvalidOutput,
     InvalidReply,
     NoToolCalls,
+    OutputCalled,
     OutputRejected,
     Refused,
     RepairApplied,
@@ -167,6 +168,7 @@ def test_strictly_the_object_that_was_asked_for_counts() -> None:
 
 def test_a_call_of_the_final_tool_ends_the_run() -> None:
     run = played(plan_of(PING), replies_calling(ONE), finishes(RIGHT))
+    assert OutputCalled(1, 1) in run.notes
     assert list(run.state.messages.messages)[1:] == [calling(ONE), TAKEN]
     assert (run.state.tally.tool_calls, run.state.tally.failed_calls, run.state.memory.called) == (0, 0, ())
 

@@ -16,7 +16,6 @@ from toolreel_core._plan import (
     Recommendation,
     SamplingProfile,
     bare,
-    best,
     means,
 )
 
@@ -98,10 +97,6 @@ def test_an_unknown_provider_gets_the_base_and_an_unknown_model_no_workaround() 
     assert PRESETS.defaults("elsewhere") == Preset()
     assert PRESETS.model("b/model") is None
     assert PRESETS.recommendation("b/model") is None
-
-
-def test_without_a_base_there_is_none() -> None:
-    assert Presets().for_("elsewhere", "b/model") == Preset()
 
 
 def test_the_most_exact_pattern_wins() -> None:
@@ -301,20 +296,6 @@ def test_what_only_routes_is_no_part_of_a_name(model: str, name: str) -> None:
 )
 def test_a_pattern_means_a_model_whatever_its_case_and_route(pattern: str, model: str, meant: bool) -> None:
     assert means(pattern, model) == meant
-
-
-def test_the_most_exact_of_several_patterns_counts() -> None:
-    exact, long, short = (best([each], "a/model-1") for each in ("a/model-1", "a/model*", "a/*"))
-    assert exact is not None
-    assert long is not None
-    assert short is not None
-    assert exact > long > short
-    assert best(["a/*", "a/model*", "b/*"], "a/model-1") == long
-
-
-def test_patterns_that_do_not_mean_a_model_have_no_exactness() -> None:
-    assert best(["b/*", "c"], "a/model-1") is None
-    assert best([], "a/model-1") is None
 
 
 COOL = {"options": {"temperature": 0.3}, "applies_to": ["x-ai/grok-*"], "tags": ["grok"]}

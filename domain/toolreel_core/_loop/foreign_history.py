@@ -75,15 +75,13 @@ def without_extras(messages: Iterable[Message]) -> Bare:
     """The messages without the fields of a provider."""
     out, dropped = list[Message](), 0
     for message in messages:
-        bare = isinstance(message, AssistantMessage) and bool(extras_of(message))
-        out.append(_bare(message) if bare and isinstance(message, AssistantMessage) else message)
-        dropped += bare
+        if not isinstance(message, AssistantMessage) or not extras_of(message):
+            out.append(message)
+            continue
+        calls = tuple(SentCall(call.id, call.name, call.arguments) for call in message.calls)
+        out.append(replace(message, calls=calls, extras=NOTHING))
+        dropped += 1
     return Bare(tuple(out), dropped)
-
-
-def _bare(message: AssistantMessage) -> AssistantMessage:
-    calls = tuple(SentCall(call.id, call.name, call.arguments) for call in message.calls)
-    return replace(message, calls=calls, extras=NOTHING)
 
 
 def _reopened(sent: tuple[Message, ...], before: Plan, after: Plan) -> tuple[Message, ...]:

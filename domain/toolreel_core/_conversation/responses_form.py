@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final, assert_never
 
 from toolreel_core._conversation.content.part import Audio, File, Image, Part, Text
+from toolreel_core._conversation.extra_items import Items
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -18,7 +19,6 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._conversation.wire_forms.extra_items import Items
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, items_of
 from toolreel_core._settings import RESPONSES_ITEMS
 

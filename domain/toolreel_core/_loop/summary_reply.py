@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._conversation import summary_message
-from toolreel_core._loop.context.summary_request import Draft, draft_of, output_cap
-from toolreel_core._loop.counted_reply import counted_reply
+from toolreel_core._loop.budgets import counted_reply
 from toolreel_core._loop.next_request import (
     request_effect,
     send_next_request,
@@ -21,7 +20,8 @@ from toolreel_core._loop.next_request import (
     wait,
 )
 from toolreel_core._loop.on_reply import retry_delay, retryable
-from toolreel_core._loop.reply_parsing import Received, received
+from toolreel_core._loop.reply_parsing import received
+from toolreel_core._loop.summary_request import Draft, draft_of, output_cap
 from toolreel_core._protocol import (
     AwaitingReply,
     HistorySummarized,
@@ -52,7 +52,9 @@ def summary_received(state: State, phase: AwaitingReply, event: ReplyReceived) -
     Leads on as the next turn does; to ``Waiting`` if the reply is a retryable error.
     """
     parsed = received(event.body, state)
-    reply, notes = parsed.reply, _notes(turn_of(state, phase), parsed)
+    reply, turn = parsed.reply, turn_of(state, phase)
+    quirks = [QuirkApplied(turn, name) for name in parsed.quirks]
+    notes: tuple[Note, ...] = (*quirks, *[RepairApplied(turn, code) for code in reply.warnings])
     counted = counted_reply(state, reply)
     if reply.problem is not None and reply.problem.passing:
         ms = retry_delay(counted, phase, None)
@@ -118,8 +120,3 @@ def _with(
 def _without(state: State, phase: AwaitingReply, why: str, notes: tuple[Note, ...], usage: Usage) -> Step:
     note = SummaryRejected(turn_of(state, phase), why, usage.prompt_tokens, usage.completion_tokens)
     return send_next_request(state, (*notes, note), tools=phase.tools_sent, summarize=False)
-
-
-def _notes(turn: int, parsed: Received) -> tuple[Note, ...]:
-    quirks = [QuirkApplied(turn, name) for name in parsed.quirks]
-    return (*quirks, *[RepairApplied(turn, code) for code in parsed.reply.warnings])

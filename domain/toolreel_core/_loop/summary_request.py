@@ -32,7 +32,7 @@ from toolreel_core._conversation import (
     written,
 )
 from toolreel_core._jsontext import Json, Tree, canonical, parse
-from toolreel_core._loop.context.window import estimated_tokens, input_token_limit
+from toolreel_core._loop.window import estimated_tokens, input_token_limit
 from toolreel_core._plan import Request, RequestOptions, pinned
 from toolreel_core._protocol import State
 from toolreel_core._settings import estimator
@@ -111,26 +111,23 @@ def summary_request(state: State, draft: Draft) -> Request:
     task = as_task(passages(_sent((first,), form))) if first is not None else ()
     old: Sequence[Passage] = passages(_sent(draft.messages, form))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
+    words = min(_LONGEST, max(1, _limit(state) * _SUMMARY_PERCENT // 100 // 2))
     while True:
-        text = request_text(task, old, length, _words(state))
+        text = request_text(task, old, length, words)
         request = Request(state.present.model, Transcript.of([UserMessage(text)], form), options)
         if _tokens(state, request) <= _allowed(state) or (length <= _SHORTEST and len(old) <= 1):
             return request
         if length > _SHORTEST:
             length = max(length * 3 // 4, _SHORTEST)
         else:
-            old = _with_fewer(old)
+            # Without a quarter: the oldest but the first, which may be the earlier summary.
+            old = (old[0], *old[1 + max(1, len(old) // 4) :])
 
 
 def _sent(messages: Sequence[Message], form: Form) -> Iterator[Tree]:
     """The messages as they are sent, but as chat completions, whatever form the server speaks."""
     chat = replace(form, provider=replace(form.provider, wire_form="chat_completions"))
     return (cast("Tree", parse(text)) for text in Transcript.of(messages, chat).complete().texts)
-
-
-def _with_fewer(old: Sequence[Passage]) -> Sequence[Passage]:
-    """Without a quarter of the passages: the oldest but the first, which may be the earlier summary."""
-    return (old[0], *old[1 + max(1, len(old) // 4) :])
 
 
 def _options(state: State) -> RequestOptions:
@@ -168,10 +165,6 @@ def _limit(state: State) -> int:
 def _allowed(state: State) -> int:
     """The maximum tokens of the request for a summary: it leaves room for the summary."""
     return _limit(state) - _limit(state) * _SUMMARY_PERCENT // 100
-
-
-def _words(state: State) -> int:
-    return min(_LONGEST, max(1, _limit(state) * _SUMMARY_PERCENT // 100 // 2))
 
 
 def _tokens(state: State, request: Request) -> int:

@@ -9,26 +9,119 @@ like any other, so none runs again.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from toolreel_core._loop.budgets import exhausted_limit
-from toolreel_core._loop.endpoints.foreign_history import bound_messages, moved
-from toolreel_core._loop.endpoints.reasons import reason_of
+from toolreel_core._loop.foreign_history import bound_messages, moved
 from toolreel_core._loop.next_request import opening_notes, send_next_request
-from toolreel_core._plan import FallbackReason
+from toolreel_core._plan import FallbackReason, Plan
 from toolreel_core._protocol import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
+    BudgetSpent,
+    Cancelled,
+    CapabilityRefused,
+    Completed,
+    ContentFiltered,
+    ContextOverflow,
+    ConversationSpent,
+    CostUnknown,
+    EmptyFinal,
     EndpointChanged,
     EndpointPinned,
     Idle,
+    InvalidOutput,
+    InvalidReply,
+    MaxTurns,
     Memory,
+    NoToolCalls,
+    Outcome,
+    Refused,
+    RepeatedCall,
     Settled,
     State,
     Step,
+    ToolFailed,
+    TransformFailed,
+    TransportFailed,
+    Truncated,
     Waiting,
 )
+
+_BY_STATUS: Final[dict[int, FallbackReason]] = {
+    401: "denied",
+    402: "denied",
+    403: "denied",
+    404: "not_found",
+    408: "timeout",
+    410: "not_found",
+    429: "rate_limit",
+}
+_NO_REPLIES: Final = frozenset({"PROVIDER_ERROR", "INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"})
+"""Problems of a body with status 200 that has nothing of a model."""
+_FORMS: Final = ("response_format", "json_schema", "structured_output")
+"""Words in the messages with which servers reject the form of an answer, in lower case."""
+
+
+def reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
+    """The reason to go on at another endpoint; ``None`` if the outcome is not the endpoint's fault.
+
+    :param plan: the plan at the endpoint
+    """
+    match outcome:
+        case TransportFailed():
+            return _of_failure(outcome, plan)
+        case CapabilityRefused():
+            return "capability"
+        case EmptyFinal():
+            return "empty"
+        case InvalidReply():
+            if outcome.problem == "RATE_LIMITED":
+                return "rate_limit"
+            return "server_error" if outcome.problem in _NO_REPLIES else None
+        case (
+            Completed()
+            | NoToolCalls()
+            | ToolFailed()
+            | RepeatedCall()
+            | MaxTurns()
+            | BudgetSpent()
+            | ConversationSpent()
+            | CostUnknown()
+            | ContextOverflow()
+            | Truncated()
+            | Refused()
+            | ContentFiltered()
+            | InvalidOutput()
+            | TransformFailed()
+            | Cancelled()
+        ):
+            return None
+        case _:
+            assert_never(outcome)
+
+
+def _of_failure(failed: TransportFailed, plan: Plan) -> FallbackReason | None:
+    match failed.failure:
+        case "connect" | "broken":
+            return "connection"
+        case "timeout":
+            return "timeout"
+        case "too_large":
+            return None
+        case "status":
+            return _of_status(failed.status or 0, failed.message.lower(), plan)
+        case _:
+            assert_never(failed.failure)
+
+
+def _of_status(status: int, message: str, plan: Plan) -> FallbackReason | None:
+    """The reason for an HTTP status; a form that the plan asks for may be refused with several."""
+    asks = plan.asked_by == "native" and status in {400, 422, 501}
+    if asks and any(word in message for word in _FORMS):
+        return "capability"
+    return "server_error" if status >= 500 else _BY_STATUS.get(status)
 
 
 def or_next_endpoint(before: State, ended: Step) -> Step:
@@ -70,7 +163,9 @@ def _bound(state: State, after: int) -> int:
 def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
     turn = ended.state.tally.turns
     if bound := _bound(before, after):
-        return _with_note(ended, EndpointPinned(turn, before.endpoint_name, why, bound))
+        pinned = EndpointPinned(turn, before.endpoint_name, why, bound)
+        # Before the last note, which says that the run is over.
+        return Step(ended.state, ended.effects, (*ended.notes[:-1], pinned, ended.notes[-1]))
     # A failed request was no turn of the model, nor was what a gateway said in its place.
     turns = turn if why == "empty" else turn - 1
     messages, dropped = moved(before, before.plan.at_fallbacks[after - 1])
@@ -88,20 +183,14 @@ def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
     spent = tally.prompt_tokens, tally.completion_tokens, tally.known_cost
     changed = EndpointChanged(turn, before.endpoint_name, there.endpoint_name, why, dropped, *spent)
     notes = (*ended.notes[:-1], changed, *opening_notes(there.present))
-    return send_next_request(there, notes, tools=not _asks_for_text(there))
-
-
-def _with_note(ended: Step, note: EndpointPinned) -> Step:
-    """The step with a note before the last one, which says that the run is over."""
-    return Step(ended.state, ended.effects, (*ended.notes[:-1], note, ended.notes[-1]))
+    return send_next_request(
+        there,
+        notes,
+        tools=not (there.memory.finalizing and there.present.config.fix_empty_final_disable_tools),
+    )
 
 
 def _fresh(memory: Memory, why: FallbackReason) -> Memory:
     """What the next endpoint need not answer for: what the server before it did."""
     learned = replace(memory, tools_dropped=False, upstream="")
     return replace(learned, finalizing=False, asked_again=False) if why == "empty" else learned
-
-
-def _asks_for_text(state: State) -> bool:
-    """Whether the request that failed was one for a text after an empty answer, which has no tools."""
-    return state.memory.finalizing and state.present.config.fix_empty_final_disable_tools

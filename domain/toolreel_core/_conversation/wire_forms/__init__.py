@@ -1,1 +1,0 @@
-"""The messages of a conversation in the forms that servers speak besides chat completions."""

@@ -1,1 +1,0 @@
-"""Several endpoints for one run: when it goes on at the next, and what of the history goes there."""

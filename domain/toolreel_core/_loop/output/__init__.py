@@ -1,1 +1,0 @@
-"""Final answers that have to fit the plan's output: judged, asked for again, or taken."""
