@@ -14,7 +14,6 @@ FEWEST = 4
 CAPABILITIES = {
     "toolreel/tools/mcp": "servers of tools: a public path with an extra of its own",
     "toolreel/tools/skills": "Agent Skills: a public path with an extra of its own",
-    "toolreel/cassette/vcr": "stock vcrpy: a public path",
 }
 """Folders that may have fewer, since each is a capability with its own tests, and why it is one."""
 

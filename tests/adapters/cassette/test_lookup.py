@@ -81,14 +81,3 @@ def test_one_byte_in_the_last_of_many_blocks_is_another_request() -> None:
     name, (*blocks, last, opened, foot) = asked[5]
     assert unplayed.find((name, (*blocks, last[:-1] + b"x", opened, foot))) is None
     assert unplayed.find((name, (*blocks, last, opened, foot))) == 5
-
-
-def test_many_requests_of_one_length_are_found_from_last_to_first() -> None:
-    keys: list[RequestKey] = [("GET /a", (b"%04d" % number,)) for number in range(1_000)]
-    unplayed = Unplayed(keys)
-    for index in range(999, -1, -1):
-        assert unplayed.find(keys[index]) == index
-        unplayed.play(index)
-    assert unplayed.left == ()
-    assert unplayed.find(keys[0]) is None
-    assert unplayed.holds(keys[0])

@@ -42,7 +42,7 @@ def refusal(text: str, rules: Rules) -> str:
 
 
 def test_every_recording_here_is_read_as_pyyaml_reads_it() -> None:
-    assert len(RECORDED) > 200
+    assert len(RECORDED) > 150
     for path in RECORDED[::25]:
         text = path.read_text("utf-8")
         theirs = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
