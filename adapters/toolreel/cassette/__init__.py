@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         Unplayed,
         canonical_body,
         endpoint,
-        request_key,
     )
     from toolreel.cassette._open_cassette import Recording
     from toolreel.cassette._request_diff import (
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         Change,
         changes,
         clipped,
+        difference,
         drift,
         first_change,
     )
@@ -67,9 +67,9 @@ else:
             "_file": "CassetteFile KEPT interaction_dicts replace_file",
             "_header": "FrozenValues Header header_of",
             "_httpx2": "AsyncHttpx2Transport Httpx2Transport",
-            "_lookup": "RERECORD RequestKey Unplayed canonical_body endpoint request_key",
+            "_lookup": "RERECORD RequestKey Unplayed canonical_body endpoint",
             "_open_cassette": "Recording",
-            "_request_diff": "ABSENT Change changes clipped drift first_change",
+            "_request_diff": "ABSENT Change changes clipped difference drift first_change",
             "_serializer": "deserialize serialize",
             "_session": "MODES Mode Session use_cassette",
             "_stock_vcrpy": "Exported Imported export_cassette import_cassette looks_like_stock",
