@@ -74,7 +74,7 @@ def build(base: Path) -> Path:
     with ZipFile(wheel) as packed:
         page = "page.css", "page.html.jinja", "explorer.js", "transcripts.js"
         missing = {f"toolreel/evals/_report/{name}" for name in page}
-        missing |= {f"toolreel/_internal/pages/shared.{ending}" for ending in ("css", "js")}
+        missing |= {f"toolreel/_internal/shared.{ending}" for ending in ("css", "js")}
         missing -= set(packed.namelist())
         assert not missing, f"the wheel lacks {missing}"
     return wheel

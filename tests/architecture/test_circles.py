@@ -18,8 +18,8 @@ BY_NAME = {
     "toolreel.http._bounded_decoder": "decoders of compressed bodies, packages of others",
     "toolreel.tools._isolated_worker": "the module of a user's tool",
     "toolreel.tools._isolation": "the module of a user's tool",
-    "toolreel.tools._python.tools": "the module of a user's tool",
     "toolreel.tools._python.schema_of": "packages of others: pydantic and msgspec",
+    "toolreel.tools._python.tools": "the module of a user's tool",
 }
 """The modules that import others by name, and which ones."""
 

@@ -31,9 +31,15 @@ if TYPE_CHECKING:
     )
     from toolreel._internal.format_version import check_version
     from toolreel._internal.logs import CONCERNS, RENAMED, Concern, Level, is_heard, is_on, log, log_error
-    from toolreel._internal.pages.embedded_data import json_element, packed, packed_element, visible
-    from toolreel._internal.pages.page_frame import asset, framed
-    from toolreel._internal.pages.shortened_texts import cut_to, shortened
+    from toolreel._internal.page_data import (
+        cut_to,
+        json_element,
+        packed,
+        packed_element,
+        shortened,
+        visible,
+    )
+    from toolreel._internal.page_frame import asset, framed
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
     from toolreel._internal.toml_files import line_at, read_file, read_toml
@@ -54,9 +60,8 @@ else:
             ),
             "format_version": "check_version",
             "logs": "CONCERNS Concern Level RENAMED is_heard is_on log log_error",
-            "pages.embedded_data": "json_element packed packed_element visible",
-            "pages.page_frame": "asset framed",
-            "pages.shortened_texts": "cut_to shortened",
+            "page_data": "cut_to json_element packed packed_element shortened visible",
+            "page_frame": "asset framed",
             "run_page_port": "provide_run_pages run_pages",
             "safe_yaml": "Rules Scalar TAG YamlError read_tree",
             "toml_files": "line_at read_file read_toml",

@@ -17,7 +17,7 @@ def face(package: str, homes: Mapping[str, str], *, extra: str = "") -> Hooks:
     Type checkers see the same names in imports under ``TYPE_CHECKING``; a test compares the two.
 
     :param homes: names, separated by spaces, by the module that has them: its path within the package, or the
-        whole path of another package
+        whole path of another package; by an empty path, modules of the package itself
     :param extra: the extra that installs all that the package needs, for the error where something is missing
     """
     home_of = {name: home for home, names in homes.items() for name in names.split()}

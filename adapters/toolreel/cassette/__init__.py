@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.cassette import _serializer
-    from toolreel.cassette._bodies import MessageTree, message_rope
     from toolreel.cassette._file import KEPT, CassetteFile, interaction_dicts, replace_file
     from toolreel.cassette._header import FrozenValues, Header, header_of
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
@@ -20,13 +19,11 @@ if TYPE_CHECKING:
         Unplayed,
         canonical_body,
         endpoint,
-        request_key,
     )
     from toolreel.cassette._open_cassette import Recording
     from toolreel.cassette._request_diff import (
         ABSENT,
         Change,
-        agreement,
         changes,
         clipped,
         difference,
@@ -67,13 +64,12 @@ else:
         __name__,
         {
             "": "_serializer",
-            "_bodies": "MessageTree message_rope",
             "_file": "CassetteFile KEPT interaction_dicts replace_file",
             "_header": "FrozenValues Header header_of",
             "_httpx2": "AsyncHttpx2Transport Httpx2Transport",
-            "_lookup": "RERECORD RequestKey Unplayed canonical_body endpoint request_key",
+            "_lookup": "RERECORD RequestKey Unplayed canonical_body endpoint",
             "_open_cassette": "Recording",
-            "_request_diff": "ABSENT Change agreement changes clipped difference drift first_change",
+            "_request_diff": "ABSENT Change changes clipped difference drift first_change",
             "_serializer": "deserialize serialize",
             "_session": "MODES Mode Session use_cassette",
             "_stock_vcrpy": "Exported Imported export_cassette import_cassette looks_like_stock",

@@ -8,15 +8,15 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.durable._health.metrics import BOUNDS, Performed, Present, text
+    from toolreel.durable._book import Told, number_of
     from toolreel.durable._limits.endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
     from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost
     from toolreel.durable._limits.limits import Estimate, Limits, Started, seconds_to_wait
     from toolreel.durable._limits.tables import TICKETS
     from toolreel.durable._looks import OVER, RunLook, RunLooks, age
+    from toolreel.durable._metrics import BOUNDS, Performed, Present, text
     from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
     from toolreel.durable._runs import DurableRuns
-    from toolreel.durable._segment.book import Told, number_of
     from toolreel.durable._store.claims import claim
     from toolreel.durable._store.database import close_database, database_url, open_database
     from toolreel.durable._store.slots import take_slot
@@ -28,7 +28,7 @@ else:
     __getattr__, __dir__ = face(
         __name__,
         {
-            "_health.metrics": "BOUNDS Performed Present text",
+            "_metrics": "BOUNDS Performed Present text",
             "_limits.endpoint": "AsyncLimitedEndpoint LimitedEndpoint limited",
             "_limits.ledger": "Granted Ledger Queued Refused TicketLost",
             "_limits.limits": "Estimate Limits Started seconds_to_wait",
@@ -36,7 +36,7 @@ else:
             "_looks": "OVER RunLook RunLooks age",
             "_run_views": "Awaited DurableRun RunSummary",
             "_runs": "DurableRuns",
-            "_segment.book": "Told number_of",
+            "_book": "Told number_of",
             "_store.claims": "claim",
             "_store.database": "close_database database_url open_database",
             "_store.slots": "take_slot",

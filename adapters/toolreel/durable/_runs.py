@@ -18,8 +18,8 @@ from toolreel._driver import current_trace, message_of
 from toolreel._internal import DurableError
 from toolreel._journal import parse_journal
 from toolreel._secrets import known_secrets as known_secrets_of
+from toolreel.durable._book import Told, plan_lines
 from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
-from toolreel.durable._segment.book import Told, plan_lines
 from toolreel.durable._store.claims import now_ms, segments_of, wake
 from toolreel.durable._store.database import database_url
 from toolreel.durable._store.slots import take_slot

@@ -18,13 +18,12 @@ from dbos import DBOS
 from toolreel._driver import Endpoint, Performer, Ports, secrets_of
 from toolreel._internal import DurableError, Level, is_on, log
 from toolreel._secrets import known_secrets as known_secrets_of
+from toolreel.durable._answers import Uncertain
 from toolreel.durable._around import Around, with_around
-from toolreel.durable._health.probes import Probes
-from toolreel.durable._health.server import HealthServer
+from toolreel.durable._health import HealthServer, Probes
 from toolreel.durable._host import Host
 from toolreel.durable._runs import QUEUE
-from toolreel.durable._segment.answers import Uncertain
-from toolreel.durable._segment.segment import Policy, perform_segment
+from toolreel.durable._segment import Policy, perform_segment
 from toolreel.durable._store.claims import Resting
 from toolreel.durable._store.database import database_url
 from toolreel.durable._store.steps import Written

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         HttpEndpoint,
         async_chunks_of,
         hang_up,
-        while_streaming,
         within,
     )
     from toolreel.http._request import (
@@ -50,9 +49,7 @@ else:
                 "ACCEPT_ENCODING BodyError BoundedDecoder PACKAGES Stalled TooLarge UndecodableBody"
             ),
             "_connection_limits": "async_trace",
-            "_httpx_endpoint": (
-                "AsyncHttpEndpoint HttpEndpoint TIMEOUT async_chunks_of hang_up while_streaming within"
-            ),
+            "_httpx_endpoint": ("AsyncHttpEndpoint HttpEndpoint TIMEOUT async_chunks_of hang_up within"),
             "_request": (
                 "ANTHROPIC_VERSION AUTHORIZATION Address DEADLINE MAX_RESPONSE_BYTES NO_HEADERS "
                 "STALL_TIMEOUT checked_chat_url header_values request_headers url_in"

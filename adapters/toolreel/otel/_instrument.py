@@ -43,10 +43,8 @@ def instrument(
     :raises ConfigError: if the variable has another value than the conventions know
     """
     # Imported here, so that `import toolreel.otel` alone loads nothing of a run.
-    from toolreel.otel._content_events import ContentEvents
-    from toolreel.otel._instruments import Instruments
+    from toolreel.otel._instruments import ContentEvents, Instruments, TraceHeaders
     from toolreel.otel._run_watch import RunWatch
-    from toolreel.otel._trace_headers import TraceHeaders
 
     capture = Capture.of(capture_content, os.environ)
     instruments = Instruments.of(tracer_provider, meter_provider)

@@ -1,4 +1,4 @@
-"""The tracer and the instruments of the metrics, with the buckets that the conventions give.
+"""The tracer, the metrics with the buckets that the conventions give, events with content, and trace headers.
 
 https://github.com/open-telemetry/semantic-conventions-genai (docs/gen-ai, 1.42), which took over the GenAI
 conventions of https://opentelemetry.io/docs/specs/semconv/gen-ai/.
@@ -6,18 +6,27 @@ conventions of https://opentelemetry.io/docs/specs/semconv/gen-ai/.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from toolreel._internal import MissingExtra
+from toolreel.otel._attributes import Attributes
 
 try:
+    from opentelemetry._logs import LoggerProvider, LogRecord, get_logger
+    from opentelemetry.context import Context, attach, detach
     from opentelemetry.metrics import Histogram, Meter, MeterProvider, get_meter
     from opentelemetry.trace import Tracer, TracerProvider, get_tracer
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError:
     raise MissingExtra.of("otel", "opentelemetry-api") from None
 
 SCOPE: Final = "toolreel"
+_CONTENT_EVENT: Final = "gen_ai.client.inference.operation.details"
+# Not the global propagator: it also writes baggage, which may be anything, and these headers are stored.
+_TRACE_CONTEXT: Final = TraceContextTextMapPropagator()
 
 _SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _OF_RUNS: Final = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
@@ -69,3 +78,33 @@ def _seconds(meter: Meter, name: str, description: str, bounds: tuple[float, ...
     return meter.create_histogram(
         name, unit="s", description=description, explicit_bucket_boundaries_advisory=bounds
     )
+
+
+class ContentEvents:
+    """Emits the content of requests in events, for those who keep it out of spans."""
+
+    def __init__(self, provider: LoggerProvider | None) -> None:
+        self._logger = get_logger(SCOPE, logger_provider=provider)
+
+    def emit(self, attributes: Attributes, context: Context) -> None:
+        """Emit one event, which belongs to the span of the context."""
+        self._logger.emit(LogRecord(context=context, event_name=_CONTENT_EVENT, attributes=attributes))
+
+
+class TraceHeaders:
+    """``traceparent`` and ``tracestate``, for runs that another process goes on with."""
+
+    def written(self) -> Mapping[str, str]:
+        """The headers of the current span; none where there is no span."""
+        headers: dict[str, str] = {}
+        _TRACE_CONTEXT.inject(headers)
+        return headers
+
+    @contextmanager
+    def joined(self, headers: Mapping[str, str]) -> Generator[None]:
+        """Make the span of the headers the current one; headers that cannot be read begin a new trace."""
+        token = attach(_TRACE_CONTEXT.extract(headers))
+        try:
+            yield
+        finally:
+            detach(token)

@@ -22,8 +22,7 @@ from toolreel.otel._attributes import (
     tool_error,
 )
 from toolreel.otel._content import Capture, Redaction, parsed, reply_content, request_content
-from toolreel.otel._content_events import ContentEvents
-from toolreel.otel._instruments import Instruments
+from toolreel.otel._instruments import ContentEvents, Instruments
 from toolreel.otel._labels import LABELS
 from toolreel.otel._provider import server_of
 from toolreel_core._protocol import (

@@ -114,13 +114,6 @@ def test_a_secret_stops_the_writing_and_its_place_is_named(
     assert os.listdir(tmp_path) == []
 
 
-def test_the_second_of_two_interactions_is_named_as_such(tmp_path: Path) -> None:
-    good, bad = pair(), pair(answer=KEY.encode())
-    both = {name: good[name] + bad[name] for name in good}
-    with pytest.raises(SecretFound, match=r"interaction 2: response\.body"):
-        save(tmp_path / "a.yaml", both)
-
-
 def test_an_old_file_is_untouched_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.yaml"
     save(path, pair(b"old"))

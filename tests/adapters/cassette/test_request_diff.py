@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 from toolreel.cassette import (
     ABSENT,
     Change,
-    agreement,
     changes,
     clipped,
-    difference,
     drift,
     first_change,
 )
@@ -137,20 +135,3 @@ def test_a_body_that_is_no_json_is_compared_by_lines() -> None:
 
 def test_the_same_json_is_no_change() -> None:
     assert drift(b'{"a": 1}', b'{"a":1}') == "the bodies are the same JSON"
-
-
-@given(one=st.binary(max_size=30), other=st.binary(max_size=30), start=st.binary(max_size=30))
-def test_agreement_is_the_length_of_the_common_beginning(one: bytes, other: bytes, start: bytes) -> None:
-    length = agreement(start + one, start + other)
-    assert (start + one)[:length] == (start + other)[:length]
-    assert (start + one)[length : length + 1] != (start + other)[
-        length : length + 1
-    ] or start + one == start + other
-
-
-@given(one=st.binary(max_size=30), other=st.binary(max_size=30), shared=st.binary(max_size=30))
-def test_the_difference_leaves_out_what_is_shared_at_both_ends(
-    one: bytes, other: bytes, shared: bytes
-) -> None:
-    assert difference(shared + one + shared, shared + other + shared) <= max(len(one), len(other))
-    assert (difference(one, other) == 0) == (one == other)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import importlib.util
 import json
 import runpy
 import sys
@@ -17,7 +15,6 @@ import anyio
 import brotli
 import httpx
 import pytest
-import zstandard
 
 from tests.patience import NEVER
 from tests.samples import complaint
@@ -51,11 +48,6 @@ from toolreel.http import AsyncHttpEndpoint, HttpEndpoint, TooLarge
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
-PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
-    "gzip": gzip.compress,
-    "br": brotli.compress,
-    "zstd": zstandard.compress,
-}
 EVENTS: Final = (chunk("Hel"), ": alive\n\n", chunk("lo", "stop"), "data: [DONE]\n\n")
 
 each_encoding = pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "br", "zstd"])
@@ -70,26 +62,6 @@ def got(session: Session, url: str) -> tuple[int, dict[str, str], bytes]:
     with httpx.Client(transport=session.transport()) as client:
         response = client.post(f"{url}/v1/chat/completions", json={})
     return response.status_code, dict(response.headers), response.content
-
-
-@pytest.mark.parametrize("body", [b'{"a":"\xc3\xa9"}', b"two\nlines\n", b"\x89PNG\r\n\x1a\n\x00\xff"])
-@pytest.mark.parametrize("encoding", PACKERS)
-def test_a_packed_body_is_the_same_live_and_replayed_and_can_be_read_in_the_file(
-    encoding: str, body: bytes, path: Path
-) -> None:
-    headers = {"content-type": "x/y", "content-encoding": encoding}
-    with (
-        serving(Answer(PACKERS[encoding](body), headers=headers)) as server,
-        use_cassette(path, "record") as session,
-    ):
-        live = got(session, server.url)
-    assert live == (200, {"content-type": "x/y"}, body)
-    with use_cassette(path) as session:
-        assert got(session, "http://a.test") == live
-    kind = {b"{": "json:\n        a: é", b"t": "text: |\n        two\n        lines"}.get(
-        body[:1], "binary: "
-    )
-    assert f"      {kind}" in path.read_text()
 
 
 @each_encoding
@@ -139,16 +111,6 @@ def test_a_body_that_httpx_could_not_read_here_names_the_package(
     monkeypatch.setattr(cassette_replayed, "find_spec", lambda _: None)
     with use_cassette(path) as session, pytest.raises(CassetteError, match=f"pip install {package}$"):
         got(session, "http://a.test")
-
-
-def test_a_body_in_brotli_of_an_older_cassette_replays_where_the_package_is(path: Path) -> None:
-    assert importlib.util.find_spec("brotli")
-    tape = Recording.blank(path)
-    packed = StoredResponse(200, "OK", (("content-encoding", "br"),), brotli.compress(b"hi"))
-    tape.append("POST", "http://a.test/v1/chat/completions", {}, b"{}", packed)
-    tape.save({})
-    with use_cassette(path) as session:
-        assert got(session, "http://a.test")[2] == b"hi"
 
 
 DONE: Final = "data: [DONE]\n\n"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
-import anyio
 import httpx
 import httpx2
 import pytest
 
+from tests.adapters.cassette.clients import Send, by_httpx, each_client, word
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
 from toolreel._internal import CassetteError, SecretFound
@@ -21,8 +21,6 @@ from toolreel_core._errors import ConfigError, ReplayMismatch
 SK_KEY: Final = "sk-" + "abcdefghij0123456789"
 NOWHERE: Final = "http://elsewhere.invalid"
 
-Ask = Callable[[Session, str, tuple[str, ...]], list[str]]
-
 
 def answers(*words: str) -> tuple[Answer, ...]:
     return tuple(replying(saying(word)) for word in words)
@@ -32,44 +30,11 @@ def body(question: str) -> dict[str, object]:
     return {"model": "m", "messages": [{"role": "user", "content": question}]}
 
 
-def word(tree: dict[str, list[dict[str, dict[str, str]]]]) -> str:
-    return tree["choices"][0]["message"]["content"]
+def asked_by(send: Send, session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
+    return send(session, url, [body(question) for question in questions])
 
 
-def ask(session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
-    with httpx.Client(transport=session.transport()) as client:
-        return [word(client.post(f"{url}/v1/chat/completions", json=body(q)).json()) for q in questions]
-
-
-def ask2(session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
-    with httpx2.Client(transport=session.httpx2_transport()) as client:
-        return [word(client.post(f"{url}/v1/chat/completions", json=body(q)).json()) for q in questions]
-
-
-async def aask(session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
-    async with httpx.AsyncClient(transport=session.async_transport()) as client:
-        replies = [await client.post(f"{url}/v1/chat/completions", json=body(q)) for q in questions]
-    return [word(reply.json()) for reply in replies]
-
-
-async def aask2(session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
-    async with httpx2.AsyncClient(transport=session.async_httpx2_transport()) as client:
-        replies = [await client.post(f"{url}/v1/chat/completions", json=body(q)) for q in questions]
-    return [word(reply.json()) for reply in replies]
-
-
-def on(backend: str, asked: Callable[[Session, str, tuple[str, ...]], Awaitable[list[str]]]) -> Ask:
-    return lambda session, url, questions: anyio.run(asked, session, url, questions, backend=backend)
-
-
-CLIENTS: Final[dict[str, Ask]] = {
-    "httpx": ask,
-    "httpx2": ask2,
-    "httpx on asyncio": on("asyncio", aask),
-    "httpx on trio": on("trio", aask),
-    "httpx2 on asyncio": on("asyncio", aask2),
-}
-each = pytest.mark.parametrize("asks", CLIENTS.values(), ids=CLIENTS)
+ask = partial(asked_by, by_httpx)
 
 
 @pytest.fixture
@@ -84,14 +49,14 @@ def recorded(path: Path, *questions: str) -> str:
     return path.read_text()
 
 
-@each
-def test_a_session_is_recorded_once_and_replayed_from_then_on(asks: Ask, path: Path) -> None:
+@each_client
+def test_a_session_is_recorded_once_and_replayed_from_then_on(send: Send, path: Path) -> None:
     for _ in range(2):
         live = answers("one", "two")[: 0 if path.exists() else 2]
         with serving(*live) as server, use_cassette(path, mode="auto") as session:
-            assert asks(session, server.url, ("a", "b")) == ["one", "two"]
+            assert asked_by(send, session, server.url, ("a", "b")) == ["one", "two"]
     with use_cassette(path) as session:
-        assert asks(session, NOWHERE, ("a", "b")) == ["one", "two"]
+        assert asked_by(send, session, NOWHERE, ("a", "b")) == ["one", "two"]
 
 
 def test_a_replay_asks_nobody_and_wants_all_that_was_recorded(path: Path) -> None:
@@ -159,15 +124,15 @@ def test_a_secret_leaves_the_old_file_as_it_was(path: Path) -> None:
     assert path.read_text() == before
 
 
-@each
-def test_a_session_goes_on_live_where_its_recording_ends(asks: Ask, path: Path) -> None:
+@each_client
+def test_a_session_goes_on_live_where_its_recording_ends(send: Send, path: Path) -> None:
     before = recorded(path, "a", "b")
     with serving(*answers("three", "four")) as server, use_cassette(path, "extend") as session:
-        assert asks(session, server.url, ("a", "b", "c", "d")) == ["a!", "b!", "three", "four"]
+        assert asked_by(send, session, server.url, ("a", "b", "c", "d")) == ["a!", "b!", "three", "four"]
         assert len(server.seen) == 2
     assert path.read_text().startswith(before.removesuffix("...\n"))
     with use_cassette(path) as session:
-        assert asks(session, NOWHERE, ("a", "b", "c", "d")) == ["a!", "b!", "three", "four"]
+        assert asked_by(send, session, NOWHERE, ("a", "b", "c", "d")) == ["a!", "b!", "three", "four"]
 
 
 def test_extending_by_nothing_changes_nothing_and_without_a_file_it_records(path: Path) -> None:
@@ -179,22 +144,22 @@ def test_extending_by_nothing_changes_nothing_and_without_a_file_it_records(path
     assert path.stat().st_mtime_ns == stamp
 
 
-@each
-def test_a_session_that_parts_from_its_recording_is_not_gone_on_with(asks: Ask, path: Path) -> None:
+@each_client
+def test_a_session_that_parts_from_its_recording_is_not_gone_on_with(send: Send, path: Path) -> None:
     before = recorded(path, "a", "b")
 
     def part() -> None:
         with use_cassette(path, "extend") as session:
-            asks(session, NOWHERE, ("a", "z"))
+            asked_by(send, session, NOWHERE, ("a", "z"))
 
     def stop() -> None:
         with use_cassette(path, "extend") as session:
-            asks(session, NOWHERE, ("a",))
+            asked_by(send, session, NOWHERE, ("a",))
 
     def hide() -> None:
         with use_cassette(path, "extend") as session:
-            complaint(ReplayMismatch, lambda: asks(session, NOWHERE, ("z",)))
-            asks(session, NOWHERE, ("a", "b"))
+            complaint(ReplayMismatch, lambda: asked_by(send, session, NOWHERE, ("z",)))
+            asked_by(send, session, NOWHERE, ("a", "b"))
 
     assert 'recorded: "b"\n  request:  "z"' in complaint(ReplayMismatch, part)
     assert "interaction 2 of 2" in complaint(ReplayMismatch, stop)

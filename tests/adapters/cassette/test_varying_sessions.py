@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, cast
+from typing import Final
 
-import anyio
-import httpx
-import httpx2
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.adapters.cassette.clients import Send, by_httpx, each_client
 from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
 from toolreel._internal import VaryError
@@ -26,53 +22,12 @@ from toolreel_core._jsontext import canonical
 NOW: Final = Vary(pattern=r"Now: [0-9-]{10} [0-9:]{5}", becomes="Now: <time>")
 TRACE: Final = Vary(at="/metadata/trace")
 
-Send = Callable[[Session, str, list[object]], list[str]]
-
 
 def asked(time: str, question: str = "Hi", **further: object) -> dict[str, object]:
     messages = [{"role": "system", "content": f"Now: {time}"}, {"role": "user", "content": question}]
     return {"model": "m", "messages": messages, **further}
 
 
-def word(tree: dict[str, list[dict[str, dict[str, str]]]]) -> str:
-    return tree["choices"][0]["message"]["content"]
-
-
-def by_httpx(session: Session, url: str, bodies: list[object]) -> list[str]:
-    with httpx.Client(transport=session.transport(), base_url=url) as client:
-        return [word(client.post("/v1/chat/completions", json=body).json()) for body in bodies]
-
-
-def by_httpx2(session: Session, url: str, bodies: list[object]) -> list[str]:
-    with httpx2.Client(transport=session.httpx2_transport(), base_url=url) as client:
-        return [word(client.post("/v1/chat/completions", json=body).json()) for body in bodies]
-
-
-async def by_async(session: Session, url: str, bodies: list[object]) -> list[str]:
-    async with httpx.AsyncClient(transport=session.async_transport(), base_url=url) as client:
-        return [word((await client.post("/v1/chat/completions", json=body)).json()) for body in bodies]
-
-
-async def by_async2(session: Session, url: str, bodies: list[object]) -> list[str]:
-    async with httpx2.AsyncClient(transport=session.async_httpx2_transport(), base_url=url) as client:
-        return [word((await client.post("/v1/chat/completions", json=body)).json()) for body in bodies]
-
-
-def waiting(send: Callable[..., Awaitable[list[str]]], backend: str) -> Send:
-    return cast("Send", lambda *given: anyio.run(partial(send, *given), backend=backend))
-
-
-each_client: Final = pytest.mark.parametrize(
-    "send",
-    [
-        by_httpx,
-        by_httpx2,
-        waiting(by_async, "asyncio"),
-        waiting(by_async, "trio"),
-        waiting(by_async2, "asyncio"),
-    ],
-    ids=["httpx", "httpx2", "asyncio", "trio", "httpx2-asyncio"],
-)
 NOWHERE: Final = "http://nowhere.invalid"
 
 

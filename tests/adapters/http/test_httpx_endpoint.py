@@ -5,9 +5,12 @@ import sys
 import tracemalloc
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 
+from tests.adapters.http.ways import Ask, each
+from tests.patience import NEVER, eventually_async
 from tests.samples import complaint
 from tests.servers.chat_server import (
     FAR_SIDES,
@@ -26,7 +29,7 @@ from toolreel._driver import Ports, run
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel._journal import MemoryJournal
 from toolreel.cassette import RecordTransport, recording
-from toolreel.http import HttpEndpoint
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http import _httpx_endpoint as http
 from toolreel.http import _transport_pool as transports
 from toolreel.testing import ScriptedTools, saying
@@ -36,9 +39,10 @@ from toolreel_core._protocol import ReplyReceived, RequestFailed
 KEY = "not-a-real-key-4711"
 
 
-def test_a_request_is_posted_with_the_headers_of_a_chat_completion() -> None:
-    with serving(replying(saying("hello"))) as server, HttpEndpoint(server.url) as endpoint:
-        endpoint.send(asking())
+@each
+def test_a_request_is_posted_with_the_headers_of_a_chat_completion(ask: Ask) -> None:
+    with serving(replying(saying("hello"))) as server:
+        ask(server.url)
     (seen,) = server.seen
     assert seen.path == "/v1/chat/completions"
     assert seen.body == b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
@@ -47,23 +51,11 @@ def test_a_request_is_posted_with_the_headers_of_a_chat_completion() -> None:
     assert "authorization" not in seen.headers
 
 
-@pytest.mark.parametrize("below", ["", "/v1", "/v1/", "/v1/chat/completions"])
-def test_every_way_to_give_the_base_url_leads_to_the_same_place(below: str) -> None:
-    with serving(replying(saying("hello"))) as server, HttpEndpoint(server.url + below) as endpoint:
-        endpoint.send(asking())
-    assert server.seen[0].path == "/v1/chat/completions"
-
-
-def test_a_deeper_path_and_a_query_are_kept() -> None:
-    with serving(Answer(b"{}")) as server, HttpEndpoint(server.url + "/a/v2?version=3") as endpoint:
-        endpoint.send(asking())
-    assert server.seen[0].path == "/a/v2/chat/completions?version=3"
-
-
+@each
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw"])
-def test_a_packed_reply_is_unpacked(encoding: str) -> None:
-    with serving(packed(b'{"ok":1}', encoding)) as server, HttpEndpoint(server.url) as endpoint:
-        assert endpoint.send(asking()) == ReplyReceived(1, 200, '{"ok":1}')
+def test_a_packed_reply_is_unpacked(ask: Ask, encoding: str) -> None:
+    with serving(packed(b'{"ok":1}', encoding)) as server:
+        assert ask(server.url) == [ReplyReceived(1, 200, '{"ok":1}')]
 
 
 def test_a_body_of_exactly_the_limit_is_taken_in() -> None:
@@ -71,42 +63,40 @@ def test_a_body_of_exactly_the_limit_is_taken_in() -> None:
         assert endpoint.send(asking()) == ReplyReceived(1, 200, "x" * 10)
 
 
+@each
 @pytest.mark.parametrize("far_side", FAR_SIDES.values(), ids=FAR_SIDES)
-def test_whatever_the_far_side_does_is_an_event(far_side: FarSide) -> None:
+def test_whatever_the_far_side_does_is_an_event(ask: Ask, far_side: FarSide) -> None:
     patience = httpx.Timeout(5, read=0.05 if far_side.answer.delay else 5)
-    with (
-        serving(far_side.answer) as server,
-        HttpEndpoint(server.url, timeout=patience, max_response_bytes=LIMIT, stall_timeout=STALL) as endpoint,
-    ):
-        event = endpoint.send(asking(ref=7))
+    limits = {"timeout": patience, "max_response_bytes": LIMIT, "stall_timeout": STALL}
+    with serving(far_side.answer) as server:
+        (event,) = ask(server.url, asking(ref=7), **limits)
     assert event == far_side.failed(7, event)
 
 
-def test_a_server_that_is_not_there_is_an_event() -> None:
-    with nobody_listens() as url, HttpEndpoint(url) as endpoint:
-        event = endpoint.send(asking())
+@each
+def test_a_server_that_is_not_there_is_an_event(ask: Ask) -> None:
+    with nobody_listens() as url:
+        (event,) = ask(url)
     assert isinstance(event, RequestFailed)
-    assert event.failure == "connect"
-    assert event.message.startswith("ConnectError: ")
+    assert (event.failure, event.message.partition(":")[0]) == ("connect", "ConnectError")
 
 
-def test_after_a_failure_the_endpoint_goes_on() -> None:
+@each
+def test_after_a_failure_the_endpoint_goes_on(ask: Ask) -> None:
     answers = [Answer(raw=b""), Answer(bytes(LIMIT + 1)), replying(saying("hello"))]
-    with serving(*answers) as server, HttpEndpoint(server.url, max_response_bytes=LIMIT) as endpoint:
-        events = [endpoint.send(asking(ref=ref)) for ref in (1, 2, 3)]
+    with serving(*answers) as server:
+        events = ask(server.url, *[asking(ref=ref) for ref in (1, 2, 3)], max_response_bytes=LIMIT)
     assert [type(event) for event in events] == [RequestFailed, RequestFailed, ReplyReceived]
 
 
+@each
 @pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
-def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(encoding: str) -> None:
+def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(ask: Ask, encoding: str) -> None:
     cap = 4 * 1024 * 1024
-    with (
-        serving(bomb(1024, encoding)) as server,
-        HttpEndpoint(server.url, max_response_bytes=cap) as endpoint,
-    ):
+    with serving(bomb(1024, encoding)) as server:
         tracemalloc.start()
         try:
-            event = endpoint.send(asking())
+            (event,) = ask(server.url, max_response_bytes=cap)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -125,14 +115,42 @@ def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:
     assert tape.total == 0
 
 
-def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model() -> None:
+@each
+def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model(ask: Ask) -> None:
     def stale(request: httpx.Request) -> httpx.Response:
         raise LookupError(f"nothing was recorded for {request.url}")
 
-    with HttpEndpoint("http://127.0.0.1", transport=httpx.MockTransport(stale)) as endpoint:
-        assert complaint(LookupError, lambda: endpoint.send(asking())) == (
-            "nothing was recorded for http://127.0.0.1/v1/chat/completions"
-        )
+    transport = httpx.MockTransport(stale)
+    assert complaint(LookupError, lambda: ask("http://127.0.0.1", transport=transport)) == (
+        "nothing was recorded for http://127.0.0.1/v1/chat/completions"
+    )
+
+
+@pytest.mark.anyio
+async def test_waiting_for_one_server_holds_up_nobody_else() -> None:
+    events: list[str] = []
+
+    async def ask(url: str, name: str) -> None:
+        async with AsyncHttpEndpoint(url) as endpoint:
+            await endpoint.send(asking())
+        events.append(name)
+
+    with serving(Answer(delay=NEVER)) as one, serving(Answer(b"{}")) as other:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask, one.url, "slow")
+            await eventually_async(lambda: one.seen, "a request that the slow server has read")
+            await ask(other.url, "fast")
+            tasks.cancel_scope.cancel()
+    assert events == ["fast"]
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_request_is_no_event() -> None:
+    with serving(Answer(delay=NEVER)) as server:
+        async with AsyncHttpEndpoint(server.url) as endpoint:
+            with anyio.move_on_after(0.1) as scope:
+                await endpoint.send(asking())
+    assert scope.cancelled_caught
 
 
 def test_the_key_is_sent_and_stands_in_no_record() -> None:
@@ -149,20 +167,12 @@ def test_the_key_is_sent_and_stands_in_no_record() -> None:
     assert KEY not in shown
 
 
-def test_the_key_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+@each
+def test_the_key_is_read_from_the_environment(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLREEL_TEST_KEY", KEY)
-    with (
-        serving(Answer(b"{}")) as server,
-        HttpEndpoint(server.url, api_key_env="TOOLREEL_TEST_KEY") as endpoint,
-    ):
-        endpoint.send(asking())
+    with serving(Answer(b"{}")) as server:
+        ask(server.url, api_key_env="TOOLREEL_TEST_KEY")
     assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
-
-
-def test_a_missing_key_is_found_before_anything_is_sent() -> None:
-    assert complaint(
-        EndpointConfigError, lambda: HttpEndpoint("http://127.0.0.1", api_key_env="API_KEY", environ={})
-    ) == ("the environment variable API_KEY is not set; put the API key into it")
 
 
 def test_a_closed_endpoint_sends_nothing() -> None:

@@ -7,10 +7,9 @@ import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import Any, Final, TypeAlias
+from typing import Final
 from urllib.parse import urlsplit
 
-import anyio
 import httpx
 import pytest
 import respx
@@ -20,6 +19,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pytest_httpx import HTTPXMock
 
+from tests.adapters.http.ways import Ask, each
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, replying, serving
 from toolreel._internal import EndpointConfigError
@@ -32,27 +32,6 @@ CHAT: Final = f"{MODELS}/chat/completions"
 HELLO: Final = saying("hello")
 ANSWER: Final = replying(HELLO)
 REPLY: Final = ReplyReceived(1, 200, ANSWER.body.decode())
-Ask: TypeAlias = Callable[..., ReplyReceived | RequestFailed]
-
-
-def ask(url: str = MODELS, **settings: Any) -> ReplyReceived | RequestFailed:  # noqa: ANN401
-    with HttpEndpoint(url, **settings) as endpoint:
-        return endpoint.send(asking())
-
-
-def ask_on(backend: str) -> Ask:
-    def aask(url: str = MODELS, **settings: Any) -> ReplyReceived | RequestFailed:  # noqa: ANN401
-        async def conversation() -> ReplyReceived | RequestFailed:
-            async with AsyncHttpEndpoint(url, **settings) as endpoint:
-                return await endpoint.send(asking())
-
-        return anyio.run(conversation, backend=backend)
-
-    return aask
-
-
-WAYS: Final[dict[str, Ask]] = {"sync": ask, "asyncio": ask_on("asyncio"), "trio": ask_on("trio")}
-each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
 
 
 @contextmanager
@@ -98,10 +77,10 @@ def test_a_proxy_of_the_environment_forwards_the_request(ask: Ask, monkeypatch: 
     with serving(ANSWER, ANSWER) as server, forwarding() as (proxy, asked):
         monkeypatch.setenv("HTTP_PROXY", proxy)
         monkeypatch.setenv("NO_PROXY", "elsewhere.test")
-        assert ask(server.url) == REPLY
+        assert ask(server.url) == [REPLY]
         assert asked == [f"POST {server.url}/v1/chat/completions HTTP/1.1"]
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        assert ask(server.url) == REPLY
+        assert ask(server.url) == [REPLY]
         assert len(asked) == 1
 
 
@@ -109,7 +88,7 @@ def test_a_proxy_of_the_environment_forwards_the_request(ask: Ask, monkeypatch: 
 @pytest.mark.parametrize("given", [str, httpx.URL, httpx.Proxy], ids=["text", "url", "proxy"])
 def test_an_explicit_proxy_goes_before_the_environment(ask: Ask, given: Callable[[str], object]) -> None:
     with serving(ANSWER) as server, forwarding() as (proxy, asked):  # which sets NO_PROXY to *
-        assert ask(server.url, proxy=given(proxy)) == REPLY
+        assert ask(server.url, proxy=given(proxy)) == [REPLY]
         assert asked == [f"POST {server.url}/v1/chat/completions HTTP/1.1"]
 
 
@@ -123,65 +102,26 @@ def test_an_explicit_proxy_goes_before_the_environment(ask: Ask, given: Callable
     ],
 )
 def test_an_explicit_proxy_that_cannot_be_used_is_refused_and_not_repeated(ask: Ask, proxy: str) -> None:
-    assert complaint(EndpointConfigError, lambda: ask(proxy=proxy)) == (
+    assert complaint(EndpointConfigError, lambda: ask(MODELS, proxy=proxy)) == (
         "invalid proxy: expected http://, https:// or socks5:// and a host"
     )
-
-
-def test_a_client_of_yours_calls_its_event_hooks() -> None:
-    seen: list[str] = []
-    hooks = {
-        "request": [lambda request: seen.append(request.content.decode())],
-        "response": [lambda response: seen.append(str(response.status_code))],
-    }
-    with serving(ANSWER) as server, httpx.Client(event_hooks=hooks) as client:
-        assert ask(server.url, transport=client) == REPLY
-    assert seen == [asking().request.body, "200"]
-
-
-@pytest.mark.anyio
-async def test_an_async_client_of_yours_calls_its_event_hooks() -> None:
-    seen: list[str] = []
-
-    async def request(request: httpx.Request) -> None:
-        seen.append(request.content.decode())
-
-    async def response(response: httpx.Response) -> None:
-        seen.append((await response.aread()).decode())
-
-    with serving(ANSWER) as server:
-        async with (
-            httpx.AsyncClient(event_hooks={"request": [request], "response": [response]}) as client,
-            AsyncHttpEndpoint(server.url, transport=client) as endpoint,
-        ):
-            assert await endpoint.send(asking()) == REPLY
-    assert seen == [asking().request.body, ANSWER.body.decode()]
 
 
 @each
 def test_respx_mocks_the_default_endpoint(ask: Ask) -> None:
     with respx.mock as mock:
         route = mock.post(CHAT).respond(json=HELLO)
-        event = ask()
+        (event,) = ask(MODELS)
     assert isinstance(event, ReplyReceived)
     assert json.loads(event.body) == HELLO
     assert route.calls.last.request.content == asking().request.body.encode()
 
 
 @each
-def test_respx_makes_the_default_endpoint_fail(ask: Ask) -> None:
-    with respx.mock as mock:
-        mock.post(CHAT).mock(side_effect=httpx.ConnectError)
-        event = ask()
-    assert isinstance(event, RequestFailed)
-    assert event.failure == "connect"
-
-
-@each
 def test_pytest_httpx_mocks_the_default_endpoint(ask: Ask, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(method="POST", url=CHAT, json=HELLO)
     httpx_mock.add_exception(httpx.ReadTimeout("slow"))
-    event, failed = ask(), ask()
+    event, failed = ask(MODELS, asking(), asking())
     assert isinstance(event, ReplyReceived)
     assert json.loads(event.body) == HELLO
     assert failed == RequestFailed(1, "timeout", "ReadTimeout: slow")
@@ -211,7 +151,7 @@ def spans() -> Generator[InMemorySpanExporter]:
 @each
 def test_opentelemetry_traces_the_default_endpoint(ask: Ask, spans: InMemorySpanExporter) -> None:
     with serving(ANSWER, Answer(b"no", 500)) as server:
-        assert ask(server.url) == REPLY
+        assert ask(server.url) == [REPLY]
         ask(server.url)
     one, other = spans.get_finished_spans()
     attributes = [dict(span.attributes or {}) for span in (one, other)]

@@ -13,57 +13,22 @@ from functools import partial
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
-from typing import Final, TypeAlias
+from typing import Final
 
 import anyio
 import httpx
 import pytest
 
+from tests.adapters.http.ways import Ask, each
 from tests.patience import HANG, eventually_async
 from tests.servers.chat_server import Answer, asking, replying, serving
 from tests.servers.http2_server import certificate_in
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http import AsyncHttpEndpoint
 from toolreel.testing import saying
-from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 HELLO: Final = replying(saying("hello")).body
-PATIENCE: Final = httpx.Timeout(HANG)
 HURRIED: Final = httpx.Timeout(HANG, connect=0.3, read=0.3, write=0.3)
-Said: TypeAlias = ReplyReceived | RequestFailed
-Talk: TypeAlias = Callable[..., list[Said]]
-
-
-def sync(url: str, *asked: SendRequest, patience: httpx.Timeout = PATIENCE, pause: float = 0.0) -> list[Said]:
-    """Ask one request after another, with a pause in which nothing else happens."""
-    said: list[Said] = []
-    with HttpEndpoint(url, timeout=patience) as endpoint:
-        for effect in asked:
-            said.append(endpoint.send(effect))
-            time.sleep(pause)
-    return said
-
-
-def on(backend: str) -> Talk:
-    """The same, awaited; the pause holds up the loop too."""
-
-    def talk(
-        url: str, *asked: SendRequest, patience: httpx.Timeout = PATIENCE, pause: float = 0.0
-    ) -> list[Said]:
-        async def conversation() -> list[Said]:
-            said: list[Said] = []
-            async with AsyncHttpEndpoint(url, timeout=patience) as endpoint:
-                for effect in asked:
-                    said.append(await endpoint.send(effect))
-                    time.sleep(pause)
-            return said
-
-        return anyio.run(conversation, backend=backend)
-
-    return talk
-
-
-TALKS: Final[dict[str, Talk]] = {"sync": sync, "asyncio": on("asyncio"), "trio": on("trio")}
-each = pytest.mark.parametrize("talk", TALKS.values(), ids=TALKS)
 
 
 @contextmanager
@@ -111,7 +76,7 @@ def taken(client: socket.socket) -> bytes:
 
 
 @each
-def test_megabytes_go_out_and_come_in_whole(talk: Talk) -> None:
+def test_megabytes_go_out_and_come_in_whole(ask: Ask) -> None:
     effect, told = asking("é" * 2_000_000), b'{"told":"' + b"x" * 3_000_000 + b'"}'
     came: list[bytes] = []
 
@@ -120,12 +85,12 @@ def test_megabytes_go_out_and_come_in_whole(talk: Talk) -> None:
         client.sendall(answer(told))
 
     with listening(manners) as url:
-        assert talk(url, effect) == [ReplyReceived(1, 200, told.decode())]
+        assert ask(url, effect) == [ReplyReceived(1, 200, told.decode())]
     assert came[0].endswith(effect.request.body.encode())
 
 
 @each
-def test_a_far_side_that_reads_nothing_is_given_up(talk: Talk) -> None:
+def test_a_far_side_that_reads_nothing_is_given_up(ask: Ask) -> None:
     over: list[bool] = []
 
     def manners(client: socket.socket) -> None:
@@ -134,14 +99,14 @@ def test_a_far_side_that_reads_nothing_is_given_up(talk: Talk) -> None:
             time.sleep(0.01)
 
     with listening(manners) as url:
-        (event,) = talk(url, asking("x" * 20_000_000), patience=HURRIED)
+        (event,) = ask(url, asking("x" * 20_000_000), timeout=HURRIED)
         over.append(True)
     assert isinstance(event, RequestFailed)
     assert (event.failure, event.message.partition(":")[0]) == ("timeout", "WriteTimeout")
 
 
 @each
-def test_a_refusal_that_comes_before_the_whole_request_is_heard(talk: Talk) -> None:
+def test_a_refusal_that_comes_before_the_whole_request_is_heard(ask: Ask) -> None:
     def manners(client: socket.socket) -> None:
         client.recv(1_000)
         client.sendall(answer(b"no", "413 Content Too Large", "connection: close\r\n"))
@@ -150,14 +115,14 @@ def test_a_refusal_that_comes_before_the_whole_request_is_heard(talk: Talk) -> N
             pass
 
     with listening(manners) as url:
-        assert talk(url, asking("x" * 1_000_000)) == [
+        assert ask(url, asking("x" * 1_000_000)) == [
             RequestFailed(1, "status", "HTTP 413: no", 413, "no"),
         ]
 
 
 @each
 @pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc"])
-def test_a_connection_that_is_reset_is_broken(talk: Talk, said: bytes) -> None:
+def test_a_connection_that_is_reset_is_broken(ask: Ask, said: bytes) -> None:
     def manners(client: socket.socket) -> None:
         taken(client)
         client.sendall(said)
@@ -165,33 +130,33 @@ def test_a_connection_that_is_reset_is_broken(talk: Talk, said: bytes) -> None:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     with listening(manners) as url:
-        (event,) = talk(url, asking())
+        (event,) = ask(url)
     assert isinstance(event, RequestFailed)
     assert event.failure == "broken"
 
 
 @each
-def test_a_connection_that_the_far_side_has_closed_in_the_meantime_is_not_asked(talk: Talk) -> None:
+def test_a_connection_that_the_far_side_has_closed_in_the_meantime_is_not_asked(ask: Ask) -> None:
     def manners(client: socket.socket) -> None:
         taken(client)
         client.sendall(answer(HELLO))
         time.sleep(0.05)  # so that it looks like one that stays open
 
     with listening(manners) as url:
-        said = talk(url, *[asking(ref=ref) for ref in (1, 2, 3)], pause=0.15)
+        said = ask(url, *[asking(ref=ref) for ref in (1, 2, 3)], pause=0.15)
     assert [type(event) for event in said] == [ReplyReceived] * 3
 
 
 @each
 def test_a_name_that_nobody_knows_is_no_place_to_connect_to(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    assert talk("http://nobody.invalid", asking()) == [
+    assert ask("http://nobody.invalid") == [
         RequestFailed(1, "connect", f"ConnectError: [Errno {socket.EAI_NONAME}] Name or service not known")
     ]
 
@@ -206,7 +171,7 @@ def tls(tmp_path: Path) -> ssl.SSLContext:
 
 @each
 def test_a_server_with_a_certificate_of_the_environment_is_spoken_to(
-    talk: Talk, tls: ssl.SSLContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, tls: ssl.SSLContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = b'{"told":"' + b"x" * 1_000_000 + b'"}'
 
@@ -219,16 +184,16 @@ def test_a_server_with_a_certificate_of_the_environment_is_spoken_to(
     asked = [asking("x" * 1_000_000, ref=ref) for ref in (1, 2)]
     with listening(manners) as plain:
         url = plain.replace("http:", "https:")
-        (event,) = talk(url, asked[0])
+        (event,) = ask(url, asked[0])
         assert isinstance(event, RequestFailed)
         # httpcore does not say on trio what was wrong.
         assert re.match(r"ConnectError(: .*certificate verify failed|$)", event.message)
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "server.pem"))
-        assert talk(url, *asked) == [ReplyReceived(ref, 200, told.decode()) for ref in (1, 2)]
+        assert ask(url, *asked) == [ReplyReceived(ref, 200, told.decode()) for ref in (1, 2)]
 
 
 @each
-def test_a_server_that_shakes_no_hands_is_given_up(talk: Talk) -> None:
+def test_a_server_that_shakes_no_hands_is_given_up(ask: Ask) -> None:
     over: list[bool] = []
 
     def silent(client: socket.socket) -> None:
@@ -240,7 +205,7 @@ def test_a_server_that_shakes_no_hands_is_given_up(talk: Talk) -> None:
 
     for manners, name in ((silent, "ConnectTimeout"), (rude, "ConnectError")):
         with listening(manners) as url:
-            (event,) = talk(url.replace("http:", "https:"), asking(), patience=HURRIED)
+            (event,) = ask(url.replace("http:", "https:"), timeout=HURRIED)
         assert isinstance(event, RequestFailed)
         assert (event.failure, event.message.partition(":")[0]) == ("connect", name)
 

@@ -3,14 +3,13 @@ from __future__ import annotations
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel._internal import EndpointConfigError
-from toolreel.http import ACCEPT_ENCODING, Address, checked_chat_url, request_headers, while_streaming
+from toolreel.http import ACCEPT_ENCODING, Address, checked_chat_url, request_headers
 
 KEY = "not-a-real-key-4711"
 
@@ -119,9 +118,3 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) ->
 def test_the_key_is_not_in_the_address_that_is_shown() -> None:
     address = Address.of("http://localhost", "API_KEY", {"API_KEY": KEY})
     assert repr(address) == "Address(url='http://localhost/v1/chat/completions')"
-
-
-@pytest.mark.parametrize(("read", "patience"), [(None, 120.0), (300.0, 120.0), (5.0, 5.0)])
-def test_a_silence_in_a_stream_is_no_longer_than_a_stall(read: float | None, patience: float) -> None:
-    timeout = httpx.Timeout(30.0, read=read)
-    assert while_streaming(timeout, 120.0) == httpx.Timeout(30.0, read=patience)

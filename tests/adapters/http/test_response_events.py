@@ -9,11 +9,6 @@ from toolreel.http import Stalled, TooLarge, UndecodableBody, answered, broken, 
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
 
 
-@pytest.mark.parametrize("status", [200, 201, 299])
-def test_a_success_is_a_reply_whatever_its_body_holds(status: int) -> None:
-    assert answered(4, status, {}, b"<html>") == ReplyReceived(4, status, "<html>")
-
-
 def test_bytes_that_are_no_utf_8_are_replaced() -> None:
     assert answered(1, 200, {}, b"caf\xe9") == ReplyReceived(1, 200, "caf\ufffd")
 

@@ -20,9 +20,10 @@ import certifi
 import httpx
 import pytest
 
+from tests.adapters.http.ways import Ask, each
 from tests.patience import HANG, NEVER, eventually, eventually_async
 from tests.samples import complaint
-from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
+from tests.servers.chat_server import Answer, asking, replying, serving
 from tests.servers.http2_server import serving_http2
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
@@ -66,24 +67,14 @@ ONCE_MORE: dict[str, tuple[list[Answer], list[type], int]] = {
 """What a server does, what comes of the requests, and how many connections they take."""
 
 
+@each
 @pytest.mark.parametrize(("script", "kinds", "connections"), ONCE_MORE.values(), ids=ONCE_MORE)
 def test_a_request_on_a_closed_connection_is_sent_once_more(
-    script: list[Answer], kinds: list[type], connections: int
-) -> None:
-    with serving(*script) as server, HttpEndpoint(server.url) as endpoint:
-        assert [type(endpoint.send(asking(ref=ref))) for ref in range(len(kinds))] == kinds
-    assert server.connections == connections
-    assert len({seen.body for seen in server.seen}) == 1
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize(("script", "kinds", "connections"), ONCE_MORE.values(), ids=ONCE_MORE)
-async def test_async_endpoints_send_it_once_more_too(
-    script: list[Answer], kinds: list[type], connections: int
+    ask: Ask, script: list[Answer], kinds: list[type], connections: int
 ) -> None:
     with serving(*script) as server:
-        async with AsyncHttpEndpoint(server.url) as endpoint:
-            assert [type(await endpoint.send(asking(ref=ref))) for ref in range(len(kinds))] == kinds
+        said = ask(server.url, *[asking(ref=ref) for ref in range(len(kinds))])
+    assert [type(event) for event in said] == kinds
     assert server.connections == connections
     assert len({seen.body for seen in server.seen}) == 1
 
@@ -249,24 +240,6 @@ def test_the_proxy_is_the_one_that_the_environment_names(monkeypatch: pytest.Mon
     assert [seen.headers["host"] for seen in server.seen] == ["models.test"] * 2
 
 
-@pytest.mark.anyio
-async def test_async_endpoints_ask_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(HELLO) as server:
-        monkeypatch.setenv("NO_PROXY", "elsewhere.test")
-        monkeypatch.setenv("HTTP_PROXY", server.url)
-        async with AsyncHttpEndpoint("http://models.test/v1") as endpoint:
-            assert isinstance(await endpoint.send(asking()), ReplyReceived)
-    assert server.seen[0].headers["host"] == "models.test"
-
-
-def test_a_host_that_needs_no_proxy_is_asked_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(HELLO) as server, nobody_listens() as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy)
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        with HttpEndpoint(server.url) as endpoint:
-            assert isinstance(endpoint.send(asking()), ReplyReceived)
-
-
 def test_a_proxy_that_cannot_be_used_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.setenv("HTTPS_PROXY", "gopher://me:not-a-real-key@proxy.test")
@@ -302,23 +275,17 @@ async def test_an_async_client_of_yours_is_asked_too() -> None:
     assert server.seen[0].headers["x-team"] == "blue"
 
 
-@pytest.mark.anyio
-async def test_transports_may_answer_with_whole_responses() -> None:
+@each
+def test_transports_may_answer_with_whole_responses(ask: Ask) -> None:
     whole = httpx.MockTransport(lambda _: httpx.Response(200, content=HELLO.body))
     expected = ReplyReceived(1, 200, HELLO.body.decode())
-    with HttpEndpoint("http://models.test", transport=whole) as endpoint:
-        assert endpoint.send(asking()) == expected
-    async with AsyncHttpEndpoint("http://models.test", transport=whole) as async_endpoint:
-        assert await async_endpoint.send(asking()) == expected
+    assert ask("http://models.test", transport=whole) == [expected]
 
 
-@pytest.mark.anyio
-async def test_a_server_without_http_2_is_spoken_to_as_ever() -> None:
-    with serving(HELLO) as server, HttpEndpoint(server.url, http2=True) as endpoint:
-        assert isinstance(endpoint.send(asking()), ReplyReceived)
+@each
+def test_a_server_without_http_2_is_spoken_to_as_ever(ask: Ask) -> None:
     with serving(HELLO) as server:
-        async with AsyncHttpEndpoint(server.url, http2=True) as async_endpoint:
-            assert isinstance(await async_endpoint.send(asking()), ReplyReceived)
+        assert isinstance(ask(server.url, http2=True)[0], ReplyReceived)
 
 
 @pytest.mark.parametrize("http2", [True, False])

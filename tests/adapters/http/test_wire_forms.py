@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Generator
-from contextlib import (
-    asynccontextmanager,
-    contextmanager,
-)
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +12,6 @@ import pytest
 from tests.servers.chat_server import Answer, Seen, serving
 from tests.wire_forms import OTHER_FORMS, events_of, said_in
 from toolreel import AsyncPorts, AsyncPythonTools, FileJournal, Plan, Ports, PythonTools, arun, replay, run
-from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel.cassette import use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import calling, saying
@@ -77,22 +71,13 @@ def check(seen: list[Seen], form: WireForm) -> None:
         assert kinds == ["system", "user", "function_call", "function_call_output"]
 
 
-@contextmanager
-def over_httpx(url: str) -> Generator[Endpoint]:
-    with HttpEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
-        yield endpoint
-
-
-@asynccontextmanager
-async def async_over_httpx(url: str) -> AsyncGenerator[AsyncEndpoint]:
-    async with AsyncHttpEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
-        yield endpoint
-
-
 @pytest.mark.parametrize("form", OTHER_FORMS)
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_run_speaks_the_form_of_its_server(form: WireForm, streamed: bool) -> None:
-    with serving(*answers(form, streamed=streamed)) as server, over_httpx(server.url) as endpoint:
+    with (
+        serving(*answers(form, streamed=streamed)) as server,
+        HttpEndpoint(server.url, api_key_env="MY_KEY", environ=KEY) as endpoint,
+    ):
         ended = run(plan_for(form, streamed=streamed), Ports(endpoint, PythonTools([stock])))
         assert ended.outcome == Completed("There are 3.")
         check(server.seen, form)
@@ -102,7 +87,7 @@ def test_a_run_speaks_the_form_of_its_server(form: WireForm, streamed: bool) -> 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_so_does_a_run_on_an_event_loop(form: WireForm, backend: str) -> None:
     async def main(url: str) -> object:
-        async with async_over_httpx(url) as endpoint:
+        async with AsyncHttpEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
             plan = plan_for(form, streamed=True)
             return (await arun(plan, AsyncPorts(endpoint, AsyncPythonTools([stock])))).outcome
 

@@ -127,19 +127,6 @@ def test_what_breaks_the_rules_is_refused_with_its_place(text: str, rules: Rules
     assert why in refusal(text, rules)
 
 
-def test_the_size_is_that_of_the_unfolded_tree_and_exact() -> None:
-    text = "[&a xxxx, *a, [*a]]"  # 5 characters each with its end, and 1 for each list
-    sized = Rules(plain=str, tags={}, max_depth=4, max_size=17)
-    assert read_tree(text, sized) == ["xxxx", "xxxx", ["xxxx"]]
-    smaller = Rules(plain=str, tags={}, max_depth=4, max_size=16)
-    assert refusal(text, smaller) == "line 1, column 18: more than 16 characters with its aliases unfolded"
-
-
-def test_a_bomb_of_aliases_is_refused() -> None:
-    lines = ["x0: &x0 [a]", *(f"x{n}: &x{n} [*x{n - 1}, *x{n - 1}]" for n in range(1, 60))]
-    assert "more than 100 characters" in refusal("\n".join(lines), NUMBERS)
-
-
 @pytest.mark.parametrize(
     ("module", "extra"),
     [

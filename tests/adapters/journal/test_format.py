@@ -340,16 +340,6 @@ def test_a_missing_file_is_named_with_the_command_that_makes_one(tmp_path: Path)
     )
 
 
-def test_a_missing_journal_of_a_run_that_did_not_end_is_named_with_the_command_that_goes_on(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "j.jsonl.part").write_text("")
-    assert complaint(JournalError, lambda: read_journal(tmp_path / "j.jsonl")) == (
-        f"{tmp_path / 'j.jsonl'}: there is no such journal; but there is j.jsonl.part, of a run that did not "
-        "end: go on with `toolreel resume`"
-    )
-
-
 def test_other_line_ends_are_another_journal(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     journal = MemoryJournal(PLAN)

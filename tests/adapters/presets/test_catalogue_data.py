@@ -11,7 +11,7 @@ import pytest
 
 from tests.samples import ECHO, printed_under
 from toolreel.presets import shipped
-from toolreel_core._jsontext import Json, parse
+from toolreel_core._jsontext import parse
 from toolreel_core._plan import Preset, changes
 from toolreel_core._settings import LoopConfig, Provider
 
@@ -74,37 +74,6 @@ STUDY: Final[Mapping[str, tuple[str, str, tuple[str, ...], str, int, int]]] = {
     "minimax/minimax-m2-her": (OFF, "no", ("default",), "default", 0, 28797),
 }
 
-# profile: a model that it is for, its options
-PROFILES: Final[Mapping[str, tuple[str, Json]]] = {
-    "default": ("any/model", {}),
-    "deepseek_v3_2_local_recommended": (
-        "deepseek/deepseek-v3.2:nitro",
-        {"temperature": 1.0, "top_p": 0.95},
-    ),
-    "deepseek_v3_2_general_conversation": (
-        "deepseek/deepseek-v3.2-exp",
-        {"temperature": 1.3, "top_p": 0.95},
-    ),
-    "deepseek_v3_2_creative_writing": ("deepseek/deepseek-v3.2", {"temperature": 1.5, "top_p": 0.95}),
-    "deepseek_chat_t0_8": ("deepseek/deepseek-chat-v3-0324:nitro", {"temperature": 0.8}),
-    "deepseek_chat_t1_0": ("deepseek/deepseek-chat-v3-0324", {"temperature": 1.0}),
-    "grok_default": ("x-ai/grok-4.1-fast", {"temperature": 0.3}),
-    "gemini_2_5_flash_default": ("google/gemini-2.5-flash:nitro", {"temperature": 1.0}),
-    "gemini_2_5_flash_creative": ("google/gemini-2.5-flash-lite", {"temperature": 1.5}),
-    "minimax_m2_1_recommended": (
-        "minimax/minimax-m2.1:nitro",
-        {"temperature": 1.0, "top_p": 0.95, "top_k": 40},
-    ),
-    "qwen_recommended": (
-        "qwen/qwen3-next-80b-a3b-instruct:nitro",
-        {"temperature": 0.7, "top_p": 0.8, "top_k": 20, "min_p": 0},
-    ),
-    "glm_4_7_recommended": ("z-ai/glm-4.7:nitro", {"temperature": 1.0, "top_p": 0.95}),
-    "glm_4_7_t0_85": ("z-ai/glm-4.7", {"temperature": 0.85, "top_p": 0.95}),
-    "glm_4_7_flash_general": ("z-ai/glm-4.7-flash:nitro", {"temperature": 1.0, "top_p": 0.95}),
-    "glm_4_7_flash_tool_calling": ("z-ai/glm-4.7-flash", {"temperature": 0.7, "top_p": 1.0}),
-    "kimi_k2_5_instant": ("moonshotai/kimi-k2.5:nitro", {"temperature": 0.6, "top_p": 0.95}),
-}
 
 PROVIDERS: Final = (
     *("openrouter", "openai", "volcengine", "llama_cpp", "vllm", "ollama"),
@@ -146,33 +115,6 @@ def test_the_providers_are_those_that_are_promised() -> None:
     assert SHIPPED.providers == PROVIDERS
     for name in PROVIDERS:
         assert SHIPPED.for_(name).changes()["provider"]["name"] == name
-
-
-TAGS_OF: Final[Mapping[str, str]] = {
-    "deepseek/deepseek-v3.2:nitro": "deepseek ds",
-    "deepseek/deepseek-chat-v3-0324:nitro": "deepseek ds chat",
-    "x-ai/grok-4.1-fast": "x_ai grok",
-    "google/gemini-2.5-flash:nitro": "google gemini stable",
-    "google/gemini-3-flash-preview:nitro": "google gemini",
-    "google/gemini-3-pro-preview:nitro": "google gemini",
-    "anthropic/claude-opus-4.6:nitro": "anthropic claude stable",
-    "openai/gpt-5.2-chat:nitro": "openai gpt",
-    "openai/gpt-5.2:nitro": "openai gpt stable",
-    "minimax/minimax-m2-her": "minimax",
-    "minimax/minimax-m2.1:nitro": "minimax",
-    "qwen/qwen3-30b-a3b-instruct-2507:nitro": "qwen stable",
-    "qwen/qwen3-next-80b-a3b-instruct:nitro": "qwen stable",
-    "qwen/qwen3-235b-a22b-2507:nitro": "qwen stable",
-    "z-ai/glm-4.7:nitro": "z_ai glm",
-    "z-ai/glm-4.7-flash:nitro": "z_ai glm",
-    "moonshotai/kimi-k2.5:nitro": "moonshot kimi",
-}
-"""In the order in which an evaluation takes them."""
-
-
-def test_the_models_stand_in_the_order_of_evaluations_with_the_tags_of_their_filters() -> None:
-    found = [(model.name, " ".join(model.tags)) for model in SHIPPED.models if not model.family]
-    assert found == [*TAGS_OF.items()]
 
 
 @pytest.mark.parametrize(
@@ -222,17 +164,6 @@ def test_recommended_profiles_are_for_their_model(model: str) -> None:
     assert known is not None
     names = [profile.name for profile in SHIPPED.sampling_profiles(model)]
     assert {*known.profiles, known.measured.profile} <= {*names}
-
-
-def test_there_are_16_sampling_profiles_each_for_its_models() -> None:
-    assert [profile.name for profile in SHIPPED.profiles] == [*PROFILES]
-    assert len(PROFILES) == 16
-    for profile in SHIPPED.profiles:
-        model, options = PROFILES[profile.name]
-        assert parse(profile.options) == options
-        assert profile.fits(model)
-        assert profile.name == "default" or not profile.fits("any/model")
-    assert not SHIPPED.profile("glm_4_7_recommended").fits("z-ai/glm-4.7-flash:nitro")
 
 
 def test_the_production_default_is_one_call_a_turn_said_only_where_it_is_taken() -> None:

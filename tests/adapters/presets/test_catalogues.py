@@ -90,18 +90,12 @@ def test_a_configuration_is_what_shipped_presets_and_changes_come_to() -> None:
 
 MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
     "no value": ("[preset.mine]\nabout =\n", "line 2: not TOML: invalid value"),
-    "a table twice": ("[preset.mine]\n[preset.mine]\n", "line 2: not TOML: cannot declare"),
-    "an end too early": ('[preset.mine]\nabout = "x', "line 2: not TOML: "),
     "a key twice": ("[preset.mine]\nabout = ''\nabout = ''\n", "line 3: not TOML: cannot overwrite"),
     "a table that is none": (
         "\n[presets.mine]\n",
         "line 1: there is no key 'presets'; did you mean 'preset'?",
     ),
     "no tables in it": ("preset = 3\n", "line 1: preset: expected a table, got 3"),
-    "a preset that is no table": (
-        "[preset]\n\nmine = 'x'\n",
-        "line 3: preset.mine: expected a table, got 'x'",
-    ),
     "a key that is none": (
         "[preset.mine]\nabuot = 'x'\n",
         "line 1: preset.mine: there is no key 'abuot'; did you mean 'about'?",
@@ -118,10 +112,6 @@ MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
         "[preset.mine]\nverified_on = 'today'\n",
         "line 2: preset.mine.verified_on: expected a day such as 2026-11-22, got 'today'",
     ),
-    "a day with a time": (
-        "[preset.mine]\nverified_on = 2026-11-22T10:00:00\n",
-        "line 2: preset.mine.verified_on: expected a text, got datetime.datetime(",
-    ),
     "a setting": (
         "[preset.mine.config]\nmax_turn = 3\n",
         "line 1: preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",
@@ -130,38 +120,14 @@ MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
         "[preset.mine]\n[preset.mine.config]\nmax_turns = 0\n",
         "line 3: preset.mine.config.max_turns: expected a whole number of at least 1, got 0",
     ),
-    "a value in a table of one line": (
-        "[preset.mine]\nabout = ''\nconfig = { max_turns = 0 }\n",
-        "line 3: preset.mine.config.max_turns: expected a whole number",
-    ),
     "a dotted key": (
         "[preset.mine]\nconfig.max_turns = 'x'\n",
         "line 2: preset.mine.config.max_turns: expected a whole number of at least 1, got 'x'",
-    ),
-    "a mode": (
-        "[preset.mine.config]\ntool_use_mode = 'sometimes'\n",
-        "line 2: preset.mine.config.tool_use_mode: expected one of relaxed, enforced, disabled",
-    ),
-    "a switch": (
-        "[preset.mine.config]\nparallel_tools = 'on'\n",
-        "line 2: preset.mine.config.parallel_tools: expected true or false, got 'on'",
     ),
     "a dialect": (
         "[preset.mine.config]\ntext_dialects = [\n  'hermes_jsn',\n]\n",
         "line 2: preset.mine.config.text_dialects: there is no dialect 'hermes_jsn'; "
         "did you mean 'hermes_json'?",
-    ),
-    "a list in a list": (
-        "[preset.mine.config]\nmessage_transforms = [['x']]\n",
-        "line 2: preset.mine.config.message_transforms: expected a list of texts",
-    ),
-    "a limit that cannot be off": (
-        "[preset.mine.config]\nmax_turns = 'off'\n",
-        "line 2: preset.mine.config.max_turns: expected a whole number of at least 1, got 'off'",
-    ),
-    "a quirk": (
-        "[preset.mine.provider]\nid_style = 'short'\n",
-        "line 2: preset.mine.provider.id_style: expected one of keep, openai, kimi, alnum9, got 'short'",
     ),
     "a quirk that is none": (
         "[preset.mine.provider]\nid_stile = 'kimi'\n",
@@ -175,10 +141,6 @@ MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
         "[preset.mine.request]\ntemperature = nan\n",
         "line 2: preset.mine.request.temperature: expected what JSON can hold, got nan",
     ),
-    "overrides that are no table": (
-        "[preset.mine]\nrequest_overrides = []\n",
-        "line 2: preset.mine.request_overrides: expected a table, got []",
-    ),
     "a reason for nothing": (
         "[preset.mine.because]\nmax_turns = 'x'\n",
         "line 2: preset.mine.because.max_turns: it is not set in this preset",
@@ -191,18 +153,10 @@ MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
         "[model.m.recommendation]\nverdict = 'maybe'\nruns = 1\n",
         "line 2: model.m.recommendation.verdict: expected one of yes, yes_for_tools, conditional, no",
     ),
-    "more successes than runs": (
-        "[model.m.recommendation]\nverdict = 'yes'\nok = 2\nruns = 1\n",
-        "line 4: model.m.recommendation.runs: expected at least 1 and no fewer than ok (2), got 1",
-    ),
     "a profile that there is not": (
         "[model.m.recommendation]\nverdict = 'yes'\nruns = 1\nprofiles = ['qwen_recomended']\n",
         "line 4: model.m.recommendation.profiles: there is no sampling profile 'qwen_recomended'; "
         "did you mean 'qwen_recommended'?",
-    ),
-    "patterns that are none": (
-        "[sampling.mine]\napplies_to = 'qwen/*'\n",
-        "line 2: sampling.mine.applies_to: expected a list of texts, got 'qwen/*'",
     ),
     "something behind a text of many lines": (
         "[preset.mine]\nabout = '''\n[preset\n= 3 =\n'''\ndefaults_for = 1\n",

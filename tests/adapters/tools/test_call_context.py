@@ -20,15 +20,6 @@ def test_outside_of_a_call_there_is_none() -> None:
     assert complaint(AdapterError, current_call).startswith("current_call: no tool call is running here;")
 
 
-def test_inside_of_a_call_it_is_known_and_afterwards_the_one_before() -> None:
-    with running(effect("outer")):
-        with running(effect("inner")):
-            assert current_call() == CurrentCall("inner", "call_inner", "key of inner")
-        assert current_call().name == "outer"
-    with pytest.raises(AdapterError):
-        current_call()
-
-
 def test_it_is_forgotten_when_the_tool_fails() -> None:
     with pytest.raises(ZeroDivisionError), running(effect("a")):
         raise ZeroDivisionError
@@ -82,9 +73,3 @@ def test_what_a_tool_spends_adds_up_and_what_is_underway_is_unknown() -> None:
         other.settle(None)
         totals.append(context.spending.total)
     assert totals == [None, Spent(10, cost=0.5, unpriced=2), Spent(15, cost=0.75, priced=2)]
-
-
-def test_a_call_inside_a_call_spends_its_own() -> None:
-    with running(effect("outer")) as outer, running(effect("inner")) as inner:
-        spend(Spent(10))
-    assert (outer.spending.total, inner.spending.total) == (None, Spent(10))

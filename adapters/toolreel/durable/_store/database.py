@@ -148,11 +148,6 @@ def asked_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]
         raise DurableError(f"database: it is away: {_first_line(error)}") from None
 
 
-def is_sqlite(engine: sa.Engine) -> bool:
-    """Whether it is SQLite."""
-    return engine.dialect.name == "sqlite"
-
-
 def _engine(url: sa.URL, connections: int) -> sa.Engine:
     if url.get_backend_name() != "sqlite":
         return sa.create_engine(

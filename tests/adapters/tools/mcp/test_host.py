@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.adapters.tools.processes import alive
 from tests.patience import HANG
 from tests.samples import complaint
 from tests.servers.mcp_servers_here import (
@@ -75,14 +76,6 @@ def tools(words: Path, heard: Heard) -> Generator[McpTools]:
     """The good server with the one that tells the time, for tests that leave both as they were."""
     with McpTools([good("--words", str(words)), public("time")], listen=heard) as tools:
         yield tools
-
-
-def alive(pid: int) -> bool:
-    """Whether there is such a process that is more than a remnant."""
-    try:
-        return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def test_the_tools_of_several_servers_have_names_that_say_whose_they_are(tools: McpTools) -> None:

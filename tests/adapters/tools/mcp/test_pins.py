@@ -46,10 +46,6 @@ def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> No
     ]
 
 
-def test_without_pins_everything_is_as_it_is() -> None:
-    assert unaccepted(offering(a="Look."), None) == ()
-
-
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 3}'])
 def test_pins_that_cannot_be_read_are_an_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mcp.pins.json"

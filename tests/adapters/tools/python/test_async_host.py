@@ -29,7 +29,6 @@ from tests.patience import HANG, eventually_async
 from tests.samples import complaint
 from toolreel._internal import MissingExtra
 from toolreel.tools import DEADLINE, AsyncPythonTools, Progress, RunContext, Tool
-from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import ToolReturned
 from toolreel_core._tools import ToolDefinition
 
@@ -61,15 +60,6 @@ async def test_whatever_a_tool_raises_is_told_to_the_model(deadline: float | Non
     assert [await tools.run(call(name)) for name in ("refuse", "arefuse")] == [told, told]
     for name, kind in (("crash", "KeyError"), ("acrash", "KeyError"), ("time_out_by_itself", "TimeoutError")):
         assert await tools.run(call(name)) == unexpected(name, kind)
-
-
-@pytest.mark.anyio
-async def test_an_output_that_is_not_json_is_told() -> None:
-    async def give() -> bytes:
-        return b"x"
-
-    event = await AsyncPythonTools([Tool(ToolDefinition.of("give"), give)]).run(call("give"))
-    assert json.loads(event.output)["errors"][0]["code"] == "TOOL_OUTPUT_NOT_JSON"
 
 
 TOO_LATE = failing(
@@ -174,12 +164,6 @@ async def test_a_tool_sees_the_context_of_its_caller() -> None:
     assert await tools.run(call("whoami")) == await tools.run(call("awhoami")) == ToolReturned(4, '"ada"')
 
 
-@pytest.mark.anyio
-async def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mistake() -> None:
-    with pytest.raises(ConfigError, match="this host has no tool 'sub'"):
-        await AsyncPythonTools([add]).run(call("sub"))
-
-
 HANGING = """
 import sys, time, anyio
 from toolreel_core._protocol import RunTool
@@ -243,15 +227,6 @@ async def test_tools_that_run_together_know_which_call_each_runs() -> None:
         for name, key in (("which", "a"), ("awhich", "b"), ("which", "c"), ("awhich", "d")):
             group.start_soon(ask, name, key)
     assert {key: json.loads(output)["key"] for key, output in told.items()} == {key: key for key in "abcd"}
-
-
-@pytest.mark.anyio
-async def test_a_masked_tool_is_neither_sent_nor_run() -> None:
-    tools = AsyncPythonTools([add, fetch], deny=["fetch"])
-    assert (tools.surface.names, tools.surface.masked) == (("add",), ("fetch",))
-    assert AsyncPythonTools([add, fetch], allow=["add"]).surface == tools.surface
-    with pytest.raises(ConfigError, match="this host has no tool 'fetch'"):
-        await tools.run(call("fetch"))
 
 
 @pytest.mark.anyio

@@ -96,10 +96,6 @@ def test_the_surface_shows_the_tools_in_order() -> None:
     assert tools.run(call("ping")) == ToolReturned(4, '"pong"')
 
 
-def test_without_tools_there_is_an_empty_surface() -> None:
-    assert PythonTools().surface.names == ()
-
-
 @pytest.mark.parametrize(
     "value", [None, True, 1.5, "é\u2028", [1, {"a": []}], {"ok": True, "data": {"n": 1}}]
 )
@@ -305,25 +301,11 @@ class Room:
         return {"type": "object", "description": "A room.", "properties": {"a": {"type": "integer"}}}
 
 
-def test_a_tool_is_made_of_a_function_and_what_its_signature_does_not_say() -> None:
-    plain = Tool.of(add)
-    assert plain.definition == PythonTools([add]).surface.by_name["add"]
-    told = Tool.of(add, name="math.add", description="Sum.", read_only=True, exposed=False)
-    assert told.definition == replace(
-        plain.definition, name="math.add", description="Sum.", read_only=True, exposed=False
-    )
-    assert told.function is add
-
-
 def test_a_schema_of_ones_own_goes_before_the_signature() -> None:
     tool = Tool.of(add, parameters=Room, polling=True)
     assert tool.definition == ToolDefinition.of("add", "Add two numbers.", Room, polling=True)
     assert Tool.of(add, name="sum", description="", parameters=Room).definition.description == "A room."
     assert PythonTools([tool]).run(call("add", a=2)) == ToolReturned(4, "42")
-
-
-def test_a_function_without_a_name_needs_one() -> None:
-    assert "tool name '' does not fit" in complaint(ConfigError, lambda: Tool.of(partial(add), parameters={}))
 
 
 def test_a_tool_of_a_long_or_dotted_name_is_run_by_its_inner_name() -> None:

@@ -189,10 +189,6 @@ def test_an_installed_module_is_found_too() -> None:
     assert "state_get" in names
 
 
-def test_nothing_is_asked_for_and_nothing_found() -> None:
-    assert load_tools([]) == []
-
-
 def refusal(name: str) -> str:
     return complaint(ToolModuleError, lambda: load_tools([name]))
 
@@ -237,21 +233,9 @@ def test_a_module_that_breaks_on_import_is_named_with_the_line(here: Path) -> No
     )
 
 
-def test_a_module_that_is_no_python_is_named(here: Path) -> None:
-    (here / "odd.py").write_text("a = = 1\n")
-    assert refusal("odd:a") == (
-        "--tools odd:a: importing odd failed with SyntaxError: invalid syntax (odd.py, line 1)"
-    )
-
-
 def test_a_module_that_wants_to_end_the_program_is_named(here: Path) -> None:
     path = here / "leaving.py"
     path.write_text("raise SystemExit(3)\n")
     assert refusal("leaving:a") == (
         f"--tools leaving:a: importing leaving failed with SystemExit: 3 (line 1 of {path})"
     )
-
-
-def test_a_module_whose_own_import_fails_says_which(here: Path) -> None:
-    (here / "poor.py").write_text("import no_such_module\n")
-    assert refusal("poor:a") == "--tools poor:a: cannot import poor: No module named 'no_such_module'"

@@ -16,9 +16,9 @@ from toolreel._driver import Performer, Wanted, Watched, check_endpoints, joined
 from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
 from toolreel._replay import check_surface
+from toolreel.durable._answers import Answers, Uncertain
+from toolreel.durable._book import Book, Told, fingerprint_of, retold
 from toolreel.durable._run_views import Awaited
-from toolreel.durable._segment.answers import Answers, Uncertain
-from toolreel.durable._segment.book import Book, Told, fingerprint_of, retold
 from toolreel.durable._store.claims import Claimed, Resting, Segment, now_ms
 from toolreel.durable._store.database import AWAY
 from toolreel.durable._store.inbox import Said

@@ -1,4 +1,4 @@
-"""Data in a page, for its scripts: JSON as it is, or packed where there is much of it.
+"""Data in a page, for its scripts: JSON as it is, or packed where there is much of it; long texts are cut.
 
 What cannot be seen is spelt out in all texts, and no text can end the element that it is in.
 """
@@ -52,3 +52,29 @@ def visible(value: Json) -> Json:
             return [visible(each) for each in value]
         case _:
             return value
+
+
+def shortened(value: Json, longest: int) -> Json:
+    """The same with shorter texts.
+
+    >>> shortened(["abcdef", {"cut": "abc", "more": 4}], 2)
+    [{'cut': 'ab', 'more': 4}, {'cut': 'ab', 'more': 5}]
+    """
+    match value:
+        case str():
+            return cut_to(value, longest)
+        case {"cut": str(text), "more": int(more)}:
+            rest = max(0, len(text) - longest)
+            return {"cut": text[:longest], "more": more + rest}
+        case dict():
+            return {key: shortened(each, longest) for key, each in value.items()}
+        case list() | tuple():
+            return [shortened(each, longest) for each in value]
+        case _:
+            return value
+
+
+def cut_to(text: str, longest: int) -> Json:
+    """A text that models or servers wrote, and of a long one how much of it is left out."""
+    rest = len(text) - longest
+    return text if rest <= 0 else {"cut": text[:longest], "more": rest}

@@ -9,7 +9,7 @@ from math import inf
 from typing import Literal, TypeAlias
 
 from toolreel._driver import Lap, Performer, Stopwatch, Wanted, timed_anew
-from toolreel.durable._segment.book import Book
+from toolreel.durable._book import Book
 from toolreel.durable._store.claims import Claimed, now_ms
 from toolreel.durable._store.inbox import Said
 from toolreel.durable._store.steps import Written

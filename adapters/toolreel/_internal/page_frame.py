@@ -1,4 +1,8 @@
-"""The frame of a page: one HTML file, and a policy that allows nothing but its own style and scripts."""
+"""The frame of a page: one HTML file, and a policy that allows nothing but its own style and scripts.
+
+A page asks for nothing from outside, and what models and servers wrote in it is inert: the policy names its
+style and scripts by their digests, and forbids scripts to make elements from text.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,6 @@ from importlib import resources
 from types import ModuleType
 from typing import Final
 
-from toolreel._internal import pages
 from toolreel._internal.visible_text import printable
 
 _POLICY: Final = (
@@ -39,12 +42,12 @@ def framed(
     :param body: HTML, in which all texts of others are escaped
     :param styles: CSS after that of all pages
     :param scripts: JavaScript after that of all pages
-    :param data: elements of :mod:`toolreel._internal.pages.embedded_data`
+    :param data: elements of :mod:`toolreel._internal.page_data`
     :param pictures: whether its data has pictures and sound, which are in ``data:`` URLs
     :param asks: whether its scripts may ask the server that it comes from
     """
-    css = "".join((shared_asset("shared.css"), *styles))
-    js = "".join((shared_asset("shared.js"), *scripts))
+    css = "".join((asset("toolreel._internal", "shared.css"), *styles))
+    js = "".join((asset("toolreel._internal", "shared.js"), *scripts))
     policy = _POLICY.format(css=_digest(css), js=_digest(js)) + (_PICTURES if pictures else "")
     policy += _OWN_SERVER if asks else ""
     return (
@@ -60,11 +63,6 @@ def framed(
 def asset(package: ModuleType | str, name: str) -> str:
     """A text file that lies in a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
-
-
-def shared_asset(name: str) -> str:
-    """Style or script of all pages."""
-    return asset(pages, name)
 
 
 def _digest(text: str) -> str:

@@ -1,1 +1,0 @@
-"""What a worker tells probes and Prometheus, over HTTP."""
