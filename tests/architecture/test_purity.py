@@ -23,6 +23,7 @@ PURE = {
     "dataclasses",
     "difflib",
     "enum",
+    "fnmatch",
     "functools",
     "hashlib",
     "hmac",
