@@ -24,12 +24,35 @@ FinishProblem: TypeAlias = Literal["MALFORMED_FUNCTION_CALL", "CONTEXT_OVERFLOW"
 _FINISH: Final[Mapping[str, Finish]] = {
     **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "completed"), "stop"),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use"), "tool_calls"),
-    **dict.fromkeys(("length", "max_tokens", "model_context_window_exceeded"), "length"),
-    **dict.fromkeys(("content_filter", "sensitive", "safety"), "content_filter"),
-    **dict.fromkeys(("error", "network_error", "abort", "insufficient_system_resource"), "error"),
+    **dict.fromkeys(
+        ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
+        "length",
+    ),
+    # Gemini's, Bedrock's and Cohere's after those of OpenAI and GLM (mozilla-ai/any-llm#1202).
+    **dict.fromkeys(
+        (
+            *("content_filter", "content_filtered", "contentfilter", "sensitive", "safety", "refusal"),
+            *("recitation", "prohibited_content", "blocklist", "spii", "image_safety", "image_recitation"),
+            *("image_prohibited_content", "model_armor", "guardrail_intervened", "guardrail", "guardrails"),
+            *("moderation", "policy_violation", "error_toxic", "blocked"),
+        ),
+        "content_filter",
+    ),
+    **dict.fromkeys(
+        (
+            *("error", "network_error", "internal_error", "server_error", "insufficient_system_resource"),
+            *("abort", "aborted", "cancel", "cancelled", "canceled", "interrupted", "timeout", "timed_out"),
+            *("time_limit", "expired", "failed"),
+        ),
+        "error",
+    ),
 }
 _MALFORMED: Final = "malformed_function_call"
 """Gemini's word, which its compatible endpoint gives as ``function_call_filter: MALFORMED_FUNCTION_CALL``."""
+_REFUSAL: Final = "refusal"
+"""Anthropic's word, which gateways pass on in other forms too."""
+_PREFIXES: Final = ("finish_reason_", "finishreason.", "stop_reason_", "stopreason.")
+"""What the names of enumerations put before a word."""
 _OVERFLOW: Final = "model_context_window_exceeded"
 
 
@@ -65,7 +88,10 @@ def says_what_went_wrong(word: Json) -> bool:
 
 
 def _plain(word: Json) -> str:
-    return word.strip().lower() if isinstance(word, str) else ""
+    if not isinstance(word, str):
+        return ""
+    plain = word.strip().lower().replace("-", "_").replace(" ", "_")
+    return next((plain.removeprefix(prefix) for prefix in _PREFIXES if plain.startswith(prefix)), plain)
 
 
 _BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
@@ -102,13 +128,17 @@ def judged(heard: Heard, choice: Mapping[str, Json]) -> Verdict:
     """
     # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
     word = choice.get("finish_reason")
+    native = choice.get("native_finish_reason")
+    word = native if finish_of(word) == "unknown" and finish_of(native) != "unknown" else word
     finish = finish_of(word)
     # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
-    named = problem_of(word) or problem_of(choice.get("native_finish_reason"))
+    named = problem_of(word) or problem_of(native)
     if named == "MALFORMED_FUNCTION_CALL":
         return Verdict("error", Problem(named, heard.content))
     if finish == "error":
         return Verdict(finish, _BROKE_OFF)
+    if _plain(word) == _REFUSAL:
+        return Verdict(finish, Problem("REFUSAL", heard.refusal or heard.content))
     if finish == "content_filter":
         return Verdict(finish, Problem("CONTENT_FILTER", heard.content))
     codes: tuple[WarningCode, ...] = ("FINISH_UNKNOWN",) if finish == "unknown" else ()

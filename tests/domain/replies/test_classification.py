@@ -181,7 +181,7 @@ def test_finish_words_count_in_any_case(word: str, finish: str) -> None:
     assert finish_of(word) == finish
 
 
-@pytest.mark.parametrize("word", [None, 7, "", "because", "tool-calls", ["stop"], {"reason": "stop"}, True])
+@pytest.mark.parametrize("word", [None, 7, "", "because", "toolcalls", ["stop"], {"reason": "stop"}, True])
 def test_anything_else_is_unknown(word: Json) -> None:
     assert finish_of(word) == "unknown"
     assert problem_of(word) is None
@@ -199,3 +199,29 @@ def test_two_words_name_a_problem_of_their_own() -> None:
 )
 def test_some_words_tell_why_there_is_no_message(word: Json, told: bool) -> None:
     assert says_what_went_wrong(word) is told
+
+
+FILTERS = (
+    "RECITATION PROHIBITED_CONTENT BLOCKLIST SPII FINISH_REASON_SAFETY guardrail_intervened content_filtered "
+    "content-filter FinishReason.IMAGE_SAFETY"
+)
+
+
+@pytest.mark.parametrize("word", FILTERS.split())
+def test_words_of_filters_are_known_as_what_they_are(word: str) -> None:
+    verdict = judged(Heard(content="Sorry."), {"finish_reason": word})
+    assert verdict == Verdict("content_filter", Problem("CONTENT_FILTER", "Sorry."))
+
+
+@pytest.mark.parametrize("word", ["cancelled", "timeout", "aborted", "server-error"])
+def test_words_of_servers_that_broke_off_are_errors(word: str) -> None:
+    assert judged(Heard(content="So"), {"finish_reason": word}).finish == "error"
+
+
+def test_a_refusal_is_one_in_every_form() -> None:
+    assert judged(Heard(content="No."), {"finish_reason": "refusal"}).problem == Problem("REFUSAL", "No.")
+
+
+def test_the_word_of_the_provider_counts_where_that_of_the_router_says_nothing() -> None:
+    choice = {"finish_reason": None, "native_finish_reason": "SPII"}
+    assert judged(Heard(content="So"), choice).finish == "content_filter"
