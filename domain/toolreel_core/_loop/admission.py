@@ -14,7 +14,7 @@ from toolreel_core._jsontext import JsonText, chain, deeper, digest, link
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import AskApproval, RunTool, State
 from toolreel_core._replies import ArgumentError, Intended, ToolCall, coerced
-from toolreel_core._schema import violations
+from toolreel_core._schema import unknown_keys, violations
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
     Fault,
@@ -56,7 +56,9 @@ def admit(call: ToolCall, plan: Plan) -> Admission:
     intended = coerced_arguments(tool, call.arguments, plan.config)
     if intended.doubt:
         return arguments_in_envelope(tool.name, intended.doubt)
-    found = violations(tool.parameters, intended.arguments)
+    found = violations(tool.parameters, intended.arguments) or unknown_keys(
+        tool.parameters, intended.arguments
+    )
     return arguments_violate_schema(tool.name, found) if found else intended.arguments
 
 

@@ -9,7 +9,14 @@ from toolreel_core._schema.gemini import (
     gemini_subset,
 )
 from toolreel_core._schema.inlining import inline_defs, inlined
-from toolreel_core._schema.validation import Violation, broken_places, check_schema, refused_nulls, violations
+from toolreel_core._schema.validation import (
+    Violation,
+    broken_places,
+    check_schema,
+    refused_nulls,
+    unknown_keys,
+    violations,
+)
 from toolreel_core._schema.walk import (
     Place,
     References,

@@ -7,6 +7,7 @@ the core reach for the network. jsonschema is imported when it is first needed, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -78,6 +79,45 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
         return (Violation("", "less nesting than its schema takes", _short(tree)),)
     # jsonschema counts every missing property; one violation names them all.
     return tuple(islice(dict.fromkeys(map(_violation, errors)), AT_MOST))
+
+
+_NAMES: Final = 20
+"""Maximum parameters named in a violation."""
+_NO_NAME: Final = re.compile(r"""[\s<>="'{}]|:\Z|\A\Z""")
+"""What the name of a parameter does not have: markup or a sign of the call around it."""
+_OPENS: Final = frozenset({
+    "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames",
+    "anyOf", "oneOf", "allOf", "if", "$ref", "$dynamicRef", "dependentSchemas",
+})  # fmt: skip
+"""Keywords that may allow more keys than a schema's properties."""
+
+
+def unknown_keys(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
+    """The violation of valid arguments none of which the schema declares, or with a key that is no name.
+
+    Where nothing is required, a schema allows arguments that were all misnamed.
+
+    >>> schema = canonical({"type": "object", "properties": {"query": {"type": "string"}}})
+    >>> [str(found) for found in unknown_keys(schema, canonical({"q": "cats"}))]
+    ['arguments: expected no parameters but query, got "q"']
+    """
+    declared = _declared(schema)
+    given = cast("Mapping[str, Json]", parse(arguments)) if declared else {}
+    unknown = [key for key in given if key not in declared]
+    if not unknown or (len(unknown) < len(given) and not any(map(_NO_NAME.search, unknown))):
+        return ()
+    names = ", ".join(sorted(declared)[:_NAMES])
+    return (Violation("", f"no parameters but {names}", ", ".join(map(_short, unknown[:AT_MOST]))),)
+
+
+@lru_cache(maxsize=256)
+def _declared(schema: JsonText) -> frozenset[str]:
+    """The parameters of a schema that says nothing of others; empty if it may mean more."""
+    tree = cast("Mapping[str, Json]", parse(schema))
+    properties = tree.get("properties")
+    return (
+        frozenset(properties) if isinstance(properties, Mapping) and _OPENS.isdisjoint(tree) else frozenset()
+    )
 
 
 def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:

@@ -421,3 +421,11 @@ def test_a_call_that_the_model_did_not_say_last_is_named_by_its_id() -> None:
     elsewhere = state.said(AssistantMessage("", (SentCall("other", "files_read", "{}"),)))
     there = elsewhere.said(AssistantMessage("", (SentCall("call_x", "files_read", "{}"),)), UserMessage("?"))
     assert call_key(state, CALL) == call_key(elsewhere, CALL) != call_key(there, CALL)
+
+
+def test_arguments_that_the_tool_does_not_declare_are_told() -> None:
+    schema: Mapping[str, Json] = {"type": "object", "properties": {"query": {"type": "string"}}}
+    plan = Plan.of(model="m", messages="x", tools=ToolSurface((ToolDefinition.of("search", "S.", schema),)))
+    fault = admit(ToolCall("call_a", "search", canonical({"q": "x"}), '{"q":"x"}'), plan)
+    assert isinstance(fault, Fault)
+    assert fault.code == "ARGUMENTS_SCHEMA_ERROR"

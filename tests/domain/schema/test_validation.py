@@ -4,8 +4,15 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, canonical
-from toolreel_core._schema import Violation, broken_places, check_schema, refused_nulls, violations
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._schema import (
+    Violation,
+    broken_places,
+    check_schema,
+    refused_nulls,
+    unknown_keys,
+    violations,
+)
 
 
 def told(schema: Json, arguments: Json) -> list[str]:
@@ -261,3 +268,30 @@ def test_every_value_that_breaks_a_schema_is_found_by_its_place() -> None:
 def test_what_cannot_be_validated_is_broken_as_a_whole() -> None:
     schema = canonical({"properties": {"n": {"multipleOf": 0.5}}})
     assert broken_places(schema, {"n": 10**400}) == ((),)
+
+
+LOOSE = canonical(
+    {"type": "object", "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}}
+)
+
+
+@pytest.mark.parametrize(
+    "given", [{"q": "cats"}, {"": 1}, {"query:": 1}, {"query": "x", 'name="limit"': 3}, {"a": 1, "b": 2}]
+)
+def test_arguments_that_nothing_declares_are_told(given: dict[str, Json]) -> None:
+    (found,) = unknown_keys(LOOSE, canonical(given))
+    assert str(found).startswith("arguments: expected no parameters but limit, query, got ")
+
+
+@pytest.mark.parametrize(
+    ("schema", "given"),
+    [
+        (LOOSE, {}),
+        (LOOSE, {"query": "x", "note": "y"}),
+        (canonical({"type": "object"}), {"x": 1}),
+        (canonical({"type": "object", "properties": {}}), {"x": 1}),
+        (canonical({"properties": {"a": {}}, "additionalProperties": True}), {"x": 1}),
+    ],
+)
+def test_other_arguments_may_be_meant(schema: JsonText, given: dict[str, Json]) -> None:
+    assert unknown_keys(schema, canonical(given)) == ()

@@ -82,7 +82,7 @@ class Assembly:
         begun = self.begun[place]
         said = {key: one for key, one in value.items() if _says(one) or key not in begun}
         kept = pvector(
-            piece for piece in self.pieces if piece.place != place or not value.get(homes[piece.key])
+            piece for piece in self.pieces if piece.place != place or not _holds(value, homes[piece.key])
         )
         return replace(self, begun=self.begun.set(place, {**begun, **said}), pieces=kept, latest=place)
 
@@ -143,6 +143,14 @@ class Assembly:
         keys = [*names, *([] if index is None else [index])]
         places = self.places.update(dict.fromkeys(keys, place))
         return replace(self, places=places, closed=self.closed - {index}, latest=place)
+
+
+def _holds(value: Tree, key: str) -> bool:
+    """Whether a whole value has a text under a key, by itself or in its parts: gateways send empty parts."""
+    home = value.get(key)
+    if not isinstance(home, Sequence) or isinstance(home, str):
+        return bool(home)
+    return any(not isinstance(part, Mapping) or part.get("text") or part.get("refusal") for part in home)
 
 
 def _says(value: Json) -> bool:

@@ -292,3 +292,16 @@ def test_what_an_item_says_at_its_end_counts() -> None:
         COMPLETED,
     )
     assert whole("responses", *events)["output"] == [call, {"type": "other"}]
+
+
+@pytest.mark.parametrize("content", [[], [{"type": "output_text", "text": ""}], "", None])
+def test_the_deltas_of_an_item_count_where_its_end_lacks_their_text(content: Json) -> None:
+    message: dict[str, Json] = {"type": "message", "id": "m", "content": []}
+    events: Events = (
+        added(message, output_index=0),
+        {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi."},
+        {"type": "response.output_item.done", "output_index": 0, "item": {**message, "content": content}},
+        COMPLETED,
+    )
+    (item,) = whole("responses", *events)["output"]
+    assert "".join(part["text"] for part in item["content"]) == "Hi."
