@@ -43,6 +43,7 @@ _WHY: Final[Mapping[str, str]] = {
     "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
     "fabricated_result": "a result that the model made up; everything after it is ignored",
     "quotation": "a quoted call, or one that repeats the conversation",
+    "mentioned": "a call in a sentence, or one that has run and that the text reports",
     "too_large": "more than 256 KiB of text; it was not searched",
 }
 _KEPT: Final[Mapping[str, str]] = {

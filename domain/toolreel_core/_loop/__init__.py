@@ -24,6 +24,7 @@ from toolreel_core._loop.checks.restatement import (
     with_done,
     with_task,
 )
+from toolreel_core._loop.final_answer import final_reply
 from toolreel_core._loop.finish import (
     outcome_of,
 )

@@ -6,10 +6,11 @@ skipped its tools in an enforced run (a nudge), or it said nothing at all.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._conversation import UserMessage
+from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.checks.restatement import restatement
 from toolreel_core._loop.conversation import end_exchange
@@ -20,7 +21,13 @@ from toolreel_core._plan import OutputSpec, Plan, request_for
 from toolreel_core._protocol import Completed, ModelNudged, Note, RecoveryTried, State, Step
 from toolreel_core._replies import Problem, ProblemCode, Reply, ToolCall
 from toolreel_core._settings import DEFAULT_FINAL_TEXT
+from toolreel_core._text_calls import LABELS, looks_like_a_call
 from toolreel_core._tools import output_too_early
+
+_OBJECT: Final = re.compile(r"\{[^{}]*+\}|\([^()]*+\)")
+_WORD: Final = re.compile(r"[^\W\d]\w*+")
+_PROSE: Final = 3
+"""Different words outside of arguments that make a text an answer in words."""
 
 if TYPE_CHECKING:
     from toolreel_core._loop.checks.answer_checks import Check
@@ -33,6 +40,7 @@ _UNREAD: Final = "TEXT_CALL_MALFORMED"
 _FOREIGN: Final = "TEXT_CALL_BUILTIN"
 _SUSPECTED: Final = "TEXT_CALL_SUSPECTED"
 _BROKEN: Final = frozenset({_UNREAD, _TRUNCATED, _FOREIGN})
+_WRITTEN: Final = _BROKEN | {_SUSPECTED}
 _OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
 """Problems that do not rule out that the reply was meant to be a call; a refusal, for example, does."""
 
@@ -51,12 +59,14 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     offered = tools_sent or state.memory.finalizing
     is_answer = reply.problem is None and is_asked_for(state.present, reply.content)
     if offered and _has_unread_call(reply, state.present) and not is_answer:
+        if _is_repeated_answer(state, reply):
+            return end_exchange(with_answer(state, reply), outcome_of(state, reply), notes)
         # One correction is allowed even without nudges: the error is new information for the model.
-        corrections = state.memory.corrections
-        if may_call and corrections < max(1, state.present.config.nudge_no_tool_calls):
-            memory = replace(state.memory, corrections=corrections + 1)
-            return _nudge(replace(state, memory=memory), reply, "text_call_rejected", notes)
+        if may_call and state.memory.corrections < max(1, state.present.config.nudge_no_tool_calls):
+            return _correct(state, reply, notes)
         return _finish_unread_call(state, reply, notes)
+    if may_call and _announces_a_call(reply) and not state.memory.corrections:
+        return _correct(state, reply, notes)
     may_nudge = may_call and state.memory.nudges < state.present.config.nudge_no_tool_calls
     if may_nudge and _skipped_tools(state, reply):
         memory = replace(state.memory, nudges=state.memory.nudges + 1)
@@ -118,6 +128,25 @@ def _check_of(state: State, answer: str) -> Check | None:
     return check_of(state, answer)
 
 
+def _is_repeated_answer(state: State, reply: Reply) -> bool:
+    """Whether the model was asked about this text, repeats it, and it is prose without the markup of a call.
+
+    Only after a call has succeeded: before, it is a call that the model can't make in another way.
+    """
+    if not _is_guess(reply) or not state.memory.corrections or not state.memory.successes:
+        return False
+    said = next((one for one in reversed(state.messages.messages) if isinstance(one, AssistantMessage)), None)
+    if said is None or said.content != reply.content or looks_like_a_call(reply.content, ()):
+        return False
+    words = {word.lower() for word in _WORD.findall(_OBJECT.sub(" ", reply.content))}
+    return len(words - LABELS - {*state.present.tools.names}) >= _PROSE
+
+
+def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    memory = replace(state.memory, corrections=state.memory.corrections + 1)
+    return _nudge(replace(state, memory=memory), reply, "text_call_rejected", notes)
+
+
 def _finish_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     """End the run with ``invalid_reply``: a reply with an unparsed call is not a final answer."""
     problem = reply.problem or Problem(_MALFORMED, reply.content)
@@ -128,8 +157,13 @@ def _has_unread_call(reply: Reply, plan: Plan) -> bool:
     """Whether the text is a call that was not read or of a built-in tool, or, with tools, looks like one."""
     code = "" if reply.problem is None else reply.problem.code
     may_be_answer = plan.config.accept_suspected_calls or not plan.callable_tools.names
-    unread = _BROKEN if may_be_answer else _BROKEN | {_SUSPECTED}
+    unread = _BROKEN if may_be_answer else _WRITTEN
     return code == _MALFORMED or (code in _OPEN and not unread.isdisjoint(reply.warnings))
+
+
+def _announces_a_call(reply: Reply) -> bool:
+    """Whether the finish reason says that there is a call, and there is none (vllm-project/vllm#53255)."""
+    return "FINISH_MISMATCH" in reply.warnings and reply.problem is None and not reply.calls
 
 
 def _skipped_tools(state: State, reply: Reply) -> bool:
@@ -171,10 +205,13 @@ def _nudge_request(reply: Reply, why: _Skipped) -> str:
 
 def _is_guess(reply: Reply) -> bool:
     """Whether nothing but a suspicion says that the text is a call, so that it may be an answer after all."""
-    return _SUSPECTED in reply.warnings and _BROKEN.isdisjoint(reply.warnings) and reply.problem is None
+    doubtful = _SUSPECTED in reply.warnings or _announces_a_call(reply)
+    return doubtful and _BROKEN.isdisjoint(reply.warnings) and reply.problem is None
 
 
 def _what_went_wrong(reply: Reply) -> str:
+    if _announces_a_call(reply) and _WRITTEN.isdisjoint(reply.warnings):
+        return "Your reply ended as if with a tool call, but there is none in it"
     if _is_guess(reply):
         return "Your reply looks like a tool call written as text"
     if _TRUNCATED in reply.warnings:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
 
-from toolreel_core._conversation import SUMMARIZE, Quotable
+from toolreel_core._conversation import SUMMARIZE, AssistantMessage, Quotable, ToolMessage
 from toolreel_core._jsontext import (
     NOTHING,
     Json,
@@ -37,8 +39,12 @@ from toolreel_core._replies import (
     unstreamed,
 )
 from toolreel_core._settings import LoopConfig, WireForm
+from toolreel_core._text_calls import Made
 from toolreel_core._tools import ToolDefinition
 from toolreel_core._transforms import apply_all
+
+_FAILED: Final = '{"ok":false'
+"""The beginning of a result that failed, in each of the formats of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,7 @@ def _received(body: str, state: State, form: WireForm) -> Received:
         config=plan.reading,
         turn=state.tally.turns,
         earlier=_quotable(state),
+        made=_made(state),
     )
     if plan.answer_tool is not None:
         reply = _answering(reply, plan.answer_tool)
@@ -154,6 +161,32 @@ def _quotable(state: State) -> Sequence[str]:
         return ()
     has_summary = SUMMARIZE in state.present.config.history_policies
     return Quotable(state.messages.messages, state.messages.kept if has_summary else None)
+
+
+def _made(state: State) -> Made:
+    """Whether a call has succeeded in the present exchange; read from the history only if it is asked."""
+    inner = state.present.tools.inner
+
+    @cache
+    def calls() -> list[tuple[str, Json]]:
+        turns = state.tally.turns - state.exchange_began.turns
+        succeeded: set[str] = set()
+        found: list[tuple[str, Json]] = []
+        for message in reversed(state.messages.messages):
+            if isinstance(message, ToolMessage) and not message.content.startswith(_FAILED):
+                succeeded.add(message.call_id)
+            elif isinstance(message, AssistantMessage):
+                if turns <= 0:
+                    break
+                turns -= 1
+                for call in message.calls:
+                    given = read(call.arguments).value_or(None)
+                    if call.id in succeeded:
+                        found.append((inner(call.name), given))
+                succeeded.clear()
+        return found
+
+    return lambda name, given: (inner(name), given) in calls()
 
 
 def transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from returns.result import Result
@@ -18,7 +18,7 @@ from toolreel_core._jsontext import Json, damaged, either, read, read_tolerant
 from toolreel_core._replies.calls.in_text import Said, WrittenCalls
 from toolreel_core._replies.calls.tool_call import CallReader
 from toolreel_core._replies.classification import Heard, finish_of, judged
-from toolreel_core._replies.content import content_of
+from toolreel_core._replies.content import content_of, visible
 from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
 from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.provider_fields import of_message, reasoning_in
@@ -26,13 +26,23 @@ from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._replies.streaming.sse import FIELDS
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import LoopConfig
-from toolreel_core._text_calls import has_think_tags
+from toolreel_core._text_calls import Made, has_think_tags, never_made, without_end_markers
 from toolreel_core._tools import ToolSurface
 
 _BLANK: Final = "\ufeff \t\r\n"
 """Ignored before a body: a byte-order mark, and white space that keeps a connection alive."""
 
 
+_UNREAD: Final = frozenset(
+    {
+        "TEXT_CALL_SUSPECTED",
+        "TEXT_CALL_MALFORMED",
+        "TEXT_CALL_TRUNCATED",
+        "TEXT_CALL_BUILTIN",
+        "TEXT_CALL_QUOTED",
+    }
+)
+"""Codes of a text that is or may be a call, and is left as it was written."""
 _STREAM: Final = "a stream of server-sent events, which is to be put together first"
 
 
@@ -43,6 +53,7 @@ def normalize_reply(
     config: LoopConfig,
     turn: int = 1,
     earlier: Sequence[str] = (),
+    made: Made = never_made,
 ) -> Reply:
     """Read a response body of any shape into a :class:`Reply`.
 
@@ -55,11 +66,12 @@ def normalize_reply(
     :param turn: the turn of the run, part of the ids generated for calls without one
     :param earlier: tool results and user messages of the run; a call written as text that stands there
         word by word is a quotation
+    :param made: the calls that have succeeded; a text that reports one in words is no call
     """
     text = _text(body)
     if isinstance(text, Problem):
         return Reply(finish="error", problem=text)
-    reading = _Reading(tools, config, turn, earlier)
+    reading = _Reading(tools, config, turn, earlier, made)
     return either(
         _parsed(text)
         .map(lambda tree: _of_tree(tree, reading))
@@ -82,6 +94,7 @@ class _Reading(NamedTuple):
     config: LoopConfig
     turn: int
     earlier: Sequence[str]
+    made: Made
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +169,11 @@ def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading
             turn,
             reading.tools.schemas,
             reading.earlier,
+            reading.made,
             config.dialects_in_reasoning,
         )
         said = written.among(content.text, reasoning, finish=finish_of(choice.get("finish_reason")))
+        said = said if config.argument_repairs == "strict" else _without_end_markers(said)
     refusal = message.get("refusal")
     refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
     verdict = judged(Heard(said.calls, said.content, refusal, structured.oddities), choice)
@@ -175,3 +190,13 @@ def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading
         served_in(found.body),
         of_message(message, content.parts),
     )
+
+
+def _without_end_markers(said: Said) -> Said:
+    """A text without calls, minus what is left at its end of a template's markup or a call's."""
+    if said.calls or not _UNREAD.isdisjoint(said.codes):
+        return said
+    content = without_end_markers(said.content)
+    if content == said.content:
+        return said
+    return replace(said, content=visible(content), codes=(*said.codes, "END_MARKER_REMOVED"))

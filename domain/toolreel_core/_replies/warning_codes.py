@@ -28,7 +28,7 @@ WarningCode: TypeAlias = Literal[
     "CONTENT_NOT_STRING", "NON_TEXT_PART", "THINK_TAGS_IN_CONTENT", "TEXT_CALL_SUSPECTED",
     "TEXT_CALL_IN_REASONING", "TEXT_CALL_READ", "TEXT_CALL_MALFORMED", "TEXT_CALL_TRUNCATED",
     "TEXT_CALL_TOO_LARGE", "TEXT_CALL_QUOTED", "TEXT_CALL_WITH_RESULT", "TEXT_CALL_BUILTIN",
-    "FINISH_MISMATCH", "FINISH_UNKNOWN", "STREAM_FRAME_LOST", "FAILED_GENERATION_READ",
+    "END_MARKER_REMOVED", "FINISH_MISMATCH", "FINISH_UNKNOWN", "STREAM_FRAME_LOST", "FAILED_GENERATION_READ",
     # the final answer
     "OUTPUT_IN_TEXT", "OUTPUT_BARE", "ANSWER_BESIDE_CALLS",
 ]
@@ -103,6 +103,8 @@ WORDS: Final[Mapping[WarningCode, str]] = {
     "TEXT_CALL_QUOTED": "A tool call written as text quotes a tool result or user message; it was not run.",
     "TEXT_CALL_WITH_RESULT": "The model invented the result of its call; the invented part was ignored.",
     "TEXT_CALL_BUILTIN": "A call was addressed to a built-in tool of the model; it was not run.",
+    "END_MARKER_REMOVED": "A control token or a closing tag of a call was left at the end of the answer; it "
+    "was removed.",
     "FINISH_MISMATCH": "The finish reason did not match the reply; the calls decided.",
     "FINISH_UNKNOWN": "The finish reason was missing or unknown; it was inferred from the reply.",
     "STREAM_FRAME_LOST": "A part of the stream could not be parsed; the text around it was kept.",

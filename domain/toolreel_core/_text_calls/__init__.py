@@ -8,21 +8,29 @@ decoder in ``formats/`` reads the text after an opener. ``whole_message`` reads 
 
 from typing import TYPE_CHECKING
 
+from toolreel_core._text_calls.calls_in_unknown_formats import LABELS, has_skeleton, name_in
+from toolreel_core._text_calls.decoder_interface import (
+    Broken,
+    Calls,
+    Found,
+    Made,
+    Offered,
+    Reading,
+    Rejection,
+    Source,
+    Unread,
+    found,
+    never_made,
+)
 from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED
-from toolreel_core._text_calls.unread_calls import has_think_tags, is_plain, looks_like_a_call
+from toolreel_core._text_calls.unread_calls import (
+    has_think_tags,
+    is_plain,
+    looks_like_a_call,
+    without_end_markers,
+)
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls.calls_in_unknown_formats import has_skeleton
-    from toolreel_core._text_calls.decoder_interface import (
-        Broken,
-        Calls,
-        Found,
-        Offered,
-        Reading,
-        Rejection,
-        Source,
-        found,
-    )
     from toolreel_core._text_calls.formats.function_notation import expression
     from toolreel_core._text_calls.json_payload import (
         Block,
@@ -38,7 +46,7 @@ if TYPE_CHECKING:
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, was_said
     from toolreel_core._text_calls.quoting.code import Code, Region
-    from toolreel_core._text_calls.quoting.lead_ins import lead_in, shows_an_example
+    from toolreel_core._text_calls.quoting.lead_ins import is_in_a_sentence, lead_in, shows_an_example
     from toolreel_core._text_calls.quoting.surroundings import Place
     from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts, thoughts
     from toolreel_core._text_calls.scanner import Span, scan
@@ -48,10 +56,6 @@ else:
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case "has_skeleton":
-                from toolreel_core._text_calls import calls_in_unknown_formats as home
-            case "Broken" | "Calls" | "Found" | "Offered" | "Reading" | "Rejection" | "Source" | "found":
-                from toolreel_core._text_calls import decoder_interface as home
             case "expression":
                 from toolreel_core._text_calls.formats import function_notation as home
             case (
@@ -73,7 +77,7 @@ else:
                 from toolreel_core._text_calls import quotations as home
             case "Code" | "Region":
                 from toolreel_core._text_calls.quoting import code as home
-            case "lead_in" | "shows_an_example":
+            case "is_in_a_sentence" | "lead_in" | "shows_an_example":
                 from toolreel_core._text_calls.quoting import lead_ins as home
             case "Place":
                 from toolreel_core._text_calls.quoting import surroundings as home

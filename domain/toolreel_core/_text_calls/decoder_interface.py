@@ -139,12 +139,30 @@ class Source(SearchedText):
         return next((dialect for dialect in dialects if dialect in self.enabled), dialects[0])
 
 
+Made: TypeAlias = Callable[[str, Mapping[str, Json]], bool]
+"""Whether a call of this name with these arguments was made, so that a text may report it."""
+
+
+def never_made(_name: str, _given: Mapping[str, Json]) -> bool:
+    """No call was made."""
+    return False
+
+
 MAX_DEPTH = 64
 """Levels of nesting in the arguments of a call."""
 
 Rejection: TypeAlias = Literal[
-    "malformed", "truncated", "builtin_recipient", "fabricated_result", "quotation", "too_large"
+    "malformed", "truncated", "builtin_recipient", "fabricated_result", "quotation", "mentioned", "too_large"
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A call that was seen and could not be read, or is of a built-in tool."""
+
+    why: Rejection
+    text: str
+    """Its text, or that of the block that it is in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,21 @@ the content is returned unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
-from toolreel_core._jsontext import Json, JsonText
-from toolreel_core._text_calls.decoder_interface import Found, Offered, Rejection, Source
+from toolreel_core._jsontext import Json, JsonText, as_tree, parse
+from toolreel_core._text_calls.decoder_interface import (
+    Found,
+    Made,
+    Offered,
+    Rejection,
+    Source,
+    Unread,
+    never_made,
+)
 from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.quoting.lead_ins import lead_in
 from toolreel_core._text_calls.reasoning import Thoughts, thoughts
@@ -54,6 +63,7 @@ _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
 )
 """The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
+_WORD: Final = re.compile(r"[^\W\d_]{2}")
 _SECTIONS: Final = ">>>"
 """Functionary's sections: what the model says to the user in one is no lead-in."""
 _JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})
@@ -82,6 +92,8 @@ class TextCalls:
     reasoning: str = ""
     rejected: tuple[Rejection, ...] = ()
     """Why text that looked like a call was not read as one."""
+    unread: tuple[Unread, ...] = field(default=(), compare=False)
+    """The calls among what was rejected."""
     spans: tuple[Span, ...] = field(default=(), compare=False)
     """What was found at which character offsets, for debugging."""
 
@@ -94,6 +106,7 @@ def text_calls(
     finish: str,
     schemas: Mapping[str, Json] | None = None,
     earlier: Sequence[str] = (),
+    made: Made = never_made,
 ) -> TextCalls:
     """Parse the calls in a text.
 
@@ -110,12 +123,13 @@ def text_calls(
     :param schemas: JSON Schema of the arguments of each tool, which gives untyped text its types
     :param earlier: tool results and user messages of the run; a call that stands there word by word
         is a quotation
+    :param made: the calls that have succeeded; one of them in the prose of an answer is reported, not made
     """
     if len(content.encode("utf-8", "surrogatepass")) > _MAX_BYTES:
         return TextCalls((), content, rejected=("too_large",) if dialects else ())
     offered = Offered(frozenset(tools), schemas or {})
     reader = _Reader(offered, frozenset(dialects), earlier)
-    found = reader.read(content, cut=finish == "length")
+    found = _without_reports(reader.read(content, cut=finish == "length"), content, made)
     # Removing calls may join the text around them into another call; such a remainder is never returned,
     # because it would be read as a call on the next turn.
     if found.calls and reader.read(found.content, cut=False).calls:
@@ -123,6 +137,24 @@ def text_calls(
     if found.content != content and reader.read(found.content, cut=finish == "length").calls:
         return replace(found, content=content)
     return found
+
+
+def _without_reports(found: TextCalls, content: str, made: Made) -> TextCalls:
+    """The calls without those that have succeeded before, if the text around them reports them."""
+    calls = tuple(call for call in found.calls if not made(call.name, as_tree(parse(call.arguments))))
+    if len(calls) == len(found.calls):
+        return found
+    first = next((span.start for span in found.spans if span.kind == "call"), 0)
+    before, words = content[thoughts(content).end : first], len(_WORD.findall(found.content))
+    goes_on = words > len(_WORD.findall(before))
+    reports = bool(words) and (goes_on or lead_in(found.content) != "announced")
+    if not reports:
+        return found
+    rejected: tuple[Rejection, ...] = (*found.rejected, "mentioned")
+    if calls:
+        return replace(found, calls=calls, rejected=rejected)
+    thought = thoughts(content)
+    return TextCalls((), content[thought.end :], thought.text, rejected, found.unread, found.spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +215,7 @@ def _of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> 
     about = ", ".join(f"{call.name} ({call.dialect})" for call in whole.calls)
     several = len(whole.calls) > 1
     calls = _distinct([(call, call.arguments if several else text) for call in whole.calls])
-    return TextCalls(calls, whole.content, reasoning, whole.rejected, (replace(span, about=about),))
+    return TextCalls(calls, whole.content, reasoning, whole.rejected, (), (replace(span, about=about),))
 
 
 def _of_scan(marked: Scan, rest: Remainder, thought: Thoughts) -> TextCalls:
@@ -191,7 +223,14 @@ def _of_scan(marked: Scan, rest: Remainder, thought: Thoughts) -> TextCalls:
     spans = marked.spans
     if thought.end:
         spans = [replace(span, start=span.start + thought.end, end=span.end + thought.end) for span in spans]
-    return TextCalls(_distinct(marked.calls), rest.content, reasoning, tuple(marked.rejected), tuple(spans))
+    return TextCalls(
+        _distinct(marked.calls),
+        rest.content,
+        reasoning,
+        tuple(marked.rejected),
+        tuple(marked.unread),
+        tuple(spans),
+    )
 
 
 def _distinct(calls: Sequence[tuple[Found, str]]) -> tuple[TextCall, ...]:

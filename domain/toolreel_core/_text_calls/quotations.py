@@ -42,8 +42,22 @@ _TAGS: Final = 50
 """Maximum number of tags of one name that are searched for elements within an element."""
 _CLOSERS: Final = 10
 """Maximum number of closers in code that are passed over."""
+_CODE: Final = frozenset({"ticks", "tildes", "blockquote"})
+"""Openers that prose does not name by chance."""
+_CALL_TAG: Final = re.compile(
+    r"<(?P<close>/?)(?:\w{1,20}[:_|])?(?:tool_?calls?|tool_use|function(?:_?calls?)?|invoke)\b", re.IGNORECASE
+)
+"""A tag of a call, opening or closing."""
+_QUOTED_LINE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
+"""The start of a text whose first line is quoted."""
 _HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
 """The start of a line; Markdown allows three blanks."""
+
+
+def _is_whole(quoted: str) -> bool:
+    """Whether calls that open in a quotation end in it; if not, prose only named the tag around them."""
+    tags = [tag["close"] for tag in _CALL_TAG.finditer(quoted)]
+    return 2 * len([tag for tag in tags if tag]) >= len(tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,21 @@ class Quotations:
                 return True
             at = region.end if region else mark.end()
         return False
+
+    def outside(self) -> str:
+        """The text without what is quoted; a quotation without a closer quotes nothing here."""
+        text = self.source.text
+        parts: list[str] = []
+        begin = at = self.line(0).end if _QUOTED_LINE.match(text) else 0
+        while mark := _ANY.search(text, at):
+            kind = mark.lastgroup or ""
+            region = self.opened(mark, kind)
+            at = mark.end()
+            whole = kind in _CODE or (region and _is_whole(text[region.start : region.end]))
+            if region and region.closed and whole:
+                parts.append(text[begin : mark.start()])
+                begin = at = region.end
+        return "".join([*parts, text[begin:]])
 
     def line(self, start: int) -> Region:
         """The rest of a line."""

@@ -19,13 +19,14 @@ from toolreel_core._text_calls.decoder_interface import (
     Reading,
     Rejection,
     Source,
+    Unread,
 )
 from toolreel_core._text_calls.formats.harmony import glued, titled
 from toolreel_core._text_calls.formats.without_openers import HEADLESS
 from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
 from toolreel_core._text_calls.quotations import Quotations, was_said
 from toolreel_core._text_calls.quoting.code import Region
-from toolreel_core._text_calls.quoting.lead_ins import shows_an_example
+from toolreel_core._text_calls.quoting.lead_ins import is_in_a_sentence, shows_an_example
 from toolreel_core._text_calls.quoting.surroundings import Place, is_escaped
 from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts
 
@@ -37,6 +38,10 @@ _TEXT: Final = re.compile(r"\S")
 """Text that is not blank."""
 _LABEL: Final = 200
 """Maximum number of characters before a call that are read as its label."""
+_CLOSER: Final = re.compile(
+    rf"\s*+(?:</[^<>\s]{{1,60}}>|<\|[^<>\s]{{0,60}}end\|>|{SPECIAL.pattern})", re.IGNORECASE
+)
+"""A closing tag, or a token, behind a call."""
 _BLOCKQUOTE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
 """A line of a block quotation; ``>>>`` is Python's prompt."""
 
@@ -67,6 +72,8 @@ class Scan:
     spans: list[Span] = field(default_factory=list[Span])
     reasoning: list[str] = field(default_factory=list[str])
     rejected: list[Rejection] = field(default_factory=list[Rejection])
+    unread: list[Unread] = field(default_factory=list[Unread])
+    """The calls among what was rejected."""
     _heads: list[int] = field(default_factory=list[int])
     """For each span, where the calls and tags begin of which it is one."""
     _edges: list[int] = field(default_factory=lambda: [0])
@@ -157,12 +164,14 @@ class Scan:
                 fence = self.quotations.code.leaves_open(start, end)
                 end = fence.end if fence else end
                 self.rejected.append(why)
+                self.unread.append(Unread(why, self.source.text[start:end]))
                 self._add(start, end, "debris", why)
                 return end
             case Frame(end, reasoning, rejected):
                 if self._opens_a_message(start):
                     self.reasoning.extend([reasoning] if reasoning else [])
                     self.rejected.extend(rejected)
+                    self.unread.extend(Unread(why, self.source.text[start:end]) for why in rejected)
                     self._add(start, end, "frame", *rejected)
                     return end
                 return self._take(mark, Broken(rejected[0], end) if rejected else None, start)
@@ -189,7 +198,13 @@ class Scan:
             self.rejected.append("quotation")
             self._add(start, reading.end, "quotation", "example" if shown else "quotation")
             return
+        if self._is_in_a_sentence(start, reading.end, head):
+            self.rejected.append("mentioned")
+            self.unread.append(Unread("mentioned", text))
+            self._add(start, reading.end, "quotation", "mentioned")
+            return
         self.rejected.extend(reading.broken)
+        self.unread.extend(Unread(why, text) for why in reading.broken)
         several = len(reading.calls) > 1
         self.calls.extend((call, call.arguments if several else text.strip()) for call in reading.calls)
         self._add(
@@ -210,6 +225,15 @@ class Scan:
         if head < start and self.spans[-1].kind == "call":
             return is_escaped(self.source.text, start)
         return Place(self.source, start, end, head).is_quoted
+
+    def _is_in_a_sentence(self, start: int, end: int, head: int) -> bool:
+        """Whether prose goes on in the line of a call, so that it may be a quotation."""
+        text = self.source.text
+        begin = max(text.rfind("\n", 0, head) + 1, head - _LABEL, self._edges[-1])
+        while mark := _CLOSER.match(text, end):
+            end = mark.end()
+        behind = text[end : end + _LABEL].partition("\n")[0].strip()
+        return is_in_a_sentence(text[begin:head] if start == head else "", behind)
 
     def _is_example(self, start: int, head: int) -> bool:
         """Whether a label such as "Example:" stands before a call, or before an example next to it."""

@@ -12,6 +12,12 @@ from typing import Final
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source
 
 _ANGLES: Final = frozenset("<>")
+_ENDS: Final = re.compile(
+    r"\s*+(?:```\s*+)?(?:\Z|<[|\uff5c\u2016]|\[[\w/]|\][<~]"
+    r"|</?(?:\w{1,40}[:_|])?(?:tool|function|invoke|calls?\b|dots_|response|answer|think|s>))",
+    re.IGNORECASE,
+)
+"""The end of a text, or a tag or token that may stand behind a call: the next call, or a closer around it."""
 
 
 def holds_markup(text: str) -> bool:
@@ -42,6 +48,19 @@ def surplus(source: Source, at: int, tags: re.Pattern[str]) -> int:
         if source.text[tag.start() - 1] != "`":  # prose that names the tag
             last = tag.end()
     return last
+
+
+def rest(source: Source, at: int, opening: re.Pattern[str]) -> Broken | None:
+    """The call without a closing tag of its own behind whose last value text goes on.
+
+    Then the value held its own closing tag, and the text is the rest of it.
+
+    :param opening: of the next call
+    """
+    if _ENDS.match(source.text, at):
+        return None
+    following = source.search(opening, at)
+    return Broken("malformed", following.start() if following else len(source.text))
 
 
 def whole(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:

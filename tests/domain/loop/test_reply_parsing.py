@@ -9,10 +9,11 @@ import pytest
 from tests.playbook import body_of
 from tests.samples import PLAN
 from tests.wire_forms import said_in
+from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage, UserMessage
 from toolreel_core._jsontext import canonical
 from toolreel_core._loop import received, salvaged
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import State
+from toolreel_core._protocol import State, Tally
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 
 LEGACY = {"role": "assistant", "content": None, "function_call": {"name": "ping", "arguments": ""}}
@@ -81,3 +82,21 @@ def test_a_body_in_another_form_than_asked_for_is_read_in_its_own(form: WireForm
     body = {**body_of("Hi."), "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
     found = received(said_in(came_in, canonical(body)), State.idle(plan))
     assert (found.reply.content, found.reply.problem) == ("Hi.", None)
+
+
+REPORT = 'The call was <tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>.\nIt is so.'
+
+
+@pytest.mark.parametrize(
+    ("result", "turns", "calls"),
+    [('{"ok":true}', 2, 0), ('{"ok":false}', 2, 1), ('{"ok":true}', 1, 1)],
+)
+def test_a_call_of_this_exchange_that_has_succeeded_is_reported_and_not_made(
+    result: str, turns: int, calls: int
+) -> None:
+    sent = AssistantMessage("", (SentCall("call_a", "ping", '{"n":1}'), SentCall("call_b", "ping", "{}")))
+    began = run(text_dialects=("marked",))
+    state = began.said(AssistantMessage("Earlier."), sent, ToolMessage("call_a", result), UserMessage("And?"))
+    text = f"Look.\n{REPORT.removeprefix('The call was ')}"
+    state = replace(state, tally=Tally(turns=turns), exchange_began=Tally(turns=1))
+    assert len(received(body({"role": "assistant", "content": text}), state).reply.calls) == calls

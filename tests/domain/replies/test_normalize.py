@@ -438,3 +438,11 @@ def test_text_is_a_call_by_either_name_of_a_tool_even_of_a_masked_one(name: str)
     body: Json = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
     config = LoopConfig(text_dialects=("json_fenced",))
     assert [call.name for call in normalize_reply(body, tools=tools, config=config).calls] == [name]
+
+
+def test_end_markers_do_not_stay_in_answers() -> None:
+    body: Json = {"choices": [{"message": {"content": "So.</s>"}, "finish_reason": "stop"}]}
+    reply = normalize_reply(body, tools=ToolSurface(), config=LoopConfig())
+    assert (reply.content, "END_MARKER_REMOVED" in reply.warnings) == ("So.", True)
+    strict = normalize_reply(body, tools=ToolSurface(), config=LoopConfig(argument_repairs="strict"))
+    assert strict.content == "So.</s>"

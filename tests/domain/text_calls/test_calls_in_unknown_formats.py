@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.text_calls.asking import SCHEMAS
-from toolreel_core._text_calls import has_skeleton, looks_like_a_call
+from toolreel_core._text_calls import has_skeleton, looks_like_a_call, name_in
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,22 @@ def test_many_names_take_no_longer_than_their_text() -> None:
     """Minutes of backtracking would be noticed here."""
     for part in ("stock_lookup ", "<stock_lookup>", "stock_lookup(", 'name="stock_lookup" ', "</a>"):
         has_skeleton(part * 5_000, SCHEMAS, SCHEMAS)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('<tool_call>{"name": "ping", "arguments": {', "ping"),
+        ("<function=sum>", "sum"),
+        ('<invoke name="a.b">', "a.b"),
+        ("<|channel|>commentary to=browser.search <|message|>", "browser.search"),
+        ("<tool_call>sum<arg_key>", "sum"),
+        ("<tool_call>{]}", "unknown"),
+    ],
+)
+def test_an_unread_call_is_for_the_tool_that_it_names(text: str, name: str) -> None:
+    assert name_in(text, ["ping"]) == name
+
+
+def test_without_tools_only_the_text_names_one() -> None:
+    assert name_in("<function=ping>", []) == "ping"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolreel_core._jsontext import canonical
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCall, TextCalls, text_calls
 
 CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "text-calls.jsonl"
@@ -286,3 +287,27 @@ def test_a_cut_never_adds_a_call_or_changes_one(text: str, data: st.DataObject) 
     end = data.draw(st.integers(0, len(text)))
     cut, whole = calls_in(found(text[:end], finish="length")), calls_in(found(text))
     assert cut == whole[: len(cut)]
+
+
+PARIS = '<tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        (f"So:\n{PARIS}\nIt said yes.", 0),
+        (f"<think>Hm.</think>So:\n{PARIS}\nIt said yes.", 0),
+        (f"The request:\n{PARIS}", 0),
+        (f"I look again:\n{PARIS}", 1),
+        (PARIS, 1),
+        (f"{PARIS}\nIt said yes.\n{PARIS.replace('1', '2')}", 1),
+    ],
+)
+def test_a_call_that_was_made_is_not_made_again_where_the_text_reports_it(text: str, calls: int) -> None:
+    def made(name: str, given: Mapping[str, Json]) -> bool:
+        return (name, given) == ("ping", {"n": 1})
+
+    found = text_calls(text, tools=["ping"], dialects=MARKED, finish="stop", made=made)
+    assert len(found.calls) == calls
+    again = text_calls(text, tools=["ping"], dialects=MARKED, finish="stop")
+    assert len(again.calls) == text.count("<tool_call>")

@@ -18,6 +18,8 @@ PAIRS = (
         WRITE.format("End with </parameter></function> and go on."),
         WRITE.format("Example: <function=ping><parameter=x>1</parameter></function> so."),
         WRITE.format("<parameter=text>twice"),
+        WRITE.format("b</parameter>"),
+        WRITE.format("b</parameter>\n"),
         WRITE.format("b</paramter>").replace("</paramter></parameter>", "</paramter>"),
         WRITE.format("b").replace("</parameter><parameter", "</paramter><parameter"),
         WRITE.format("b").replace("a</parameter>", "a</parameter> and so on"),
@@ -26,6 +28,7 @@ PAIRS = (
         "<function=write_file><parameter=path>a<parameter=text>b</parameter><parameter=path>c</parameter>"
         "</function>",
         PAIRS.format("End with </arg_value> and go on."),
+        PAIRS.format("b</arg_value>"),
         PAIRS.format("<arg_value>twice"),
         PAIRS.format("b").replace("<arg_value>b", "<arg_vlue>b"),
         PAIRS.format("b").replace("</arg_key><arg_value>a", "</arg_ky><arg_value>a"),
@@ -48,9 +51,42 @@ def test_a_call_with_text_left_inside_is_malformed(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        (WRITE, "</parameter></function>"),
+        (f"<tool_call>{WRITE}", "</parameter></function>"),
+        (PAIRS, "</arg_value></tool_call>"),
+        (
+            '<invoke name="write_file"><parameter name="path">a</parameter>'
+            '<parameter name="text">{}</parameter>',
+            "</parameter>",
+        ),
+        (
+            '<｜DSML｜invoke name="write_file">'
+            '<｜DSML｜parameter name="path" string="true">a</｜DSML｜parameter>'
+            '<｜DSML｜parameter name="text" string="true">{}</｜DSML｜parameter>',
+            "</｜DSML｜parameter>",
+        ),
+        (
+            '<|open|>call tool="write_file"<|sep|><|open|>argument key="path"<|sep|>a<|close|>argument<|sep|>'
+            '<|open|>argument key="text"<|sep|>{}<|close|>argument<|sep|><|close|>call<|sep|>',
+            "<|close|>argument<|sep|><|close|>call<|sep|>",
+        ),
+    ],
+)
+def test_text_behind_a_value_of_an_unclosed_call_makes_it_malformed(text: str, end: str) -> None:
+    closer = end.removesuffix("</function>").removesuffix("</tool_call>").removesuffix("<|close|>call<|sep|>")
+    unclosed = text.removesuffix(end)
+    found = ask(unclosed.format(f"close with {closer} in docs"), "marked")
+    assert (found.calls, found.rejected) == ((), ("malformed",))
+    sibling = ask(unclosed.format(f"close with {closer} in docs\n{text.format('b')}"), "marked")
+    assert (len(sibling.calls), sibling.rejected) == (1, ("malformed",))
+    assert len(ask(unclosed.format(f"b{closer}"), "marked").calls) == 1
+
+
+@pytest.mark.parametrize(
     ("text", "calls"),
     [
-        (WRITE.format("b</parameter>"), 'write_file{"path":"a","text":"b"}'),
         (WRITE.format("b") + "</function>", 'write_file{"path":"a","text":"b"}'),
         (WRITE.format("use <parameter=x> here"), 'write_file{"path":"a","text":"use <parameter=x> here"}'),
         (WRITE.format("b") + " It ends with `</function>`.", 'write_file{"path":"a","text":"b"}'),

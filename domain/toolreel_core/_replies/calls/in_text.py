@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from pyrsistent import pmap
 
-from toolreel_core._jsontext import Json
+from toolreel_core._jsontext import Json, parse
+from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish
 from toolreel_core._replies.content import visible
 from toolreel_core._replies.warning_codes import WarningCode
-from toolreel_core._text_calls import MARKED, is_plain, looks_like_a_call
+from toolreel_core._text_calls import MARKED, Made, Unread, is_plain, looks_like_a_call, never_made
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls import Rejection, TextCall
 
 _MARKED: Final = frozenset(MARKED)
+_MOST_TOLD: Final = 8
+"""How many calls that could not be read are told beside those that could."""
+_UNREAD: Final = "it was written as text and could not be read, so it was not run"
+
 _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
 
 
@@ -45,6 +50,8 @@ class WrittenCalls:
     """JSON Schema of each tool's arguments, which gives untyped text its types."""
     earlier: Sequence[str] = ()
     """Tool results and user messages: a call that they contain verbatim is a quotation, not a call."""
+    made: Made = never_made
+    """The calls that have succeeded: a text that reports them is no call."""
     in_reasoning: bool = False
     """Whether to search the reasoning too if the content is empty (opencode#6883)."""
 
@@ -74,17 +81,27 @@ class WrittenCalls:
             finish=finish,
             schemas=self.schemas,
             earlier=self.earlier,
+            made=self.made,
         )
-        calls = self._numbered(found.calls)
         codes: list[WarningCode] = [_warning_of(why) for why in found.rejected]
         text, thought = visible(found.content), reasoning or found.reasoning
-        if calls:
+        unread = found.unread
+        made = _among(found.calls, self.made)
+        if found.calls and text and looks_like_a_call(text, self.known, self.schemas, made):
+            codes.append("TEXT_CALL_SUSPECTED")
+            unread = (*unread, Unread("malformed", text))
+        if calls := self._numbered(found.calls, unread):
             return Said(text, thought, calls, (*codes, "TEXT_CALL_READ"))
         return Said(text, thought, codes=tuple(codes or self._suspicions(text, thought)))
 
-    def _numbered(self, calls: Iterable[TextCall]) -> tuple[ToolCall, ...]:
-        """The calls with the model's own ids, or with ids made of turn and position."""
-        return tuple(
+    def _numbered(self, calls: Sequence[TextCall], unread: Sequence[Unread]) -> tuple[ToolCall, ...]:
+        """The calls with the model's own ids, or with ids made of turn and position.
+
+        Behind them those that could not be read: the model has to know which of its calls did not run.
+        """
+        if not calls:
+            return ()
+        read = tuple(
             ToolCall(
                 call.id or f"call_{self.turn}_{place}",
                 call.name,
@@ -94,16 +111,32 @@ class WrittenCalls:
             )
             for place, call in enumerate(calls)
         )
+        told = enumerate(unread[:_MOST_TOLD], len(read))
+        return (*read, *(self._unread(f"call_{self.turn}_{place}", call) for place, call in told))
+
+    def _unread(self, identity: str, call: Unread) -> ToolCall:
+        from toolreel_core._text_calls import name_in  # noqa: PLC0415 - as above
+
+        error = ArgumentError("ARGUMENTS_INVALID_JSON", _UNREAD)
+        return ToolCall(identity, name_in(call.text, self.known), error, call.text, "text:unread")
 
     def _suspicions(self, content: str, reasoning: str) -> Iterator[WarningCode]:
-        if looks_like_a_call(content, self.known, self.schemas):
+        if looks_like_a_call(content, self.known, self.schemas, self.made):
             yield "TEXT_CALL_SUSPECTED"
         if looks_like_a_call(reasoning, self.known, self.schemas):
             yield "TEXT_CALL_IN_REASONING"
 
 
+def _among(found: Sequence[TextCall], made: Made) -> Made:
+    """The calls that were made, and those of the same text."""
+    calls = [(call.name, parse(call.arguments)) for call in found]
+    return lambda name, given: (name, given) in calls or made(name, given)
+
+
 def _warning_of(why: Rejection) -> WarningCode:
     match why:
+        case "mentioned":
+            return "TEXT_CALL_SUSPECTED"
         case "malformed":
             return "TEXT_CALL_MALFORMED"
         case "truncated":

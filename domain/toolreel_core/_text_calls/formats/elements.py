@@ -12,11 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext import Json, end_of
+from toolreel_core._jsontext import Json
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
 from toolreel_core._text_calls.formats.deepseek_tokens import BAR, BARS, DSML
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.unbalanced_tags import confused, holds_markup, mentions, surplus, whole
+from toolreel_core._text_calls.unbalanced_tags import (
+    confused,
+    holds_markup,
+    mentions,
+    rest,
+    surplus,
+    whole,
+)
 from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed, unwrapped
 
 NAMESPACE: Final = rf"(?:\w{{1,40}}:|{DSML})?"
@@ -34,8 +41,6 @@ _PARAMETER: Final = re.compile(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IG
 """The opening tag of a parameter."""
 _VALUE_END: Final = re.compile(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
 """Its closing tag; some models repeat the name in it."""
-_VALUE_ENDS: Final = re.compile(rf"(?:\s*{_VALUE_END.pattern})+", re.IGNORECASE)
-"""The closing tag, which some models write twice."""
 _STRING: Final = re.compile(r"""string[ ]*=[ ]*["']?(true|false)""", re.IGNORECASE)
 """The attribute by which DeepSeek says whether a value is text."""
 _PARAM: Final = re.compile(r"<param(?!eter)")
@@ -131,7 +136,7 @@ def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) ->
         return None
     if (source.cut and last) or not source.offered.satisfied(call.name, given):
         return Broken("truncated", len(source.text) if last else at)
-    return _read(source, call, given, at)
+    return rest(source, at, _CALL) or _read(source, call, given, at)
 
 
 def _behind_closers(source: Source, call: Element, at: int) -> int:
@@ -172,10 +177,9 @@ def _argument(
             return _unclosed(source, opening, following.start(), schema)
     if close:
         value = _value(source, opening, close.start(), schema)
-        ends = end_of(_VALUE_ENDS, source.text, close.start())
         swallowed = following is not None and following.start() < close.start()
         odd = swallowed and not mentions(source.text[begin : following.start()]) if following else False
-        return _Argument(key, value, ends, confused=odd and isinstance(value, str))
+        return _Argument(key, value, close.end(), confused=odd and isinstance(value, str))
     close = None if source.cut else source.search(call.block.closing, max(begin, behind))
     if close is None:
         return None

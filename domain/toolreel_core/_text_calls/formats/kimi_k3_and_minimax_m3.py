@@ -19,7 +19,7 @@ from toolreel_core._text_calls.decoder_interface import (
 )
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.unbalanced_tags import confused, whole
+from toolreel_core._text_calls.unbalanced_tags import confused, rest, whole
 from toolreel_core._text_calls.untyped_text import decoded, typed
 
 _ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
@@ -71,6 +71,8 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading:
     closed = source.text.startswith(_CALL_END, at)
     if not closed and (source.cut or not given or not source.offered.satisfied(name, given)):
         return Broken("truncated", len(source.text)) if given or source.cut else None
+    if not closed and (left := rest(source, at, _CALL)):
+        return left
     call = found(name, given, "kimi_k3_xtml")
     end = end_of(_CLOSED, source.text, at)
     return whole(source, Calls((call,), end) if call else Broken("malformed", end), _TAGS)

@@ -16,7 +16,7 @@ from toolreel_core._jsontext import BLANK, Json, end_of, parse
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
 from toolreel_core._text_calls.json_payload import Block, arguments, closers, enveloped, skip_blanks, tail
-from toolreel_core._text_calls.unbalanced_tags import confused, holds_markup, mentions, whole
+from toolreel_core._text_calls.unbalanced_tags import confused, holds_markup, mentions, rest, whole
 from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed
 
 SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
@@ -38,8 +38,8 @@ _VALUE: Final = re.compile(rf"{_GAP}<{_P}arg_value{SUFFIX}>")
 """The opener of a value, at a place."""
 _INNER_VALUE: Final = re.compile(rf"<{_P}arg_value{SUFFIX}>")
 """The same anywhere: without the gap before it, which a search would cross again from each of its blanks."""
-_VALUE_END: Final = re.compile(rf"</{_P}arg_value{SUFFIX}>(?:{_GAP}</{_P}arg_value{SUFFIX}>)*")
-"""The closer of a value, which some replies repeat."""
+_VALUE_END: Final = re.compile(rf"</{_P}arg_value{SUFFIX}>")
+"""The closer of a value."""
 _NEXT_KEY: Final = re.compile(rf"<{_P}arg_key{SUFFIX}>(?P<key>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
 """A whole key within a value: the value's closer was lost before it."""
 _PLAIN_KEY: Final = re.compile(rf"{_GAP}(?P<key>[\w.-]{{1,200}})(?=</{_P}arg_key{SUFFIX}>)")
@@ -113,6 +113,8 @@ def _ended(
         return Broken("truncated", len(source.text)) if begun else None
     if close is None and ((source.cut and last) or not given or not source.offered.satisfied(name, given)):
         return Broken("truncated", len(source.text) if last else at)
+    if close is None and (left := rest(source, at, _OPEN)):
+        return left
     call = found(name, given, dialect)
     end = end_of(_CLOSES, source.text, close.end()) if close else at
     return Calls((call,), end) if call else Broken("malformed", end)

@@ -13,6 +13,16 @@ _LEADING_OVER: Final = (":", ",", "：", "\uff0c")
 _BLANK_OR_MARKUP: Final = "*_#>` \t\r\n"
 """Around a sentence: blanks, and what makes it bold, a heading or a quotation."""
 
+_ENDS: Final = (*_LEADING_OVER, ".", "!", "?", ";", "。", "\uff01", "\uff1f")
+"""The end of a sentence, or of what leads over to a call."""
+_MARKUP: Final = re.compile(r"""[<>\[\]{}`"|✿]""")
+"""Signs of markup, code and quotations: what is behind them is another sentence."""
+_CONTINUES: Final = tuple(",;:)\u2013")
+"""Signs with which a sentence goes on."""
+_WORD: Final = re.compile(r"[^\W\d_]{2}[^\W_]*+")
+_SENTENCE: Final = 3
+"""Words of a sentence that a call stands in."""
+
 LeadIn: TypeAlias = Literal["announced", "shown", "unclear"]
 """Whether words announce a call of the model, show an example, or leave it open."""
 
@@ -56,6 +66,28 @@ def lead_in(lead: str) -> LeadIn:
     if _EXAMPLE.search(last) or (_LABEL.search(last) and not speaks):
         return "shown"
     return "announced" if speaks or not last.endswith((":", "：")) else "unclear"
+
+
+def is_in_a_sentence(before: str, behind: str) -> bool:
+    """Whether a sentence that does not announce a call goes on in its line, before it or behind it.
+
+    >>> (
+    ...     is_in_a_sentence("The request was", ""),
+    ...     is_in_a_sentence("I ask:", ""),
+    ...     is_in_a_sentence("Now I ask", ""),
+    ... )
+    (True, False, False)
+    >>> is_in_a_sentence("", ", and the answer was yes"), is_in_a_sentence("", "Then I go on.")
+    (True, False)
+    """
+    before, behind = _MARKUP.split(before)[-1].rstrip(), _MARKUP.split(behind, maxsplit=1)[0]
+    if before.endswith(_ENDS):
+        return False
+    last = _last_sentence(before)
+    if len(_WORD.findall(last)) >= _SENTENCE and not _SPEAKS.search(last):
+        return True
+    goes_on = behind[:1].islower() or behind[:1] in _CONTINUES
+    return goes_on and len(_WORD.findall(behind)) >= _SENTENCE
 
 
 def shows_an_example(before: str) -> bool:

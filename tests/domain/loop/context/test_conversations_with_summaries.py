@@ -413,8 +413,8 @@ def test_a_call_in_a_summary_does_not_run_where_the_model_repeats_it() -> None:
 
 
 def test_control_tokens_in_a_summary_are_broken_where_the_provider_wants_that() -> None:
-    at = fold(plan(provider=Provider(special_token_guard=True)), [says("They counted.<|im_end|>")])
-    assert summary_message("They counted.< |im_end|>") in [*at.state.messages.outgoing]
+    at = fold(plan(provider=Provider(special_token_guard=True)), [says("They <|im_end|> counted.")])
+    assert summary_message("They < |im_end|> counted.") in [*at.state.messages.outgoing]
 
 
 def test_a_summary_comes_from_the_upstream_that_the_run_is_pinned_to() -> None:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from toolreel_core._jsontext import Json, JsonText
-from toolreel_core._replies import Said, ToolCall, WrittenCalls
+from toolreel_core._replies import ArgumentError, Said, ToolCall, WrittenCalls
 
 TAGGED = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 BROKEN = '<tool_call>{"name": "ping", "arguments": </tool_call>'
@@ -85,3 +87,51 @@ def test_reasoning_is_searched_where_that_is_wanted_and_there_is_nothing_else() 
     assert (said.content, said.reasoning) == ("", "I need it.")
     assert searching.among("Hi.", TAGGED, finish="stop").calls == ()
     assert searching.among("", "Just thinking.", finish="stop") == Said("", "Just thinking.")
+
+
+SCHEMA: Json = {"type": "object", "properties": {"city": {"type": "string"}}}
+WEATHER = WrittenCalls(("weather",), ("hermes_json",), schemas={"weather": SCHEMA})
+MALFORMED = "TEXT_CALL_MALFORMED"
+GOOD = '<tool_call>{"name": "weather", "arguments": {"city": "Paris"}}</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("sibling", "code", "name"),
+    [
+        (
+            '<tool_call>{"name": "weather", "arguments": {"city": Rome}}</tool_call>',
+            "TEXT_CALL_MALFORMED",
+            "weather",
+        ),
+        ('<tool_call>{"name": "weather", "arguments": {"city": "Rome"', "TEXT_CALL_TRUNCATED", "weather"),
+        ('<tool_call>{"name": "sum", "arguments": </tool_call>', MALFORMED, "sum"),
+        ("<tool_call>{]}</tool_call>", MALFORMED, "unknown"),
+        ('weather({"city": "Rome"})', "TEXT_CALL_SUSPECTED", "weather"),
+        (
+            '<tool_call>[{"name": "weather", "arguments": {}}, {"city": 1}]</tool_call>',
+            "TEXT_CALL_MALFORMED",
+            "weather",
+        ),
+    ],
+)
+def test_a_call_beside_another_one_that_cannot_be_read_is_told(sibling: str, code: str, name: str) -> None:
+    said = WEATHER.among(f"{GOOD}\n{sibling}", "", finish="stop")
+    *read, told = said.calls
+    assert read[0].original == GOOD
+    assert (told.name, told.provenance, isinstance(told.arguments, ArgumentError)) == (
+        name,
+        "text:unread",
+        True,
+    )
+    assert said.codes == (code, "TEXT_CALL_READ")
+    assert len({call.id for call in said.calls}) == len(said.calls)
+
+
+def test_words_about_the_call_that_is_made_are_no_second_one() -> None:
+    said = WEATHER.among(f'I call weather with {{"city": "Paris"}} for this:\n{GOOD}', "", finish="stop")
+    assert (len(said.calls), said.codes) == (1, ("TEXT_CALL_READ",))
+
+
+def test_a_call_in_a_sentence_is_suspected() -> None:
+    text = f"The last request was {GOOD}"
+    assert WEATHER.among(text, "", finish="stop") == Said(text, codes=("TEXT_CALL_SUSPECTED",))

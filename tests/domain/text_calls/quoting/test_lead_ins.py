@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core._text_calls import lead_in, shows_an_example
+from toolreel_core._text_calls import is_in_a_sentence, lead_in, shows_an_example
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,21 @@ def test_words_before_a_call_announce_it_or_show_it(lead: str, kind: str) -> Non
 )
 def test_a_label_makes_a_marked_call_an_example(before: str, shows: bool) -> None:
     assert shows_an_example(before) is shows
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "within"),
+    [
+        ("You would write", "to get it", True),
+        ("The model (which sent", ") was stopped then.", True),
+        ("", "is the call that one sends", True),
+        ("", ", and it said sunny", True),
+        ("First:", "and then so on", False),
+        ("Let me see it now", "", False),
+        ("Some `code` and", "", False),
+        ("", "Then I look further.", False),
+        ("", "and <tool_call> more words here", False),
+    ],
+)
+def test_a_sentence_goes_on_around_a_call(before: str, behind: str, within: bool) -> None:
+    assert is_in_a_sentence(before, behind) is within
