@@ -31,6 +31,7 @@ from toolreel_core._text_calls.unread_calls import (
 )
 
 if TYPE_CHECKING:
+    from toolreel_core._text_calls.code import Code, Region
     from toolreel_core._text_calls.formats.function_notation import expression
     from toolreel_core._text_calls.json_payload import (
         Block,
@@ -42,14 +43,13 @@ if TYPE_CHECKING:
         marked_calls,
         wrapped_calls,
     )
+    from toolreel_core._text_calls.lead_ins import is_in_a_sentence, lead_in, shows_an_example
     from toolreel_core._text_calls.markers import OPENERS, mark_at, trigger
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, was_said
-    from toolreel_core._text_calls.quoting.code import Code, Region
-    from toolreel_core._text_calls.quoting.lead_ins import is_in_a_sentence, lead_in, shows_an_example
-    from toolreel_core._text_calls.quoting.surroundings import Place
     from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts, thoughts
     from toolreel_core._text_calls.scanner import Span, scan
+    from toolreel_core._text_calls.surroundings import Place
     from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
 else:
 
@@ -76,11 +76,11 @@ else:
             case "QUOTATION_OPENERS" | "was_said":
                 from toolreel_core._text_calls import quotations as home
             case "Code" | "Region":
-                from toolreel_core._text_calls.quoting import code as home
+                from toolreel_core._text_calls import code as home
             case "is_in_a_sentence" | "lead_in" | "shows_an_example":
-                from toolreel_core._text_calls.quoting import lead_ins as home
+                from toolreel_core._text_calls import lead_ins as home
             case "Place":
-                from toolreel_core._text_calls.quoting import surroundings as home
+                from toolreel_core._text_calls import surroundings as home
             case "closer_of" | "opener_of_thoughts" | "thoughts":
                 from toolreel_core._text_calls import reasoning as home
             case "Span" | "scan":

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
 from toolreel_core._jsontext import Json, JsonText, as_tree, parse
+from toolreel_core._text_calls.bare_tags import tool_tags
 from toolreel_core._text_calls.decoder_interface import (
     Found,
     Made,
@@ -27,11 +28,11 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
     never_made,
 )
+from toolreel_core._text_calls.lead_ins import lead_in
 from toolreel_core._text_calls.quotations import was_said
-from toolreel_core._text_calls.quoting.lead_ins import lead_in
 from toolreel_core._text_calls.reasoning import Thoughts, thoughts
 from toolreel_core._text_calls.scanner import Remainder, Scan, Span, remainder, scan
-from toolreel_core._text_calls.whole_message.message import (
+from toolreel_core._text_calls.whole_message import (
     Whole,
     WholeReader,
     action_fence,
@@ -45,7 +46,6 @@ from toolreel_core._text_calls.whole_message.message import (
     tool_code,
     without_tokens,
 )
-from toolreel_core._text_calls.whole_message.tags import tool_tags
 
 # A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024

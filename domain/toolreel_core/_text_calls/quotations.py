@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Final, Protocol, runtime_checkable
 
 from toolreel_core._jsontext import quote
+from toolreel_core._text_calls.code import Code, Region
 from toolreel_core._text_calls.decoder_interface import Source
-from toolreel_core._text_calls.quoting.code import Code, Region
 
 _ELEMENTS: Final = (
     "code|pre|samp|kbd|tt|xmp|listing|plaintext|textarea|blockquote|q|td|th|script|style|template|noscript"

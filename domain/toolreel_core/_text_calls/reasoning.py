@@ -13,7 +13,7 @@ from typing import Final
 
 from toolreel_core._text_calls.decoder_interface import Offered, Source
 from toolreel_core._text_calls.quotations import Quotations
-from toolreel_core._text_calls.quoting.surroundings import Place
+from toolreel_core._text_calls.surroundings import Place
 
 _LEAD: Final = (
     r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"

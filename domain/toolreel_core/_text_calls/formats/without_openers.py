@@ -15,7 +15,7 @@ from toolreel_core._text_calls.decoder_interface import Calls, Found, Source, fo
 from toolreel_core._text_calls.formats.function_notation import gemma4
 from toolreel_core._text_calls.formats.tool_call_tag import closed_envelopes
 from toolreel_core._text_calls.json_payload import skip_blanks
-from toolreel_core._text_calls.quoting.lead_ins import lead_in
+from toolreel_core._text_calls.lead_ins import lead_in
 
 Headless: TypeAlias = Callable[[Source], "Calls | None"]
 

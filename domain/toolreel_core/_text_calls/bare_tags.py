@@ -16,7 +16,7 @@ from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.json_payload import skip_blanks
 from toolreel_core._text_calls.unbalanced_tags import mentions
 from toolreel_core._text_calls.untyped_text import typed
-from toolreel_core._text_calls.whole_message.message import Whole, is_paragraph
+from toolreel_core._text_calls.whole_message import Whole, is_paragraph
 
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
 _TAG: Final = re.compile(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")

@@ -1,1 +1,0 @@
-"""What quotes a call: code, the place where a call stands, and the words before it."""
