@@ -12,7 +12,7 @@ from tests.architecture.source import ROOT
 
 MOST_BYTES = 12_000
 TO_READ_FIRST = 12
-MOST_FOLDERS, MOST_STEPS = 12, 34
+MOST_FOLDERS, MOST_STEPS = 12, 35
 """How far a plain reply travels; every reply goes through the reader of any shape."""
 DATA = {"toolreel_core/_protocol/effects.py"}
 """Read first, and no step of a turn: making an effect calls no function of the module."""

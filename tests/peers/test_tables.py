@@ -95,10 +95,10 @@ def test_the_table_has_a_row_for_who_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("cost", "cut_at", "said"),
     [
-        (80.0, 0, "at least 75x | 80x | yes"),
-        (60.0, 0, "at least 75x | 60x | **no**"),
-        (60.0, 120, "at least 75x | at least 60x | not known, it was cut"),
-        (80.0, 120, "at least 75x | at least 80x | yes"),
+        (60.0, 0, "at least 50x | 60x | yes"),
+        (40.0, 0, "at least 50x | 40x | **no**"),
+        (40.0, 120, "at least 50x | at least 40x | not known, it was cut"),
+        (60.0, 120, "at least 50x | at least 60x | yes"),
     ],
 )
 def test_a_budget_against_a_framework_that_was_cut_may_be_unknown(
@@ -110,7 +110,7 @@ def test_a_budget_against_a_framework_that_was_cut_may_be_unknown(
 
 
 def test_a_loop_by_hand_is_no_framework() -> None:
-    contestants = [measured("toolreel", "toolreel", 1.0), measured("floor json", "floor", 1.25)]
+    contestants = [measured("toolreel", "toolreel", 1.0), measured("floor encoded", "floor", 1.25)]
     assert [budget.found for budget in budgets(found(*contestants))] == ["0.80x"]
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +17,6 @@ from toolreel_core._plan import OutputSpec, Plan
 from toolreel_core._protocol import (
     Completed,
     Event,
-    Finish,
     InvalidOutput,
     Outcome,
     OutputRejected,
@@ -28,7 +26,6 @@ from toolreel_core._protocol import (
     Settled,
     ToolReturned,
     dump,
-    fingerprint,
     load_plan,
     load_state,
 )
@@ -196,25 +193,3 @@ def test_the_final_tool_is_never_run_and_every_call_has_its_result(names: list[s
     messages = [json.loads(text) for text in at.state.messages.complete().texts]
     results = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
     assert results == [name for name, _, _ in calls]
-
-
-OLDER: Final = (
-    "3b1460b421f77443a379c6ff873eb74ecc16e5aa0e65c69e2e9f39aed25bf4b7",
-    "9de75e1aeb68a11d0c85732f819e1dea1a7fe66e99c1d86c5e8edda036880ff4",
-    "ab7148b6b3eae640838793b26737090cb3f7e74ab68bfbb0d678d0e40f098554",
-)
-"""Digests of plans by their seeds, from before there were outputs."""
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_plans_without_an_output_keep_their_digests(seed: int) -> None:
-    config = LoopConfig(text_dialects=())  # the default then
-    plan = Plan.of(model="m", messages="hi", tools=[PING], seed=seed, config=config)
-    assert "output" not in dump(plan)
-    assert plan.digest == OLDER[seed]
-
-
-def test_outcomes_without_a_value_keep_their_fingerprints() -> None:
-    older = "eefef10f27c618c5fe5ba310a9f179f9daf50f1f91dc988251d0bbbae793e94d"
-    assert fingerprint(Finish(Completed("x"))) == older
-    assert fingerprint(Finish(Completed("x", canonical(None)))) != older

@@ -78,8 +78,8 @@ def test_a_reply_of_one_run_costs_in_proportion(run: str, finish: str) -> None:
     assert superlinear(lambda size: _read(run * (size // len(run)), finish)) == ""
 
 
-@pytest.mark.parametrize("unit", ["[" * 100 + "]" * 100, "[]", '{"a":' * 100 + "1" + "}" * 100])
+@pytest.mark.parametrize("unit", ["[" * 100 + "]" * 100, '{"a":' * 100 + "1" + "}" * 100])
 def test_nested_json_costs_no_more_than_flat_json(unit: str) -> None:
-    nested, flat = (f"[{','.join([each] * (256 * 1024 // len(each)))}]" for each in (unit, '{"a":1}'))
+    nested, flat = (f"[{','.join([each] * (256 * 1024 // len(each)))}]" for each in (unit, "[]"))
     took, expected = (min(cost(partial(read, text)) for _ in range(3)) for text in (nested, flat))
     assert took < 4 * expected

@@ -65,7 +65,7 @@ def answer(body: bytes, status: str = "200 OK", headers: str = "") -> bytes:
 def taken(client: socket.socket) -> bytes:
     """A whole request."""
     data = b""
-    while not (found := re.search(rb"(?s)content-length: (\d+).*?\r\n\r\n", data)) or (
+    while not (found := re.search(rb"(?si)content-length: (\d+).*?\r\n\r\n", data)) or (
         len(data) < found.end() + int(found[1])
     ):
         more = client.recv(1_048_576)

@@ -237,7 +237,7 @@ def _of_call(place: int, call: Json) -> list[Delta]:
 def chat_deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
     """The chunks to display of a body that was received as a whole.
 
-    >>> deltas_in('{"choices":[{"message":{"content":"Hi"}}]}', whole=True)
+    >>> chat_deltas_in('{"choices":[{"message":{"content":"Hi"}}]}', whole=True)
     (Delta(kind='content', text='Hi', index=0, call_id='', name=''),)
 
     :param whole: whether to include a body that is not a stream

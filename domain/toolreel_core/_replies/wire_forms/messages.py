@@ -33,7 +33,7 @@ def chat_of_message(body: Json) -> Translated:
     """The reply as a chat completion; unchanged if it is none of this form.
 
     >>> said = {"type": "tool_use", "id": "toolu_1", "name": "ping", "input": {"host": "a"}}
-    >>> translated = chat_of({"role": "assistant", "content": [said], "stop_reason": "tool_use"})
+    >>> translated = chat_of_message({"role": "assistant", "content": [said], "stop_reason": "tool_use"})
     >>> translated.body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
     '{"host":"a"}'
     """

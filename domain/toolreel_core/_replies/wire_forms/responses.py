@@ -38,7 +38,7 @@ def chat_of_response(body: Json) -> Translated:
     """The reply as a chat completion; unchanged if it is none of this form.
 
     >>> item = {"type": "message", "content": [{"type": "output_text", "text": "Hi."}]}
-    >>> chat_of({"status": "completed", "output": [item]}).body["choices"][0]["finish_reason"]
+    >>> chat_of_response({"status": "completed", "output": [item]}).body["choices"][0]["finish_reason"]
     'stop'
     """
     if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
