@@ -58,7 +58,9 @@ def main() -> None:
         run(python, "-m", "pytest", "-q", "-W", "error", cwd=elsewhere, expect="4 passed")
 
         say("the wheel with everything, and what README.md and docs/ show")
-        install_fast(base, python, f"{wheel}[all,evals]", "openai", "opentelemetry-sdk")
+        install_fast(
+            base, python, f"{wheel}[all,evals]", "openai", "opentelemetry-sdk", "fastmcp-slim[server]"
+        )
         run(python, "-m", "pip", "check", cwd=elsewhere)
         run(
             sys.executable, "-m", "tests.docs.snippets", python, cwd=ROOT, expect="docs/skills.md: as it says"

@@ -111,7 +111,7 @@ def has_skeleton(
     >>> has_skeleton('{"add": {"total": 1}}, so add it up (twice).', ["add"], {"add": add})
     False
     >>> has_skeleton(
-    ...     "I called add with {a: 1}: 2.", ["add"], {"add": add}, lambda name, given: given == {"a": 1}
+    ...     'I called add with {"a": 1}: 2.', ["add"], {"add": add}, lambda name, given: given == {"a": 1}
     ... )
     False
     """
