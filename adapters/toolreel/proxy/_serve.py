@@ -83,7 +83,7 @@ def listening(host: str, port: int) -> socket.socket:
         made = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise ProxyConfigError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; name another with --listen HOST:PORT"
+            f"cannot listen on {host}:{port}: {error.strerror or error}; name others with --host and --port"
         ) from None
     # asyncio sets TCP_NODELAY on the connections of sockets that name TCP, and create_server names nothing.
     # Without it, the body of an answer waits until the client acknowledges the head, which takes it 40 ms.
