@@ -59,7 +59,8 @@ def superlinear(read: Callable[[int], object], largest: int = _LARGEST) -> str:
             # Once more, and for the next step: another thread may have taken the caches meanwhile, and a
             # single step is steep where an input outgrows a limit.
             took, before = cost(partial(read, size)), cost(partial(read, size // 4))
-            if took > _RATIO * before and (took > _SLOW or cost(partial(read, size * 4)) > _RATIO * took):
+            again = took > _FAST and took > _RATIO * before
+            if again and (took > _SLOW or cost(partial(read, size * 4)) > _RATIO * took):
                 return f"{size // 4} characters take {1000 * before:.1f} ms, {size} take {1000 * took:.1f} ms"
         before = took
     return ""
