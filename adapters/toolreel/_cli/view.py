@@ -53,7 +53,7 @@ def view_command(
     toolreel view
     toolreel view hello
     toolreel view hello warmer -o both.html --no-open
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if file is None or (other is None and Path(file).is_dir()):
         if page or as_machine:
             raise click.UsageError("--out and --json are for the page of a run: name one")
