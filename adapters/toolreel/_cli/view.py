@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -55,16 +56,14 @@ def view_command(
         from toolreel._internal import show
         from toolreel._replay import ListServer
 
-        with ListServer(Path(file or "."), (port or 0)) as server:
-            out.print(server.address)
-            out.file.flush()
-            err.print("Stop with Ctrl-C.")
-            if opens:
-                show(server.address)
-            try:
-                server.serve_forever()
-            except KeyboardInterrupt:  # the way to end it
-                return 0
+        server = ListServer(Path(file or "."), (port or 0))
+        out.print(server.address)
+        out.file.flush()
+        err.print("Stop with Ctrl-C.")
+        if opens:
+            show(server.address)
+        with suppress(KeyboardInterrupt):  # the way to end it
+            server.serve()
         return 0
     if port is not None:
         raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
