@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff
     from toolreel._replay.explain.sent_history import SentHistory, sent_history
     from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-    from toolreel._replay.explain.why import Why, note_words, rule_of, why
+    from toolreel._replay.explain.why import Why, advised, note_words, rule_of, why
     from toolreel._replay.exports import (
         LOG_VERSION,
         STOP_REASONS,
@@ -67,7 +67,7 @@ else:
             "explain.run_diff": "Aspect Difference Divergence TurnPair diff",
             "explain.sent_history": "SentHistory sent_history",
             "explain.turns": "CallSummary TurnSummary story",
-            "explain.why": "Why note_words rule_of why",
+            "explain.why": "Why advised note_words rule_of why",
             "exports": "Format LOG_VERSION STOP_REASONS SUFFIXES exported inspect_message transcript",
             "fork_changes": "Changes NOTHING_CHANGED",
             "forked_run": "Beginning Counterfactual EventLog Forked Stop beginning counterfactual fork",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         difference,
         drift,
         first_change,
+        varying,
     )
     from toolreel.cassette._serializer import deserialize, serialize
     from toolreel.cassette._session import MODES, Mode, Session, use_cassette
@@ -69,7 +70,7 @@ else:
             "_httpx2": "AsyncHttpx2Transport Httpx2Transport",
             "_lookup": "RERECORD RequestKey Unplayed canonical_body endpoint",
             "_open_cassette": "Recording",
-            "_request_diff": "ABSENT Change changes clipped difference drift first_change",
+            "_request_diff": "ABSENT Change changes clipped difference drift first_change varying",
             "_serializer": "deserialize serialize",
             "_session": "MODES Mode Session use_cassette",
             "_stock_vcrpy": "Exported Imported export_cassette import_cassette looks_like_stock",
