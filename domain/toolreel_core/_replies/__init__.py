@@ -51,6 +51,7 @@ from toolreel_core._replies.provider_errors import (
     bare_error,
     error_in,
     failed_generation,
+    html_page,
     in_list,
 )
 from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in

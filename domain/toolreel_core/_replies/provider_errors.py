@@ -105,6 +105,29 @@ def bare_error(body: Mapping[str, Json]) -> Problem | None:
     return _problem(body, body) if named or worded else None
 
 
+_HEAD: Final = 4_096
+"""Characters of a page in which its title is looked for."""
+
+
+def html_page(text: str) -> str:
+    """What to call a body that is an HTML page, with its title; empty if it is none.
+
+    Gateways, login pages and web servers at a wrong URL send them, at any status.
+
+    >>> html_page("<!doctype html><html><head><title>502 Bad Gateway</title></head></html>")
+    'an HTML page, "502 Bad Gateway"'
+    """
+    head = text[:_HEAD].lstrip()
+    # Plain lower() may make a text longer.
+    lower = head.encode("ascii", "replace").decode().lower()
+    if not (lower.startswith("<!doctype html") or (lower.startswith("<") and "<html" in lower)):
+        return ""
+    after = lower.partition("<title")[2].partition(">")[2]
+    title = head[len(head) - len(after) :].partition("<")[0] if after else ""
+    shown = " ".join(title.split())[:80]
+    return f'an HTML page, "{shown}"' if shown else "an HTML page"
+
+
 def failed_generation(body: str) -> str | None:
     """The text of a tool call that the model wrote and the server rejected.
 
