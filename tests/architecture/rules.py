@@ -190,8 +190,8 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_other_statuses_are_not_retried",
         "test_a_response_that_is_too_large_is_not_retried",
     ),
-    "retries: `Retry-After`, `retry-after-ms` and `x-should-retry` are honoured; an account out of quota is not "
-    "asked again": (
+    "retries: `Retry-After`, `retry-after-ms` and `x-should-retry` are honoured; an account out of quota is "
+    "not asked again": (
         "test_retry_after_is_honoured",
         "test_a_retry_after_that_is_too_long_ends_the_run",
         "test_the_servers_word_on_a_retry_counts_more_than_the_status",
