@@ -15,7 +15,7 @@ from toolreel._driver import CONTENT, LEVELS, Always, InstantClock
 from toolreel._internal import CONCERNS
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ReplayMismatch
 from toolreel_core._protocol import Note, notes
 
@@ -114,7 +114,7 @@ def test_every_note_has_a_logger_and_a_level() -> None:
 
 RUN = """
 from toolreel import LoopConfig, Plan, Ports, PythonTools, run
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 def fail(): "Fail."; raise ValueError("out of paper")
 tools = PythonTools([fail])
 plan = Plan.of(model="m", messages="hi", tools=tools.surface)
@@ -181,7 +181,7 @@ def test_a_run_that_fails_warns_on_stderr_unless_a_program_configures_it(
     ],
 )
 def test_the_warning_of_a_failed_run_says_nothing_that_the_model_said(
-    reply: Json, said: str, caplog: pytest.LogCaptureFixture
+    reply: Line, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = LoopConfig(max_tries=1)
     run(Plan.of(model="m", messages="hi", config=config), ScriptedEndpoint([reply]))
