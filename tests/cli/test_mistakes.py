@@ -149,7 +149,7 @@ def test_what_a_server_refuses_is_told_in_its_words_with_what_to_do(
     assert_mistake(no_path, "HTTP 404", f"nothing is at {server.url}: correct --base-url", code=1)
     assert_mistake(page, "an HTML page", f"is --base-url ({server.url}) that of an OpenAI-", code=1)
     assert_mistake(busy, "Slow down.", "wait, then try again", code=1)
-    assert_mistake(broken, "HTTP 500: oops", "the server failed: try again", code=1)
+    assert_mistake(broken, "HTTP 500: oops", f"the server at {server.url} failed: try again", code=1)
     assert_mistake(moved, "HTTP 308", "sends requests elsewhere: correct --base-url", code=1)
     assert_mistake(nobody, "Connection refused", f"no server answers at {nowhere}: start it", code=1)
     assert "outcome     transport: ConnectError" in nobody.stdout

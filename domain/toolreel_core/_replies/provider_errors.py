@@ -113,6 +113,10 @@ _HEAD: Final = 4_096
 """Characters of a page in which its title is looked for."""
 
 
+_TAGS: Final = ("<html", "<head", "<body", "<title", "<h1", "<p>")
+"""What only HTML has of what begins with an angle bracket."""
+
+
 def html_page(text: str) -> str:
     """What to call a body that is an HTML page, with its title; empty if it is none.
 
@@ -124,7 +128,7 @@ def html_page(text: str) -> str:
     head = text[:_HEAD].lstrip()
     # Plain lower() may make a text longer.
     lower = head.encode("ascii", "replace").decode().lower()
-    if not (lower.startswith("<!doctype html") or (lower.startswith("<") and "<html" in lower)):
+    if not (lower.startswith("<!doctype html") or (lower.startswith("<") and any(map(lower.count, _TAGS)))):
         return ""
     after = lower.partition("<title")[2].partition(">")[2]
     title = head[len(head) - len(after) :].partition("<")[0] if after else ""
