@@ -145,9 +145,9 @@ def withhold(item: pytest.Item, report: pytest.TestReport) -> None:
 
 
 _ONE_TEST: Final = (
-    "The fixture reel is the recording of one test, which is replaced only if that test passes. A fixture of\n"
-    "a wider scope serves tests that may also run alone or in another order. Give it the scope function,\n"
-    "or a recording of its own: with toolreel.cassette.use_cassette(path, mode='auto') as session."
+    "The fixture reel is the recording of one test, which is replaced only if that test passes.\n"
+    "A fixture of a wider scope serves tests that may also run alone or in another order. Give it the scope\n"
+    "function, or a recording of its own: with toolreel.cassette.use_cassette(path, mode='auto') as session."
 )
 
 
