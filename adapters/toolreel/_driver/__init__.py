@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.inbox import Inbox, Incoming, message_of
+    from toolreel._driver.outcome_words import Resting, ServerAddress, describe_outcome
     from toolreel._driver.performer import (
         AsyncPorts,
         ImmediateApprover,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.run_result import (
         OutcomeError,
-        Resting,
         Run,
         RunUsage,
         cost_in_words,

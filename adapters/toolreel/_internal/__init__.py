@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     )
     from toolreel._internal.format_version import check_version
     from toolreel._internal.http_server import Page, listening, page_app, server_config
-    from toolreel._internal.logs import CONCERNS, RENAMED, Concern, Level, is_heard, is_on, log, log_error
+    from toolreel._internal.logs import (
+        CONCERNS,
+        RENAMED,
+        Concern,
+        Level,
+        is_heard,
+        log,
+        log_error,
+        show_only_errors,
+    )
     from toolreel._internal.page_data import (
         cut_to,
         json_element,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
-    from toolreel._replay.explain.outcome import describe_outcome
     from toolreel._replay.explain.plan_and_event_changes import plan_changes
     from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff
     from toolreel._replay.explain.sent_history import SentHistory, sent_history

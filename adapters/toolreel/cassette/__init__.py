@@ -40,7 +40,15 @@ if TYPE_CHECKING:
         import_cassette,
         looks_like_stock,
     )
-    from toolreel.cassette._stored_exchange import KINDS, NO_RESPONSE, Break, Exchange, StoredResponse
+    from toolreel.cassette._stored_exchange import (
+        CLOSED,
+        KINDS,
+        NO_RESPONSE,
+        Break,
+        Exchange,
+        StoredResponse,
+        is_stored,
+    )
     from toolreel.cassette._transports import (
         AsyncExtendTransport,
         AsyncRecordTransport,
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
         ExtendTransport,
         RecordTransport,
         ReplayTransport,
+        areplayed,
         broken_off,
         is_stream,
         pieces_of,
