@@ -18,6 +18,7 @@ from toolreel._internal import counted
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, parse
+from toolreel_core._plan import Preset
 from toolreel_core._replies import (
     ERROR_WORDS,
     PROBLEM_WORDS,
@@ -76,7 +77,7 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
     echo '{"raw": "<html>", "tools": []}' | toolreel normalize --explain
     echo '{"content": "<tool_call>ping</tool_call>", "tools": ["ping"]}' |
       toolreel normalize
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if listed:
         for name in DIALECTS:
             click.echo(f"{name:<20}{'marked' if name in MARKED else 'bare'}")
@@ -86,7 +87,7 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
         raise ConfigError(
             f"--set {next(iter(chosen.options))}: only loop settings affect how a reply is parsed"
         )
-    config = LoopConfig.of(chosen.config)
+    config = Preset().config_with(chosen.config)
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue

@@ -124,7 +124,7 @@ def begins_a_call(source: Source) -> bool:
 
 
 def _trees(source: Source) -> list[Json]:
-    """The JSON values of a message; empty if there is anything else in it.
+    """The JSON values of a message; empty if there is anything else in it, or a value that is empty itself.
 
     Qwen2.5-Coder doubles the outer braces, as its own chat template shows them (``{{"name": …}}``),
     and loses count of the closers.
@@ -135,7 +135,7 @@ def _trees(source: Source) -> list[Json]:
     while at < len(text):
         doubled = text.startswith("{{", at)
         value = value_at(source, at + doubled)
-        if isinstance(value, Flaw) or not text.startswith(("{", "["), at):
+        if isinstance(value, Flaw) or not value.tree or not text.startswith(("{", "["), at):
             return []
         trees.append(value.tree)
         at = end_of(_BETWEEN, text, value.end)
@@ -220,7 +220,7 @@ _NAME_LINE: Final = re.compile(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
 _SECTION: Final = re.compile(r"(?:\A|\n)>>>")
 # ReAct: lines of their own; the input may be in a code fence.
 _ACTION: Final = re.compile(
-    r"^[ \t]*Action:[ \t]*(?P<name>[^\n]{1,200}?)[ \t]*\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
+    r"^[ \t]*Action:(?P<name>[^\n]++)\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
     re.MULTILINE,
 )
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
@@ -260,7 +260,7 @@ def react(source: Source) -> Whole | None:
     if action is None:
         return None
     lead, *thoughts = _THOUGHT.split(source.text[: action.start()])
-    name = source.offered.named(action["name"].strip("[]*"))
+    name = source.offered.named(action["name"].strip().strip("[]*"))
     if (
         name not in source.offered.names
         or not is_paragraph(lead)

@@ -275,10 +275,11 @@ def test_calls_of_a_turn_beyond_the_limit_are_ignored_counted_and_noted() -> Non
     assert played.state.tally.ignored_calls == 2
 
 
-def test_a_request_for_single_calls_has_one_heard() -> None:
+def test_a_request_for_single_calls_has_the_first_run_alone() -> None:
     single = asking_for(parallel_tool_calls=False)
     both = replies_calling(LOOKS, READS)
-    book(single).play(asks(), both, RUNS_LOOK, returns(1), asks(calling(LOOKS), LOOKED), *DONE)
+    played = book(single).play(asks(), both, RUNS_LOOK, returns(1), asks(calling(LOOKS), LOOKED), *DONE)
+    assert noted(played, CallsIgnored) == [CallsIgnored(1, ("read",), "one_call")]
     script = (asks(), both, RUNS_LOOK, returns(1), RUNS_READ)
     book(single, max_tool_calls_per_turn=2).play_up_to(*script)
     book().play_up_to(*script)
@@ -918,6 +919,30 @@ def test_a_retry_after_that_is_too_long_ends_the_run() -> None:
         assert noted(played, RequestLost) == [RequestLost(1, "status", 429, asked + 1)]
 
 
+def test_the_servers_word_on_a_retry_counts_more_than_the_status() -> None:
+    never = fails_to_send("status", "not now", 503, should_retry=False)
+    book().play(asks(), never, finishes(TransportFailed("status", 503, "not now")))
+    again = fails_to_send("status", "a conflict", 409, should_retry=True)
+    book().play(asks(), again, waits(803), elapses(), asks(), *DONE)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "insufficient_quota"},
+        {"type": "insufficient_quota"},
+        {"type": "exceeded_current_quota_error"},
+        {"code": 429, "error": {"code": "billing_not_active"}},
+    ],
+)
+def test_an_account_without_money_is_not_asked_again(error: dict[str, Json]) -> None:
+    error = {"message": "No money.", **error}
+    spent = fails_to_send("status", "HTTP 429", 429, body=canonical({"error": error}), should_retry=True)
+    book().play(asks(), spent, finishes(TransportFailed("status", 429, "HTTP 429")))
+    said = replies_with({"error": error})
+    book().play(asks(), said, finishes(InvalidReply("PROVIDER_ERROR", "No money.")))
+
+
 def test_jitter_comes_from_the_seed_and_is_the_same_in_every_process() -> None:
     program = (
         "from tests.domain.loop.test_contract import *;"
@@ -1252,13 +1277,13 @@ def test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about
     assert noted(played, OptionIgnored) == [OptionIgnored("tool_choice", "without_tools")]
 
 
-def test_one_call_a_turn_is_heard_where_the_provider_cannot_be_told_so() -> None:
+def test_all_calls_run_where_the_provider_cannot_be_told_to_make_one() -> None:
     deaf = Provider(supports_parallel_tool_calls="no")
     played = book(replace(asking_for(parallel_tool_calls=False, n=1), provider=deaf)).play_up_to(asks())
     assert body(played) == {"model": "m", "n": 1}
     assert noted(played, OptionIgnored) == [OptionIgnored("parallel_tool_calls", "unsupported")]
-    played.play(replies_calling(LOOKS, READS), RUNS_LOOK, returns(1), asks(calling(LOOKS), LOOKED), *DONE)
-    assert noted(played, CallsIgnored) == [CallsIgnored(1, ("read",), "calls_per_turn")]
+    played.play_up_to(replies_calling(LOOKS, READS), RUNS_LOOK, returns(1), RUNS_READ)
+    assert noted(played, CallsIgnored) == []
 
 
 def test_options_go_out_as_the_provider_takes_them() -> None:
