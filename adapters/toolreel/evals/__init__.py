@@ -131,60 +131,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_authoring.proof": "Proof ScriptProof proof_of sentences",
-            "_authoring.scenario_of_session": "draft_of name_of read_session",
-            "_authoring.template": "template write_new write_template",
-            "_authoring.toml_text": "has_null scenario_text",
-            "_replay.bisect": "TrialAnswer bisected smallest_set with_only",
-            "_replay.inspect_log": "write_inspect_logs",
-            "_replay.regression_test": "Promoted find_run promote",
-            "_replay.replay": "Replayed replays rerun write_replayed",
-            "_replay.whatif": "Rejudged rejudged_under strategy_meant",
-            "_report.case_study": "beside_case_study case_study study_table study_tree",
-            "_report.page": "report_page",
-            "_report.rendering": "TextTable as_junit as_markdown as_text",
-            "_report.replayed_tables": (
-                "bisection_lines bisection_tables bisection_tree "
-                "run_line verdict_line whatif_lines whatif_tree"
-            ),
-            "_report.run_data": "run_data",
-            "_report.tables": (
-                "comparison_lines comparison_tables comparison_tree gate_table head_lines summary_tables"
-            ),
-            "_report.transcripts": "transcript_of",
-            "_runner.connection": "Connection connect limits new_header",
-            "_runner.endpoints": "ScriptedEndpoint",
-            "_runner.evaluation": (
-                "EvaluationOutcome ExistingRuns JobEnded Watcher WorkerPool evaluate jobs_of server_of"
-            ),
-            "_runner.exchanges": "WorldHost",
-            "_runner.joining": "join_results",
-            "_runner.plan_loader": "plan_of_header planned sharded",
-            "_runner.scenario_files": "read_scenarios read_toml_scenario scenario",
-            "_runner.spending": "Spent",
-            "_runner.trial": "RunContext run_job",
-            "_statistics": (
-                "Difference PairedCell Rate broken detectable difference holm "
-                "mean_bounds mean_below mean_p more_to_show pass_hat power rate_of wilson_bounds"
-            ),
-            "_store.configuration_differences": "StrategyDifference configuration_under strategy_differences",
-            "_store.recordings": "recording_of",
-            "_store.results": (
-                "Header Journal Results all_records read_header schema_of write_atomically write_json"
-            ),
-            "_summary.comparison": "Comparison compare equivalence",
-            "_summary.gates": (
-                "LATER GateResult Sides check_gates gate_trees overall_standing plan_changes plan_results"
-            ),
-            "_summary.planning": "gate_forecasts power_sentence",
-            "_summary.summary_files": "summary_trees write_summaries",
-            "_summary.totals": ("Total answer findings_of warnings"),
-        },
-        extra="evals",
-    )
+    __getattr__, __dir__ = face(__name__, extra="evals")
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [
