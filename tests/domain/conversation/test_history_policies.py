@@ -250,10 +250,6 @@ def test_policies_are_applied_in_order_until_the_excess_is_gone() -> None:
     assert reduced(history, NAMES, MUCH, tokens) == ((RULES, TASK, *newest), NAMES[:2])
 
 
-def test_a_policy_that_changes_nothing_is_not_said_to_be_applied() -> None:
-    assert reduced([TASK, DONE, AGAIN], NAMES, 1, tokens) == ((TASK, AGAIN), NAMES[2:])
-
-
 def test_no_message_is_measured_twice() -> None:
     measured: list[Message] = []
 

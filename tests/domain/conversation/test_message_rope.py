@@ -85,10 +85,6 @@ def test_two_histories_are_equal_if_their_messages_are(one: list[Message], other
     assert hash(recalled(one)) == hash(recalled([*one]))
 
 
-def test_a_history_shows_its_messages() -> None:
-    assert repr(recalled([HI, BYE])) == f"StoredMessages([{HI!r}, {BYE!r}])"
-
-
 @given(strategies.messages | signed)
 def test_the_wire_form_is_the_memo_wherever_it_says_all(message: Message) -> None:
     assert (memo(message) == wire(message)) == wire_is_memo(message)
@@ -135,12 +131,6 @@ def test_a_model_may_quote_what_users_and_tools_have_said(messages: list[Message
     assert set(quotable.among("")) == set(said)
 
 
-def test_what_may_be_quoted_can_be_picked() -> None:
-    quotable = Quotable(recalled([HI, BYE, LONG]))
-    assert quotable[-1] == LONG.content
-    assert list(quotable.among("hi")) == ["hi"]
-
-
 LONG_blocks = canonical("é" * (BLOCK // 4))
 """So long that two of them fill a block."""
 
@@ -160,14 +150,6 @@ def test_the_pieces_of_a_rope_are_its_texts_joined(parts: list[JsonText]) -> Non
     assert b"".join(rope.pieces()) == ",".join(parts).encode()
     assert rope.size == len("".join(parts).encode())
     assert len(rope) == rope.count == len(parts)
-
-
-@given(texts.filter(bool))
-def test_a_rope_gives_its_texts_back(parts: list[JsonText]) -> None:
-    rope = rope_of(parts)
-    assert [*rope] == parts
-    assert {type(text) for text in rope} == {JsonText}
-    assert (rope[0], rope[-1]) == (parts[0], parts[-1])
 
 
 @given(texts, st.binary(min_size=1, max_size=1))
@@ -197,9 +179,3 @@ def test_a_block_that_is_full_is_shared_by_all_that_follows() -> None:
     longer = full.append(b"1").append(LONG_blocks.encode())
     assert longer.pieces()[0] is full.pieces()[0]
     assert longer.append(LONG_blocks.encode()).full[0] is full.full[0]
-
-
-def test_a_rope_stays_as_it_was_when_a_text_is_appended() -> None:
-    before = rope_of([LONG_blocks])
-    before.append(LONG_blocks.encode())
-    assert before == rope_of([LONG_blocks])

@@ -9,18 +9,11 @@ from hypothesis import strategies as st
 from tests.samples import complaint
 from tests.strategies import json_objects
 from toolreel_core._conversation import (
-    AssistantMessage,
-    Rope,
-    SentCall,
-    StoredMessages,
-    ToolMessage,
-    UserMessage,
-    memo,
     messages_from,
     messages_to,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText, Tree, canonical
+from toolreel_core._jsontext import Tree
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -97,14 +90,6 @@ def test_a_conversation_comes_back_as_it_was(conversation: list[dict[str, Any]])
     assert messages_from(messages_to(messages)) == messages
 
 
-@given(CONVERSATIONS)
-def test_what_is_kept_stays_in_a_stored_history(conversation: list[dict[str, Any]]) -> None:
-    messages, rope = messages_from(conversation), Rope()
-    for message in messages:
-        rope = rope.append(memo(message).encode())
-    assert tuple(StoredMessages(rope)) == messages
-
-
 @given(st.one_of(USER, ASSISTANT, TOOL), TEXTS, json_objects.filter(bool))
 def test_a_field_that_nobody_knows_is_kept_or_told(message: Tree, key: str, value: Tree) -> None:
     """Anywhere in the message: in itself, in its parts, its calls or their functions."""
@@ -167,23 +152,6 @@ def test_what_means_the_same_is_written_in_one_way() -> None:
     ]
 
 
-def test_fields_of_a_provider_stand_in_extras() -> None:
-    signed: Tree = {
-        "id": "a",
-        "type": "function",
-        "function": {"name": "f", "arguments": "{}"},
-        "signature": "s",
-    }
-    tree: Tree = {"role": "assistant", "content": "", "tool_calls": [signed], "reasoning_content": "hm"}
-    call = SentCall("a", "f", "{}", canonical({"signature": "s"}))
-    assert messages_from([tree]) == (AssistantMessage("", (call,), canonical({"reasoning_content": "hm"})),)
-    assert messages_from([{"role": "user", "content": "hi", "name": "ana"}]) == (
-        UserMessage("hi", name="ana"),
-    )
-    assert messages_from([{"role": "tool", "tool_call_id": "a", "content": "4"}]) == (ToolMessage("a", "4"),)
-    assert isinstance(call.extras, JsonText)
-
-
 LOST = "it would be lost, since no request sends it; leave it out"
 
 
@@ -238,7 +206,3 @@ LOST = "it would be lost, since no request sends it; leave it out"
 )
 def test_what_would_be_lost_is_told_with_its_place(given: object, why: str) -> None:
     assert complaint(ConfigError, lambda: messages_from(cast("Any", given))) == why
-
-
-def test_texts_and_parts_of_our_own_may_stand_in_a_content() -> None:
-    assert messages_from([{"role": "user", "content": ["a", {"text": "b"}]}]) == (UserMessage("ab"),)

@@ -69,11 +69,6 @@ def test_control_tokens_in_a_result_lose_their_power_on_their_way_out() -> None:
     assert sent(ToolMessage("a", text))[1] == ()
 
 
-def test_control_tokens_that_somebody_else_said_are_left_to_them() -> None:
-    for message in (SystemMessage("<s>"), UserMessage("<s>"), AssistantMessage("<s>")):
-        assert sent(message, special_token_guard=True) == (tree_of(message), ())
-
-
 @pytest.mark.parametrize(
     ("style", "content", "quirks"),
     [

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -156,12 +155,6 @@ def test_what_the_provider_is_known_not_to_take_is_told_in_its_place() -> None:
     assert last.content.endswith("was left out: deaf takes no images.")
 
 
-def test_an_empty_message_is_no_word_between_a_result_and_the_user() -> None:
-    history = (calling("a"), result("a"), AssistantMessage(""), HI)
-    sent = (calling("a"), result("a"), UNDERSTOOD, HI)
-    assert project(history, Provider(assistant_after_tool=True)) == sent
-
-
 def test_all_system_messages_are_one_and_the_first_where_only_one_is_taken() -> None:
     single = Provider(single_leading_system=True)
     assert project((HI, RULE, BYE, OTHER), single) == (SystemMessage("a\n\nb"), HI, BYE)
@@ -200,13 +193,6 @@ def test_kimi_numbers_its_calls_over_the_whole_conversation() -> None:
     assert ids((*turn, *turn), "kimi") == [f"functions.ping:{number}" for number in range(4)]
 
 
-def test_one_id_that_comes_every_turn_is_another_one_each_time_in_every_style() -> None:
-    for style in ID_FORMS:
-        sent = ids((calling("call_0"), result("call_0")) * 9, style)
-        assert len({*sent}) == 9
-        assert all(re.fullmatch(ID_FORMS[style], each) for each in sent)
-
-
 def test_what_made_another_message_of_one_has_its_name() -> None:
     odd = Provider(
         id_style="alnum9", tool_result_name=True, assistant_after_tool=True, reasoning_replay="never"
@@ -221,32 +207,12 @@ def test_what_made_another_message_of_one_has_its_name() -> None:
 
 
 SIGNED = SentCall("a", "ping", "{}", canonical({"thought_signature": "s"}))
-BARE = replace(SIGNED, extras=canonical({}))
 EARLIER = (HI, thought("", SIGNED, reasoning="Hm."), result("a"), thought("Well.", reasoning="Ah."))
-LATER = (HI, thought("", replace(SIGNED, id="b"), reasoning="So."), result("b"))
-FORGOTTEN = (HI, AssistantMessage("", (BARE,)), result("a"), AssistantMessage("Well."))
-
-
-def test_what_the_provider_said_beside_its_words_goes_back_byte_for_byte() -> None:
-    assert project((*EARLIER, *LATER)) == (*EARLIER, *LATER)
-
-
-def test_a_user_message_ends_the_turn_whose_reasoning_goes_back() -> None:
-    current = Provider(reasoning_replay="current_turn")
-    assert project(EARLIER, current) == EARLIER
-    assert project((*EARLIER, HI), current) == (*FORGOTTEN, HI)
-    assert project((*EARLIER, *LATER), current) == (*FORGOTTEN, *LATER)
 
 
 def test_before_the_first_user_message_everything_is_the_current_turn() -> None:
     assert project(EARLIER[1:], Provider(reasoning_replay="current_turn")) == EARLIER[1:]
     assert [turn_begins(history) for history in ((), (BYE,), (HI, BYE), (BYE, HI, BYE, HI))] == [0, 0, 1, 4]
-
-
-def test_where_reasoning_is_refused_none_goes_back() -> None:
-    never = Provider(reasoning_replay="never")
-    forgotten = AssistantMessage("", (replace(BARE, id="b"),))
-    assert project((*EARLIER, *LATER), never) == (*FORGOTTEN, HI, forgotten, result("b"))
 
 
 @given(histories, providers)

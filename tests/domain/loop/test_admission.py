@@ -89,16 +89,6 @@ def fault(refused: ToolCall, config: LoopConfig | None = None, **options: Json) 
     return found
 
 
-def test_a_call_that_fits_is_admitted_with_its_canonical_arguments() -> None:
-    assert admit(call(arguments='{ "a": 1 }'), plan()) == JsonText('{"a":1}')
-
-
-def test_an_unknown_tool_is_told_with_the_nearest_name() -> None:
-    found = fault(call(name="ad"))
-    assert found.code == "TOOL_NOT_FOUND"
-    assert found.message.endswith("Available: add, ping. Did you mean 'add'?")
-
-
 @pytest.mark.parametrize(("own", "of_run", "fits"), [(7, 1, True), (6, 7, False)])
 def test_a_limit_of_the_tool_goes_before_that_of_the_run(own: int, of_run: int, fits: bool) -> None:
     tools = ToolSurface((ToolDefinition.of("add", parameters={}, max_args_bytes=own),))
@@ -308,18 +298,6 @@ def test_both_names_count_as_one_tool_where_its_last_result_decides() -> None:
 
 
 NULLS = ("call_a", "files_read", '{"path": "a", "from": null}')
-
-
-def test_a_null_for_what_is_optional_is_dropped_if_that_is_asked_for() -> None:
-    played = Playbook(files_plan(null_for_optional_is_absent=True)).play(
-        asks(),
-        replies_calling(NULLS),
-        runs("call_a", "files.read", {"path": "a"}),
-        returns("text"),
-        asks(calling(NULLS), tells("call_a", "files_read", {"value": "text"})),
-        *DONE,
-    )
-    assert RepairApplied(1, "NULL_ARGUMENT_DROPPED") in played.notes
 
 
 def test_what_is_approved_is_the_dropped_form_and_it_is_what_runs() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from tests.playbook import (
     Playbook,
-    approves,
     asks,
     body_of,
     calling,
@@ -21,12 +20,10 @@ from tests.playbook import (
     replies_calling,
     returns,
     runs,
-    seeks_approval,
     tells,
     waits,
 )
 from toolreel_core._conversation import AssistantMessage, UserMessage
-from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._loop import delay_ms, fold, pending, start, step
 from toolreel_core._plan import Plan
@@ -69,7 +66,6 @@ PLAN = Plan.of(
 )
 PING = ("call_a", "ping", "{}")
 AGAIN = ("call_b", "ping", "{}")
-WIPE = ("call_w", "wipe", "{}")
 PONG = tells("call_a", "ping", {"value": 1})
 NOW = UserSpoke("And now?")
 THEN = UserSpoke("And then?")
@@ -129,34 +125,6 @@ def test_what_is_said_while_tools_run_is_sent_after_their_results() -> None:
     assert played.state.exchange_began == Tally()
 
 
-def test_what_is_said_while_an_approval_is_open_is_sent_after_the_result() -> None:
-    Playbook(PLAN).play(
-        asks(),
-        replies_calling(WIPE),
-        seeks_approval("call_w", "wipe", {}),
-        NOW,
-        approves(),
-        runs("call_w", "wipe", {}),
-        returns(1),
-        asks(calling(WIPE), tells("call_w", "wipe", {"value": 1}), SAID[0]),
-        replies("Done."),
-        finishes(Completed("Done.")),
-    )
-
-
-def test_what_is_said_while_the_model_calls_is_sent_after_the_results() -> None:
-    Playbook(PLAN).play(
-        asks(),
-        NOW,
-        replies_calling(PING),
-        runs("call_a", "ping", {}),
-        returns(1),
-        asks(calling(PING), PONG, SAID[0]),
-        replies("Done."),
-        finishes(Completed("Done.")),
-    )
-
-
 def test_what_is_said_before_a_retry_waits_for_the_next_request() -> None:
     delay = delay_ms(PLAN.config, seed=PLAN.seed, ref=1, attempt=1, retry_after_ms=None)
     Playbook(PLAN).play(
@@ -179,11 +147,6 @@ def test_a_message_just_before_the_answer_does_what_one_just_after_it_does() -> 
     assert before == replace(after, notes=before.notes)
     assert before.notes[-3:] == after.notes
     assert dump(before.state) == dump(after.state)
-
-
-def test_a_message_before_the_start_is_a_mistake_of_the_caller() -> None:
-    with pytest.raises(ProtocolError, match="a run in phase Idle cannot take UserSpoke"):
-        step(State.idle(PLAN), NOW)
 
 
 def test_the_memory_of_the_policies_begins_anew_but_for_what_the_server_taught() -> None:
@@ -389,14 +352,6 @@ def test_a_transform_that_failed_is_tried_again_and_no_message_is_lost(
     (sent,) = step(again.state, THEN).effects
     assert isinstance(sent, SendRequest)
     assert [*sent.request.messages.messages] == [UserMessage("hi"), *SAID]
-
-
-def test_a_state_of_a_single_run_is_stored_as_before() -> None:
-    ended = fold(PLAN, [said("Hello.")]).state
-    assert '"exchange_began"' not in dump(ended)
-    assert '"unsent"' not in dump(ended)
-    kept = fold(PLAN, [NOW]).state
-    assert '"unsent":[{"type":"user_message","content":"And now?"}]' in dump(kept)
 
 
 def test_times_of_messages_count_while_a_run_is_underway() -> None:

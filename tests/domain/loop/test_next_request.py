@@ -1,12 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
 from toolreel_core._conversation import (
-    AssistantMessage,
-    SentCall,
     SystemMessage,
     UserMessage,
 )
@@ -62,41 +56,3 @@ def test_before_the_first_request_it_is_said_what_it_was_made_of_and_what_is_lef
         QuirkApplied(1, "temperature_rule"),
     )
     assert opening_notes(PLAN) == ()
-
-
-FORCED = LoopConfig(tool_use_mode="enforced", require_first_call=True)
-FORCING = Provider(supports_required="yes")
-
-
-@pytest.mark.parametrize(
-    ("config", "provider", "ignored"),
-    [
-        (FORCED, FORCING, []),
-        (FORCED, Provider(), ["tool_choice"]),
-        (FORCED, replace(FORCING, thinking=True), ["tool_choice"]),
-        (replace(FORCED, tool_use_mode="relaxed"), Provider(), []),
-        (FORCED, Provider(supports_tools="no"), ["tools"]),
-        (LoopConfig(), Provider(supports_tools="no"), ["tools"]),
-        (LoopConfig(tool_use_mode="disabled"), Provider(supports_tools="no"), []),
-    ],
-)
-def test_what_the_provider_does_not_take_of_what_was_wanted_is_said(
-    config: LoopConfig, provider: Provider, ignored: list[str]
-) -> None:
-    plan = replace(PLAN, config=config, provider=provider)
-    assert opening_notes(plan) == tuple(OptionIgnored(key, "unsupported") for key in ignored)
-
-
-def test_nobody_misses_tools_where_there_are_none() -> None:
-    assert opening_notes(Plan.of(model="m", messages="hi", provider=Provider(supports_tools="no"))) == ()
-
-
-def test_each_setting_that_changed_what_goes_out_is_noted_with_how_often() -> None:
-    provider = Provider(tool_turn_content="null", id_style="kimi")
-    calls = [AssistantMessage("", (SentCall(each, "ping", "{}"),)) for each in "ab"]
-    plan = replace(PLAN, provider=provider, messages=tuple(calls))
-    notes = send_next_request(State.idle(plan), (EARLIER,)).notes
-    quirks = (QuirkApplied(1, "id_style", 2), QuirkApplied(1, "tool_turn_content", 2))
-    assert notes[:-1] == (EARLIER, *quirks)
-    assert isinstance(notes[-1], RequestSent)
-    assert notes[-1].messages == 4

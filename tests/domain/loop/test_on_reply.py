@@ -4,8 +4,6 @@ import json
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.playbook import (
     Answer,
@@ -448,12 +446,3 @@ def test_the_wait_is_drawn_from_the_seed_the_ref_and_the_attempt() -> None:
 )
 def test_the_wish_of_the_server_is_granted_up_to_the_cap(retry_after_ms: int, ms: int | None) -> None:
     assert delay_ms(CONFIG, seed=1, ref=1, attempt=1, retry_after_ms=retry_after_ms) == ms
-
-
-@given(st.integers(), st.integers(1, 99), st.integers(1, 99), st.none() | st.integers(0, 5_000))
-def test_no_wait_is_longer_than_the_cap(
-    seed: int, ref: int, attempt: int, retry_after_ms: int | None
-) -> None:
-    ms = delay_ms(CONFIG, seed=seed, ref=ref, attempt=attempt, retry_after_ms=retry_after_ms)
-    assert ms is not None
-    assert 0 <= ms <= 5_000

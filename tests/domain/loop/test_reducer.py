@@ -19,7 +19,6 @@ from tests.playbook import (
     returns,
     runs,
     seeks_approval,
-    tells,
 )
 from toolreel_core._conversation import (
     ToolMessage,
@@ -31,13 +30,11 @@ from toolreel_core._loop import fold, pending, start, step, uncertain
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,
-    AskApproval,
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
     Cancelled,
     CancelRequested,
-    Completed,
     Event,
     Finish,
     Idle,
@@ -49,29 +46,22 @@ from toolreel_core._protocol import (
     RunSettled,
     RunStarted,
     RunTool,
-    SendRequest,
     Settled,
     State,
     Step,
     ToolReturned,
     TransformFailed,
     UserSpoke,
-    Wait,
     WaitElapsed,
     Waiting,
-    dump,
-    load_state,
 )
 from toolreel_core._replies import ArgumentError, ToolCall
-from toolreel_core._schema import Violation
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
     ToolDefinition,
     ToolFlags,
     ToolSurface,
-    arguments_violate_schema,
     call_abandoned,
-    tool_not_found,
 )
 from toolreel_core._transforms import TransformKind, register_transform, registry
 
@@ -110,30 +100,6 @@ IN_PHASE: dict[type[Phase], State] = {
 def test_every_phase_is_tried_here() -> None:
     assert set(IN_PHASE) == set(get_args(Phase))
     assert all(type(state.phase) is phase for phase, state in IN_PHASE.items())
-
-
-def test_a_run_goes_on_through_faults_and_several_turns() -> None:
-    unknown, wrong = ("call_x", "ad", "{}"), ("call_y", "add", '{"a":"1"}')
-    violated = arguments_violate_schema("add", [Violation("/a", "integer", '"1"')])
-    Playbook(PLAN).play(
-        asks(),
-        replies_calling(unknown),
-        asks(calling(unknown), faults("call_x", "ad", tool_not_found("ad", ("add", "ping")))),
-        replies_calling(wrong),
-        asks(calling(wrong), faults("call_y", "add", violated)),
-        replies_calling(A, PING),
-        runs("call_a", "add", {"a": 1}),
-        returns({"sum": 2}),
-        runs("call_b", "ping", {}),
-        returns("pong"),
-        asks(
-            calling(A, PING),
-            tells("call_a", "add", {"sum": 2}),
-            tells("call_b", "ping", {"value": "pong"}),
-        ),
-        replies("Two."),
-        finishes(Completed("Two.")),
-    )
 
 
 def test_starting_is_stepping_from_idle() -> None:
@@ -352,12 +318,6 @@ def test_every_first_step_is_waited_for_as_it_was_asked() -> None:
         assert pending(at.state) == at.effects
 
 
-def test_each_phase_waits_for_its_own_kind_of_effect() -> None:
-    assert isinstance(pending(start(PLAN_resume).state)[0], SendRequest)
-    assert pending(fold(PLAN_resume, [RequestFailed(1, "timeout", "")]).state) == (Wait(2, 713),)
-    assert pending(fold(PLAN_resume, [GUARDED_resume]).state) == (AskApproval(2, "call_a", "wipe", EMPTY),)
-
-
 def test_a_run_that_is_over_waits_for_nothing_and_has_its_outcome() -> None:
     over = fold(PLAN_resume, [CancelRequested("enough")])
     assert pending(over.state) == ()
@@ -381,15 +341,6 @@ def test_every_step_that_changes_the_state_has_the_next_number() -> None:
     for late in (ToolReturned(2, "1"), CancelRequested()):
         assert step(over, late).state is over
     assert step(over, UserSpoke("More.")).state.step_number == 4
-
-
-def test_a_state_that_was_stored_before_steps_were_numbered_counts_from_0() -> None:
-    state = fold(PLAN_resume, [TWO]).state
-    stored = dump(state)
-    assert '"step_number":2' in stored
-    old = load_state(stored.replace(',"step_number":2', ""))
-    assert old == replace(state, step_number=0)
-    assert step(old, ToolReturned(2, "1")).state.step_number == 1
 
 
 @pytest.mark.parametrize(

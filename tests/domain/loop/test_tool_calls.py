@@ -34,7 +34,6 @@ from toolreel_core._protocol import (
     CallEnded,
     CallRejected,
     CallRepeated,
-    CallStarted,
     Completed,
     QuirkApplied,
     RepairApplied,
@@ -48,7 +47,6 @@ from toolreel_core._tools import (
     Fault,
     ToolDefinition,
     ToolFailure,
-    arguments_not_json,
     arguments_violate_schema,
     call_abandoned,
     call_denied,
@@ -77,21 +75,6 @@ DONE = (replies("Done."), finishes(Completed("Done.")))
 
 def book(tools: tuple[ToolDefinition, ...] = (ADD, PING), /, **settings: int | bool | None) -> Playbook:
     return Playbook(Plan.of(model="m", messages="hi", tools=tools, config=LoopConfig.of(settings)))
-
-
-def test_one_call_runs_and_its_result_goes_to_the_model() -> None:
-    played = book().play(
-        asks(),
-        replies_calling(A),
-        runs("call_a", "add", {"a": 1}),
-        returns(2),
-        asks(calling(A), tells("call_a", "add", {"value": 2})),
-        *DONE,
-    )
-    size = len('{"ok":true,"tool_name":"add","data":{"value":2},"warnings":[],"errors":[]}')
-    assert CallStarted(1, "call_a", "add", "structured") in played.notes
-    assert CallEnded(1, "call_a", "add", True, (), size) in played.notes
-    assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (1, 0)
 
 
 def elapsed(played: Playbook) -> list[tuple[str, int | None]]:
@@ -177,29 +160,6 @@ def test_a_made_up_name_as_long_as_a_page_is_not_told_back_whole() -> None:
     assert played.state.memory.called == (cut,)
 
 
-def test_calls_that_may_not_run_are_answered_and_the_others_run() -> None:
-    unknown, broken = ("call_x", "ad", "{}"), ("call_y", "add", "{")
-    why = "Expecting property name enclosed in double quotes at line 1, column 2"
-    played = book().play(
-        asks(),
-        replies_calling(unknown, A, broken, C, ("call_x", "pong", "{}")),
-        runs("call_a", "add", {"a": 1}),
-        returns(1),
-        runs("call_c", "ping", {}),
-        returns(3),
-        asks(
-            calling(unknown, A, ("call_y", "add", "{}"), C, ("call_1_4", "pong", "{}")),
-            faults("call_x", "ad", tool_not_found("ad", ("add", "ping"))),
-            tells("call_a", "add", {"value": 1}),
-            faults("call_y", "add", arguments_not_json("add", why)),
-            tells("call_c", "ping", {"value": 3}),
-            faults("call_1_4", "pong", tool_not_found("pong", ("add", "ping"))),
-        ),
-        *DONE,
-    )
-    assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (2, 3)
-
-
 def refused(call: tuple[str, str, str], fault: Fault, sent: str, **settings: int) -> None:
     """The call runs no tool: the model is told the fault, and the run goes on."""
     identity, name, _ = call
@@ -281,17 +241,6 @@ def test_a_call_that_is_denied_again_and_again_ends_the_run() -> None:
         finishes(RepeatedCall("add", 2)),
     )
     assert played.state.messages.messages[-1] == faults("call_c", "ping", call_abandoned("ping"))
-
-
-def test_calls_run_at_the_same_time_only_if_they_only_read_and_that_is_wanted() -> None:
-    together = (runs("call_a", "add", {"a": 1}), runs("call_c", "ping", {}))
-    book(READING, parallel_tools=True).play_up_to(asks(), replies_calling(A, C), *together)
-    for one_by_one in (
-        book(READING),
-        book((READING[0], PING), parallel_tools=True),
-        book((READING[0], replace(READING[1], needs_approval=True)), parallel_tools=True),
-    ):
-        one_by_one.play_up_to(asks(), replies_calling(A, C), together[0])
 
 
 def test_a_call_that_may_not_run_is_told_among_those_that_run_together() -> None:

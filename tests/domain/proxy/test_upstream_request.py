@@ -68,15 +68,6 @@ def test_a_message_is_written_as_the_upstream_wants_it() -> None:
     assert repairs == ("id_style", "tool_turn_content", "history")
 
 
-def test_system_messages_are_joined_where_only_one_is_taken() -> None:
-    late = {"role": "system", "content": "And kind."}
-    body, repairs = sent(
-        asked({"role": "system", "content": "Be brief."}, ASKED, late), profile(single_leading_system=True)
-    )
-    assert body["messages"][0] == {"role": "system", "content": "Be brief.\n\nAnd kind."}
-    assert repairs == ("single_leading_system",)
-
-
 def test_options_fit_the_upstream() -> None:
     request = asked(
         ASKED, max_tokens=5, temperature=2, parallel_tool_calls=True, response_format={"type": "json_object"}

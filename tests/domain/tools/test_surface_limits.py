@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._settings import LoopConfig
@@ -24,11 +22,6 @@ def surface(*descriptions: str) -> ToolSurface:
     return ToolSurface((*tools, HIDDEN))
 
 
-@pytest.mark.parametrize("limit", [3, 4])
-def test_as_many_tools_as_the_limit_may_be_sent(limit: int) -> None:
-    check_surface(surface("a", "b", "c"), LoopConfig(max_tool_definitions_count=limit))
-
-
 def test_one_tool_more_is_refused_with_the_largest() -> None:
     tools = surface("", "ccc", "bb", "a")
     config = LoopConfig(max_tool_definitions_count=3)
@@ -40,13 +33,6 @@ def test_one_tool_more_is_refused_with_the_largest() -> None:
     )
 
 
-@pytest.mark.parametrize("more", [0, 1])
-def test_as_many_bytes_as_the_limit_may_be_sent(more: int) -> None:
-    tools = surface("é")
-    assert tools.size == surface("e").size + 1
-    check_surface(tools, LoopConfig(max_tool_definitions_bytes=tools.size + more))
-
-
 def test_one_byte_more_is_refused_with_the_largest() -> None:
     tools = surface("é")
     config = LoopConfig(max_tool_definitions_bytes=tools.size - 1)
@@ -54,14 +40,6 @@ def test_one_byte_more_is_refused_with_the_largest() -> None:
         f"max_tool_definitions_bytes: {tools.size} bytes of tools would be sent, "
         f"the limit is {tools.size - 1}; the largest: t0 ({tools.size - 2} bytes); "
         "mask some (allow, deny, or exposed=False), or raise the limit"
-    )
-
-
-@pytest.mark.parametrize("count", [127, 128])
-def test_the_default_is_128_tools(count: int) -> None:
-    check_surface(surface(*"x" * count), LoopConfig())
-    assert "129 tools would be sent, the limit is 128" in (
-        complaint(ConfigError, lambda: check_surface(surface(*"x" * 129), LoopConfig()))
     )
 
 

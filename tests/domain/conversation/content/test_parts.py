@@ -20,8 +20,6 @@ from toolreel_core._conversation import (
     Image,
     Message,
     Part,
-    Rope,
-    StoredMessages,
     SystemMessage,
     Text,
     ToolMessage,
@@ -29,7 +27,6 @@ from toolreel_core._conversation import (
     blobs_of,
     fitted,
     media_type_in,
-    memo,
     messages_of,
     part_in,
     parts_of,
@@ -183,11 +180,6 @@ def test_digests_stand_for_bytes_in_any_json() -> None:
             *kept,
         ]
     }
-
-
-@given(strategies.messages)
-def test_a_message_with_parts_is_read_back_from_a_history(message: Message) -> None:
-    assert list(StoredMessages(Rope().append(memo(message).encode()))) == [message]
 
 
 def test_texts_and_parts_that_follow_each_other_are_one_message() -> None:

@@ -67,25 +67,6 @@ def test_merging_changes_only_what_is_declared() -> None:
     assert merged.name == "careful + patient"
 
 
-def test_lists_of_names_are_joined_in_order_and_say_nothing_twice() -> None:
-    merged = CAREFUL.merged(preset(config={"text_dialects": ["json_fenced", "react"]}))
-    assert merged.changes()["config"]["text_dialects"] == ["marked", "react", "json_fenced"]
-
-
-def test_an_empty_list_clears_what_was_there() -> None:
-    cleared = CAREFUL.merged(preset("cleared", config={"text_dialects": []}))
-    assert cleared.changes()["config"]["text_dialects"] == []
-    again = cleared.merged(preset(config={"text_dialects": ["json_fenced"]}))
-    assert again.changes()["config"]["text_dialects"] == ["json_fenced"]
-
-
-def test_a_list_can_be_cleared_and_filled_in_one() -> None:
-    merged = CAREFUL.merged(preset(config={"text_dialects": {"only": ["json_fenced"]}}))
-    assert merged.changes()["config"]["text_dialects"] == ["json_fenced"]
-    emptied = CAREFUL.merged(preset(config={"text_dialects": {"only": []}}))
-    assert emptied == CAREFUL.merged(preset(config={"text_dialects": []}))
-
-
 def test_options_and_overrides_merge_deeply() -> None:
     one = preset(request={"a": {"b": 1, "c": 1}}, request_overrides={"provider": {"sort": "price"}})
     other = preset(request={"a": {"c": 2}, "d": 3}, request_overrides={"provider": {"only": ["x"]}})

@@ -411,24 +411,6 @@ def test_thoughts_and_text_of_a_chat_pass_at_once() -> None:
         assert body == whole
 
 
-def test_thoughts_between_texts_are_blocks_of_their_own() -> None:
-    events = frames(
-        {"content": "A"}, {"reasoning": "Hm."}, {"content": "B"}, {"tool_calls": [{**CALL, "index": 0}]}
-    )
-    keys: dict[WireForm, str] = {"messages": "content", "responses": "output"}
-    for form, key in keys.items():
-        early, late, _ = streamed(form, "chat_completions", events)
-        body = [*early, *late]
-        kinds = [
-            (event.get("content_block") or event.get("item"))["type"]
-            for event in body
-            if event["type"] in {"content_block_start", "response.output_item.added"}
-        ]
-        assert len(kinds) == 4
-        assert kinds[0] == kinds[2]
-        assert key
-
-
 def test_what_was_sent_before_it_was_known_to_be_a_thought_is_noticed() -> None:
     said = frames({"content": "Hm, "}, {"content": "so</think>Four."})
     early, late, reply = streamed("messages", "chat_completions", said)
