@@ -28,7 +28,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Path_
 
-from toolreel.proxy import ProxySettings, Route, listening, serve, server_config
+from toolreel._internal import listening, server_config
+from toolreel.proxy import CONNECTIONS, ProxySettings, Route, serve
 
 __all__ = ["main"]
 
@@ -91,7 +92,7 @@ def _pass_through(url: str) -> Starlette:
 def _bare(app: Starlette, listened: Callable[[str], None]) -> None:
     with listening("127.0.0.1", 0) as socket_:
         listened(f"http://127.0.0.1:{socket_.getsockname()[1]}")
-        uvicorn.Server(server_config(app)).run(sockets=[socket_])
+        uvicorn.Server(server_config(app, connections=CONNECTIONS)).run(sockets=[socket_])
 
 
 def _proxy(settings: ProxySettings, listened: Callable[[str], None]) -> None:

@@ -40,7 +40,8 @@ def main() -> None:
     for provider, model in (("openrouter", "deepseek/deepseek-v3.2:nitro"), ("ollama", "qwen3:8b")):
         preset = presets.for_(provider, model)
         plan = preset.plan(model=model, messages="Which status has the release?", tools=tools)
-        print(f"{preset.name}\n  options {plan.options}, at most {plan.calls_per_turn} call a turn")
+        calls = "the first call" if plan.calls_per_turn == 1 else "all calls"
+        print(f"{preset.name}\n  options {plan.options}, {calls} of a reply run")
 
     print("\nfrom OpenRouter to Ollama:")
     for change in differences(presets.get("openrouter"), presets.get("ollama")):

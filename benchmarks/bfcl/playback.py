@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from benchmarks.bfcl.cases import Case, Turn
 from benchmarks.bfcl.comparing import Message, deeds_apart, states_apart, transcript_apart
-from benchmarks.bfcl.model import DONE, Line, Script, Way
+from benchmarks.bfcl.model import DONE, Line, Script
 from benchmarks.bfcl.shapes import Asked
 from benchmarks.bfcl.strategies import Strategy, plan
 from benchmarks.bfcl.tools import surface
@@ -28,7 +28,7 @@ def script(cases: Iterable[Case]) -> Script:
     }
 
 
-def difference(case: Case, endpoint: Endpoint, strategy: Strategy, way: Way) -> str:
+def difference(case: Case, endpoint: Endpoint, strategy: Strategy) -> str:
     """The first thing that is not as in the twin world, with the turn where that shows; empty if all is."""
     ours, twin = World(case), World(case)
     history, used = Transcript.of(), set[str]()
@@ -36,7 +36,6 @@ def difference(case: Case, endpoint: Endpoint, strategy: Strategy, way: Way) -> 
         done = len(ours.deeds)
         asked = plan(
             strategy,
-            way,
             model=_name(case, at),
             messages=(*history.messages, UserMessage(turn.says)),
             tools=surface(case.backends, case.withheld(at)),

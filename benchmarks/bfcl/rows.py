@@ -96,5 +96,5 @@ def _part(settings: Settings, category: Category, only: Collection[str]) -> tupl
         serving(script(chosen), SHAPES[settings.shape], settings.way) as url,
         HttpEndpoint(url, transport=transport) as endpoint,
     ):
-        found = ((case.id, difference(case, endpoint, settings.strategy, settings.way)) for case in chosen)
+        found = ((case.id, difference(case, endpoint, settings.strategy)) for case in chosen)
         return len(chosen), {case: apart for case, apart in found if apart}

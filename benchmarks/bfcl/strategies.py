@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from benchmarks.bfcl.model import Way
 from toolreel import Message, Plan, Preset, ToolSurface
 from toolreel.presets import shipped
 
@@ -25,16 +24,10 @@ _PRESETS: Final[Mapping[Strategy, tuple[str, ...]]] = {
 _PATIENT: Final[dict[str, Any]] = {"max_turns": 36}
 """A turn of the user has up to 34 calls."""
 
-_SEVERAL: Final[dict[str, Any]] = {"max_tool_calls_per_turn": None}
-"""Whoever wants several calls a reply says so; the presets hear one."""
 
-
-def plan(
-    strategy: Strategy, way: Way, *, model: str, messages: Iterable[Message], tools: ToolSurface
-) -> Plan:
+def plan(strategy: Strategy, *, model: str, messages: Iterable[Message], tools: ToolSurface) -> Plan:
     """The plan of one turn of the user."""
-    settings = {**_PATIENT, **(_SEVERAL if way == "batched" else {})}
-    return _preset(strategy).plan(model=model, messages=messages, tools=tools, settings=settings)
+    return _preset(strategy).plan(model=model, messages=messages, tools=tools, settings=_PATIENT)
 
 
 @cache

@@ -37,7 +37,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "`max_tool_calls_per_turn`, 1 with `parallel_tool_calls: false`; further calls are ignored": (
         "test_calls_of_a_turn_beyond_the_limit_are_ignored_counted_and_noted",
-        "test_a_request_for_single_calls_has_one_heard",
+        "test_a_request_for_single_calls_has_the_first_run_alone",
     ),
     "`max_tool_args_bytes`, `max_argument_depth`": (
         "test_arguments_over_max_tool_args_bytes_never_reach_the_tool",
@@ -300,7 +300,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about_tools",
     ),
     "requests: what a provider does not accept is omitted or rewritten, with a note": (
-        "test_one_call_a_turn_is_heard_where_the_provider_cannot_be_told_so",
+        "test_all_calls_run_where_the_provider_cannot_be_told_to_make_one",
         "test_options_go_out_as_the_provider_takes_them",
         "test_a_provider_that_knows_no_tools_is_sent_none_and_that_is_noted",
     ),

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.bfcl.model import DONE, WAYS, Line, Script, Way, answer, serving
 from benchmarks.bfcl.shapes import SHAPES, Asked, Reply
-from benchmarks.bfcl.strategies import STRATEGIES, Strategy, plan
+from benchmarks.bfcl.strategies import Strategy, plan
 from toolreel import Ports, Run, run
 from toolreel.http import HttpEndpoint
 from toolreel_core._conversation import AssistantMessage, Message, UserMessage
@@ -67,7 +67,7 @@ def talked(shape: str, strategy: Strategy, way: Way) -> tuple[list[tuple[str, Js
     ):
         for name, line in SCRIPT.items():
             messages = (*said, UserMessage(line.cue))
-            asked = plan(strategy, way, model=name, messages=messages, tools=TOOLS)
+            asked = plan(strategy, model=name, messages=messages, tools=TOOLS)
             turns.append(run(asked, Ports(endpoint, notebook)))
             said = tuple(turns[-1].state.messages.messages)
     return notebook.ran, turns
@@ -122,14 +122,3 @@ def test_the_server_refuses_a_history_as_a_strict_provider_does() -> None:
         response = client.post(f"{url}/chat/completions", json={"model": "case/2", "messages": messages})
     assert response.status_code == 400
     assert "neither content nor tool calls" in response.json()["error"]["message"]
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_strategy_hears_several_calls_only_where_they_are_batched_or_nothing_is_set_up(
-    strategy: Strategy,
-) -> None:
-    messages = [UserMessage("Hi.")]
-    heard = {
-        way: plan(strategy, way, model="m", messages=messages, tools=TOOLS).calls_per_turn for way in WAYS
-    }
-    assert heard == {"sequential": 1 if strategy == "production" else None, "batched": None}

@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from tests.cli.commands import (
@@ -24,7 +25,7 @@ from tests.cli.commands import (
     toolreel,
 )
 from tests.patience import HANG, NEVER, eventually
-from tests.servers.chat_server import Answer, ChatServer, replying, serving
+from tests.servers.chat_server import Answer, ChatServer, chunk, replying, serving, streaming
 from toolreel._journal import read_journal
 from toolreel._replay import DRIVERS, retrace
 from toolreel.testing import saying
@@ -176,6 +177,72 @@ def test_on_a_terminal_the_user_is_prompted_and_ctrl_d_ends(tmp_path: Path) -> N
     assert "Ctrl-D ends the conversation" in shown
     assert "It is a draft." in shown
     assert retrace(read_journal(tmp_path / "talk.journal.jsonl")).run.completed
+
+
+def test_the_terminal_keeps_what_was_said_before(tmp_path: Path) -> None:
+    pieces = streaming(chunk("Streamed "), 0.3, chunk("text.", "stop"))
+    answers = (replying(LOOKING_UP), replying(READY), pieces, replying(saying("You are welcome.")))
+    with serving(*(replace(each, delay=0.3) for each in answers)) as server:
+        typed = (b"Which status?\n", b"Really?\n", b"Thanks!\n", b"\x04")
+        code, written = typing(chatting(server), tmp_path, typed)
+    lines = screen(written)
+    spoken = [line for line in lines if not re.match(r"\d", line)]
+    assert code == 0
+    assert spoken == [
+        "/help lists the commands, Ctrl-D ends the conversation",
+        "you> Which status?",
+        "model       It is a draft.",
+        "you> Really?",
+        "Streamed text.",
+        "model       Streamed text.",
+        "you> Thanks!",
+        "model       You are welcome.",
+        "you> ",
+    ], lines
+    assert len(lines) == len(spoken) + 3  # each exchange has a line of how long it took
+
+
+def test_a_line_that_begins_with_a_slash_is_a_command(tmp_path: Path) -> None:
+    with serving(replying(saying("One.")), replying(saying("Two."))) as server:
+        typed = (b"/help\n", b"  /HELP me\n", b"/hlep\n", b"//help\n", b"/etc/hosts says?\n", b"/exit\n")
+        code, written = typing(chatting(server, "--record", "talk"), tmp_path, typed)
+    lines = screen(written)
+    assert code == 0
+    assert lines.count("/exit       end the conversation, as Ctrl-D and /quit do") == 2
+    unknown = lines.index("error: there is no command /hlep")
+    assert lines[unknown + 1] == "  /help lists them; //hlep is a message"
+    sent = [json.loads(seen.body)["messages"][-1]["content"] for seen in server.seen]
+    assert sent == ["/help", "/etc/hosts says?"]
+    assert retrace(read_journal(tmp_path / "talk.journal.jsonl")).run.completed
+
+
+def test_a_line_of_a_pipe_is_a_message_in_any_case(tmp_path: Path) -> None:
+    with serving(replying(saying("Hello."))) as server:
+        said = toolreel(*chatting(server), cwd=tmp_path, stdin=b"/help\n")
+    assert (said.code, said.stdout) == (0, "Hello.\n")
+    assert json.loads(server.seen[0].body)["messages"][-1]["content"] == "/help"
+
+
+def screen(written: str) -> list[str]:
+    """The lines that a terminal shows, by the controls that the command and readline use."""
+    lines, row, column = [""], 0, 0
+    for control, text in re.findall(r"(\x1b\[[0-9;?]*[A-Za-z]|[\r\n\x07])|([^\x1b\r\n\x07]+)", written):
+        match control[:1], control[-1:]:
+            case "", _:
+                lines[row] = f"{lines[row]:<{column}}"[:column] + text + lines[row][column + len(text) :]
+                column += len(text)
+            case "\n", _:
+                row += 1
+                lines += [""] * (row == len(lines))
+            case "\r", _:
+                column = 0
+            case _, "A":
+                row = max(0, row - int(control[2:-1]))
+            case _, "K":
+                lines[row] = "" if control[2:-1] == "2" else lines[row][:column]
+            case _:
+                pass
+    return [line for line in lines if line.strip()]
 
 
 def typing(arguments: Sequence[str], cwd: Path, typed: Sequence[bytes]) -> tuple[int, str]:

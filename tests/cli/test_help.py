@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -71,6 +72,21 @@ def test_the_help_of_each_command_names_its_options_and_fits_a_terminal(tmp_path
         assert "Exit codes: 0 success, 1 " in said.stdout
         assert max(map(len, said.stdout.splitlines())) <= 80
         assert not re.search(r"\w\.\.\.$", said.stdout, re.MULTILINE), "a sentence was cut"
+
+
+def leaves(command: click.Command, *path: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command that is not a group, by the words that call it."""
+    found = loaded(command)
+    if isinstance(found, click.Group):
+        for name, later in found.commands.items():
+            yield from leaves(later, *path, name)
+    else:
+        yield " ".join(path), found
+
+
+@pytest.mark.parametrize(("words", "command"), [*leaves(toolreel_group, "toolreel")])
+def test_the_help_of_each_command_has_an_example(words: str, command: click.Command) -> None:
+    assert re.search(rf"^ *{words}\b", str(command.help), re.MULTILINE)
 
 
 def test_the_demo_shows_the_session_and_proves_it_on_every_driver(tmp_path: Path) -> None:

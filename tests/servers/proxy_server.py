@@ -11,7 +11,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tests.patience import eventually
-from toolreel.proxy import ProxySettings, listening, proxy_app
+from toolreel._internal import listening, server_config
+from toolreel.proxy import CONNECTIONS, ProxySettings, proxy_app
 from toolreel_core._jsontext import Json
 
 __all__ = ["ProxyServer", "proxying", "served"]
@@ -27,18 +28,10 @@ class ProxyServer:
 
 
 @contextmanager
-def served(app: ASGIApp) -> Generator[str]:
+def served(app: ASGIApp, connections: int = CONNECTIONS, *, lifespan: bool = True) -> Generator[str]:
     """The URL of an ASGI application that is served in a thread."""
     with listening("127.0.0.1", 0) as socket_:
-        # By default, connections that rest for 5 s are closed, and on a busy machine meet the next request.
-        config = uvicorn.Config(
-            app,
-            log_level="error",
-            lifespan="on",
-            ws="none",
-            timeout_graceful_shutdown=60,
-            timeout_keep_alive=600,
-        )
+        config = server_config(app, connections=connections, drain=60, lifespan=lifespan)
         server = uvicorn.Server(config)
         thread = Thread(target=server.run, kwargs={"sockets": [socket_]})
         thread.start()

@@ -93,7 +93,10 @@ def check_command(
     remains     unfinished files of runs that were killed
 
     Exits with 1 if anything was found.
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+
+    \b
+    toolreel cassettes check cassettes --tests tests
+    """
     from toolreel._secrets import known_secrets
     from toolreel.testing import Checked, check
 
@@ -176,7 +179,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     \b
     toolreel cassettes journal cassettes/openai-sdk/local--qwen2.5-coder-1.5b.yaml --out answers
     toolreel replay answers.journal.jsonl
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel._replay import recover_runs
     from toolreel.cassette import Recording
     from toolreel.tools import PythonTools

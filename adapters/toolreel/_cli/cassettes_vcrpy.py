@@ -43,6 +43,9 @@ def export_command(
 
     Stock vcrpy cannot play an exchange that broke off: such a cassette is refused, unless --skip-broken
     leaves those exchanges out. It plays a stream in one piece.
+
+    \b
+    toolreel cassettes export cassettes/notes/local--qwen.yaml
     """
     from toolreel.cassette import export_cassette
 
@@ -88,6 +91,9 @@ def import_command(
     place, unless --redact replaces it.
 
     Exits with 1 if a file of a folder could not be imported; the others are.
+
+    \b
+    toolreel cassettes import tests/cassettes cassettes
     """
     from toolreel.cassette import import_cassette
 

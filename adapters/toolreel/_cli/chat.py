@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout, suppress
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
     from toolreel._cli.progress import RunProgress
 
 _PROMPT: Final = "you> "
+_COMMANDS: Final = {
+    "/help": "list the commands",
+    "/exit": "end the conversation, as Ctrl-D and /quit do",
+    "//": "begin a message with /, as in //help",
+}
+_NAMED: Final = re.compile(r"/[A-Za-z?]\w*(?=\s|$)")
+"""The name of a command at the beginning of a line, which no path is: ``/etc/hosts`` has a second slash."""
 
 
 @click.command("chat", epilog=EPILOG, short_help="Talk with a model and its tools, and record it.")
@@ -75,8 +83,8 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Each line that you type is a message; the answer is printed when the model has made its calls. Limits
     such as max_turns apply to each message. On a terminal, Ctrl-C during an answer cancels it and the
-    conversation goes on; Ctrl-D ends it. From a pipe, each line is a message and each answer is printed
-    to stdout.
+    conversation goes on; Ctrl-D or /exit ends it, and /help lists the commands. From a pipe, each line is a
+    message and each answer is printed to stdout.
 
     \b
     toolreel chat --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 \\
@@ -86,7 +94,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     With --continue, the recorded conversation goes on, under the plan of its journal. Exits with 1 if a
     message was not answered, unless Ctrl-C cancelled it.
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel._cli.live_run import LiveChat
     from toolreel._cli.progress import RunProgress
 
@@ -164,11 +172,26 @@ def _piped() -> Iterator[str]:
 def _typed() -> Iterator[str]:
     with suppress(ImportError):
         import readline  # noqa: F401 - gives input() line editing and a history
+    err.print("/help lists the commands, Ctrl-D ends the conversation", style="dim")
     while True:
         try:
-            yield input(_PROMPT)
+            line = input(_PROMPT).strip()
         except EOFError:
             err.print()
             return
         except KeyboardInterrupt:
             err.print("\nCtrl-D ends the conversation", style="dim")
+            continue
+        named = _NAMED.match(line)
+        match named and named[0].lower():
+            case None:
+                yield line.removeprefix("/") if line.startswith("//") else line
+            case "/exit" | "/quit":
+                return
+            case "/help" | "/?":
+                for name, what in _COMMANDS.items():
+                    labelled(err, name, what)
+            case name:
+                complain(
+                    f"there is no command {name}", hint=f"/help lists them; /{line} sends it as a message"
+                )

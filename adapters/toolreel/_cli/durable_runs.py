@@ -79,7 +79,7 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     toolreel durable submit "Order a pin." --model your-model \\
         --tools my_tools:TOOLS --run-id order-7
     toolreel durable show order-7 --wait
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     with redirect_stdout(sys.stderr), sources.open() as available:
         plan = wanted.plan(model, prompt_text(prompt), available, fallbacks)
     with opened_runs(database) as runs:
@@ -114,7 +114,7 @@ def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str
     \b
     toolreel durable adopt worker-3
     toolreel durable adopt --failed order-7
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if not slots and not failed:
         raise click.UsageError("name the SLOT of a worker that is gone, or a run with --failed RUN")
     with opened_runs(database) as runs:
@@ -166,7 +166,7 @@ def list_command(
     toolreel durable list --status waiting
     toolreel durable list --oldest 60 --json
     toolreel durable list --prune 30
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     with opened_runs(database) as runs:
         deleted = None if prune is None else runs.prune(prune * 86_400)
         found, counts = runs.list(status=status, limit=limit, before=before), runs.counts()
@@ -218,7 +218,7 @@ def show_command(
     \b
     toolreel durable show order-7
     toolreel durable show order-7 --wait --timeout 60
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     with opened_runs(database) as runs:
         if not wait:
             return shown(runs.get(run_id), as_machine=as_machine)
@@ -280,7 +280,7 @@ def export_command(
     \b
     toolreel durable export order-7
     toolreel replay order-7.journal.jsonl
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     with opened_runs(database) as runs:
         recorded = runs.get(run_id).recorded
     return write_run(recorded, form, run_id, target, overwrite=overwrite, as_machine=as_machine)
@@ -306,7 +306,7 @@ def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, datab
     \b
     toolreel durable approve order-7
     toolreel durable approve order-7 --deny --reason "Too expensive."
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if reason and not deny:
         raise click.UsageError("--reason is for the model that reads why a call is denied: add --deny")
     with opened_runs(database) as runs:
@@ -327,7 +327,7 @@ def say_command(run_id: str, text: str, database: str | None) -> int:
     \b
     toolreel durable say order-7 "And a nut, please."
     toolreel durable show order-7 --wait
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     with opened_runs(database) as runs:
         runs.speak(run_id, text)
     labelled(out, "said", run_id)
@@ -344,7 +344,7 @@ def cancel_command(run_ids: tuple[str, ...], reason: str, database: str | None) 
 
     \b
     toolreel durable cancel order-7 order-8
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     with opened_runs(database) as runs:
         for run_id in run_ids:
             status = runs.summary(run_id).status

@@ -65,7 +65,7 @@ def watch_command(
     toolreel durable watch
     toolreel durable watch order-7
     toolreel durable watch --until-idle --json | jq .status
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     with opened_runs(database) as runs:
         from toolreel.durable import RunLooks
 

@@ -268,7 +268,7 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     \b
     toolreel durable worker --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     toolreel durable submit "Order a pin." --model m --tools my_tools:TOOLS
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel.durable import Worker
 
     stop = threading.Event()

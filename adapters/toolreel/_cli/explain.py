@@ -69,7 +69,7 @@ def explain_command(file: str, other: str | None, turn: int | None, as_machine: 
     toolreel explain hello --turn 1
     toolreel fork hello --at 0 --set temperature=1 --recorded --record warmer
     toolreel explain hello warmer
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if other is not None:
         if turn is not None:
             raise click.UsageError("--turn shows a turn of one run: leave out OTHER, or --turn")

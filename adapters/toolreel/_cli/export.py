@@ -79,7 +79,7 @@ def export_command(
     \b
     toolreel export hello --format markdown
     toolreel export hello --format openai -o messages.json
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     stem = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
     if form != "vcrpy":
         return write_run(opened(file), form, stem, target, overwrite=overwrite, as_machine=as_machine)

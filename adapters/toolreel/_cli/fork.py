@@ -123,7 +123,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         --tool-result '{"changed": "/release/status"}' --recorded
 
     Exits with 3 if the recording has no answer for a request, so that the fork stops there.
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel._replay import check_free
 
     if sum((recorded, other is not None, server.base_url is not None)) != 1:

@@ -33,7 +33,7 @@ def cassettes_command() -> None:
 
     \b
     toolreel cassettes check cassettes --tests tests
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
 
 
 @click.group(
@@ -69,7 +69,7 @@ def durable_command() -> None:
     \b
     toolreel durable submit "Order a pin." --model m --run-id order-7
     toolreel durable worker --base-url http://127.0.0.1:8080
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
 
 
 _SECTIONS: Final = {

@@ -76,7 +76,7 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
     echo '{"raw": "<html>", "tools": []}' | toolreel normalize --explain
     echo '{"content": "<tool_call>ping</tool_call>", "tools": ["ping"]}' |
       toolreel normalize
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if listed:
         for name in DIALECTS:
             click.echo(f"{name:<20}{'marked' if name in MARKED else 'bare'}")

@@ -47,7 +47,7 @@ def models_command(model: str | None, catalogues: tuple[Path, ...], as_machine: 
     \b
     toolreel presets models
     toolreel presets models deepseek/deepseek-v3.2
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     collection = with_files(catalogues)
     models = [_known(collection, model)] if model else collection.models
     if as_machine:
@@ -66,7 +66,11 @@ def models_command(model: str | None, catalogues: tuple[Path, ...], as_machine: 
 @json_option
 @reporting
 def sampling_command(model: str | None, catalogues: tuple[Path, ...], as_machine: bool) -> int:
-    """List the sampling profiles: their request options, and the models that they apply to."""
+    """List the sampling profiles: their request options, and the models that they apply to.
+
+    \b
+    toolreel presets sampling --model deepseek/deepseek-v3.2
+    """
     collection = with_files(catalogues)
     profiles = collection.sampling_profiles(model) if model else collection.profiles
     if as_machine:
@@ -167,7 +171,7 @@ def presets_command(context: click.Context, catalogues: tuple[Path, ...], as_mac
     toolreel presets show openrouter/deepseek/deepseek-v3.2
     toolreel presets diff openrouter deepseek
     toolreel presets models
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if context.invoked_subcommand is None:
         _list(catalogues, as_machine)
     elif catalogues or as_machine:
@@ -210,7 +214,7 @@ def show_command(
     \b
     toolreel presets show deepseek
     toolreel presets show --provider openrouter --model deepseek/deepseek-v3.2
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if model and not provider:
         raise click.UsageError("--model needs --provider, because workarounds depend on where a model runs")
     if not name and not provider:
@@ -243,7 +247,7 @@ def presets_diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_
 
     \b
     toolreel presets diff openrouter deepseek
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     collection = with_files(catalogues)
     found = differences(preset_named(collection, one), preset_named(collection, other))
     if as_machine:

@@ -103,7 +103,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     toolreel probe --replay probe--qwen2.5.yaml --compare llama_cpp
 
     It ends with 1 if the endpoint is not stable, or if the probe stopped early.
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     presets = with_files(catalogues)
     if replayed is not None:
         from toolreel.probe import replay_probe

@@ -171,25 +171,26 @@ class RunProgress:
         self.figures = RunFigures()
         """What the run has done and spent; to be told of its events."""
         self._screen = RunScreen(self.figures)
+        self._drawn = err.is_terminal and not err.is_dumb_terminal
         self._live: Live | None = None
+        """What draws the screen now, below what was printed. One that is started again would first erase the
+        lines that it drew when it stopped, and what is there by then is not its own."""
         self._streaming = ""
         """The kind of delta that is being streamed now; empty if none is."""
         self._scrub = running_scrub()
         """A secret may be split over deltas."""
-        if err.is_terminal and not err.is_dumb_terminal:
-            self._live = Live(self._screen, console=err, transient=True, refresh_per_second=10)
 
     def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
-        text = self._screen.calls_running(note) if self._live else ""
+        text = self._screen.calls_running(note) if self._drawn else ""
         if text := text or _words(note):
             self._show(printable(text))
 
     def show_delta(self, delta: Delta, /) -> None:
         """Print a chunk of a streamed reply."""
-        if self._live is None or delta.kind == "tool_call":
+        if not self._drawn or delta.kind == "tool_call":
             return
-        self._live.stop()
+        self._erase()
         if delta.kind != self._streaming:
             self._end_stream()
             self._streaming, self._scrub = delta.kind, running_scrub()
@@ -198,42 +199,49 @@ class RunProgress:
     def show_mcp_event(self, news: McpNews, /) -> None:
         """Show an event of an MCP server."""
         if isinstance(news, CallProgressed):
-            if self._live:
+            if self._drawn:
                 self._show(printable(describe(news)))
         elif text := describe(news):
             err.print(printable(text), style="yellow")
 
     def __enter__(self) -> Self:
-        if self._live:
-            self._live.start()
+        self._screen = RunScreen(self.figures)  # an exchange before may have been cancelled within a call
+        self._draw()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self._end_stream()
-        if self._live:
-            self._live.stop()
+        self._erase()
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
         """Stop drawing while other code uses the terminal."""
         self._end_stream()
-        if self._live:
-            self._live.stop()
+        self._erase()
         try:
             yield
         finally:
-            if self._live:
-                self._live.start()
+            self._draw()
 
     def _show(self, text: str) -> None:
-        if self._live is None:
+        if not self._drawn:
             err.print(text)
             return
         self._end_stream()
         self._screen.show(text)
-        self._live.start()
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._drawn and self._live is None:
+            self._live = Live(self._screen, console=err, transient=True, refresh_per_second=10)
+            self._live.start()
+
+    def _erase(self) -> None:
+        if self._live:
+            self._live.stop()
+            self._live = None
 
     def _print_streamed(self, text: str) -> None:
         style = "dim" if self._streaming == "reasoning" else ""

@@ -159,7 +159,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     toolreel proxy --replay recordings
 
     When it stops, each conversation gets a journal. A second Ctrl-C leaves out those that are not made yet.
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel.proxy import LOOPBACK, Extras, Limits, ProxySettings, Route, serve
 
     if record and replay:

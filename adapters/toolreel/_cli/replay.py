@@ -46,7 +46,7 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     \b
     toolreel run "Hello" --model m --base-url http://127.0.0.1:8080 --record hello
     toolreel replay hello
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     tools: list[ToolLike] = []
     if tool_names:
         # Most replays take their results from the journal.
@@ -90,7 +90,7 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
 
     \b
     toolreel demo
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel.demo import demo_cassette, demo_drivers, workspace
 
     cassette = demo_cassette()

@@ -97,7 +97,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 \\
         --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if run_id is not None and (record or mode or overwrite):
         raise click.UsageError(
             "--run-id keeps the run in --database, so it takes no --record, --mode and --overwrite; toolreel "
@@ -194,7 +194,7 @@ def resume_command(
     \b
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     with live_session(server, sources, approve, durable=durable) as (session, available):
         live = session.resume(resumed_path(file), available.others, message)
     cut = str(live.cut) if live.cut else None

@@ -49,7 +49,7 @@ def tools_command(
     \b
     toolreel tools --tools toolreel.demo:TOOLS --deny "*_patch"
     toolreel tools --mcp mcp.json --accept
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if not sources.any_named:
         known = "--tools MODULE:ATTR, --skills FOLDER, or --mcp FILE"
         raise click.UsageError(f"name the source of the tools: {known}")

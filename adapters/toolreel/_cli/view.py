@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -52,23 +53,21 @@ def view_command(
     toolreel view
     toolreel view hello
     toolreel view hello warmer -o both.html --no-open
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if file is None or (other is None and Path(file).is_dir()):
         if page or as_machine:
             raise click.UsageError("--out and --json are for the page of a run: name one")
         from toolreel._internal import show
         from toolreel._replay import ListServer
 
-        with ListServer(Path(file or "."), (port or 0)) as server:
-            out.print(server.address)
-            out.file.flush()
-            err.print("Stop with Ctrl-C.")
-            if opens:
-                show(server.address)
-            try:
-                server.serve_forever()
-            except KeyboardInterrupt:  # the way to end it
-                return 0
+        server = ListServer(Path(file or "."), (port or 0))
+        out.print(server.address)
+        out.file.flush()
+        err.print("Stop with Ctrl-C.")
+        if opens:
+            show(server.address)
+        with suppress(KeyboardInterrupt):  # the way to end it
+            server.serve()
         return 0
     if port is not None:
         raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")

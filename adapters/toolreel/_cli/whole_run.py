@@ -126,11 +126,12 @@ def show_outcome(console: Console, run: Run) -> None:
         counted(tally.turns, "turn"),
         counted(tally.tool_calls, "tool call"),
         f"{tally.failed_calls} failed",
+        tally.ignored_calls and f"{tally.ignored_calls} ignored",
         tokens,
         cost and f"cost {cost}",
         str(run.timing),
     )
-    labelled(console, "", ", ".join(filter(None, counts)), "dim")
+    labelled(console, "", ", ".join(str(count) for count in counts if count), "dim")
     for row in run.costs if len(run.costs) > 1 else ():
         cost = "unknown" if row.cost is None else f"{row.cost:.6g}"
         tokens = f"{row.prompt_tokens} + {row.completion_tokens} tokens"

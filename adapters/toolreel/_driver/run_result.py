@@ -231,7 +231,8 @@ class Run:
         """One line, however long the conversation is."""
         said = self.text or _details(self.outcome)
         tally = self.state.tally
-        counts = f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}"
+        ignored = f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""
+        counts = f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}{ignored}"
         return f"<Run {self.outcome.name}: {self._shown(_short(said))}; {counts}>"
 
     def _repr_html_(self) -> str:
@@ -240,7 +241,8 @@ class Run:
         rows = {
             outcome.name: self.text or _details(outcome),
             "model": self.state.present.model,
-            "turns": f"{tally.turns}, {counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed",
+            "turns": f"{tally.turns}, {counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed"
+            + (f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""),
             "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
             "cost": cost_in_words(self),
             "time": str(self.timing),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         VaryError,
     )
     from toolreel._internal.format_version import check_version
+    from toolreel._internal.http_server import Page, listening, page_app, server_config
     from toolreel._internal.logs import CONCERNS, RENAMED, Concern, Level, is_heard, is_on, log, log_error
     from toolreel._internal.page_data import (
         cut_to,
@@ -59,6 +60,7 @@ else:
                 "ToolModuleError VaryError"
             ),
             "format_version": "check_version",
+            "http_server": "Page listening page_app server_config",
             "logs": "CONCERNS Concern Level RENAMED is_heard is_on log log_error",
             "page_data": "cut_to json_element packed packed_element shortened visible",
             "page_frame": "asset framed",

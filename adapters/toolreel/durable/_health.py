@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import sqlalchemy as sa
 
-from toolreel._internal import DurableError
+from toolreel._internal import DurableError, MissingExtra, Page, listening, page_app, server_config
 from toolreel.durable._limits.ledger import Ledger
 from toolreel.durable._metrics import Performed, Present, text
 from toolreel.durable._store.claims import now_ms
 from toolreel.durable._store.database import asked_once
 from toolreel.durable._store.tables import RUNS
 
-
-class Page(NamedTuple):
-    """What is answered."""
-
-    status: int
-    text: str
+try:
+    import uvicorn
+except ImportError:
+    raise MissingExtra.of("durable", "uvicorn") from None
 
 
 Pages: TypeAlias = dict[str, Callable[[], Page]]
+_CONNECTIONS: Final = 64
+"""Probes at once, each of which has a thread."""
+_KIND: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""As Prometheus has it."""
 
 
 class HealthServer:
-    """Answers GET requests for a few paths, each in a thread of its own, until it is closed.
+    """Answers GET requests for a few paths until it is closed.
 
     :param address: ``HOST:PORT``; port 0 takes a free one
     :param pages: what makes the answer, by path
@@ -39,53 +40,31 @@ class HealthServer:
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65_535:
             raise DurableError(f"health: {address!r} is no address; write HOST:PORT, as 127.0.0.1:9090")
-
-        class Handler(_Handler):
-            of = pages
-
         try:
-            self._server = _Server((host.strip("[]"), int(port)), Handler)
+            self._socket = listening(host.strip("[]"), int(port))
         except OSError as error:
             raise DurableError(f"health: {address} cannot be used: {error.strerror or error}") from None
+
+        def page(path: str, _query: str, _headers: object) -> Page:
+            known = pages.get(path, lambda: Page(404, f"there is {', '.join(pages)}\n"))
+            return known()._replace(kind=_KIND)
+
+        self._server = uvicorn.Server(server_config(page_app(page), connections=_CONNECTIONS))
         self._thread = threading.Thread(
-            target=self._server.serve_forever, daemon=True, name="toolreel-health"
+            target=self._server.run, args=([self._socket],), daemon=True, name="toolreel-health"
         )
         self._thread.start()
 
     @property
     def port(self) -> int:
         """The port that it listens on."""
-        return int(self._server.server_address[1])
+        return int(self._socket.getsockname()[1])
 
     def close(self) -> None:
         """Stop, and free the port."""
-        self._server.shutdown()
+        self._server.should_exit = True
         self._thread.join()
-        self._server.server_close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False  # a probe that never ends its request must not keep the worker
-
-
-class _Handler(BaseHTTPRequestHandler):
-    of: ClassVar[Pages]
-    timeout = 10  # seconds for a request to arrive
-
-    def do_GET(self) -> None:
-        page = self.of.get(self.path.partition("?")[0])
-        known = ", ".join(self.of)
-        status, said = Page(404, f"there is {known}\n") if page is None else page()
-        body = said.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: ANN401 - as http.server has it
-        """Say nothing: probes come every few seconds."""
+        self._socket.close()
 
 
 class Watched(Protocol):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
     from toolreel.proxy._recording.journals import JournalJob
     from toolreel.proxy._recording.thoughts import KeptThoughts
-    from toolreel.proxy._serve import LOOPBACK, listening, serve, server_config
+    from toolreel.proxy._serve import CONNECTIONS, LOOPBACK, serve
     from toolreel.proxy._settings import Limits, ProxySettings, Route, Routes, routes_in
     from toolreel_core._proxy import Extras
 else:
@@ -24,7 +24,7 @@ else:
             "_recording.journal_queue": "JournalQueue Tell",
             "_recording.journals": "JournalJob",
             "_recording.thoughts": "KeptThoughts",
-            "_serve": "LOOPBACK listening serve server_config",
+            "_serve": "CONNECTIONS LOOPBACK serve",
             "_settings": "Limits ProxySettings Route Routes routes_in",
             "toolreel_core._proxy": "Extras",
         },

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
-from toolreel._internal import MissingExtra, ProxyConfigError
+from toolreel._internal import MissingExtra, ProxyConfigError, listening, server_config
 from toolreel.proxy._app import proxy_app
 from toolreel.proxy._recording.journal_queue import Tell
 from toolreel.proxy._settings import ProxySettings
@@ -21,9 +21,10 @@ except ImportError:
     raise MissingExtra.of("proxy", "uvicorn") from None
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-_BACKLOG: Final = 2_048
-_IDLE: Final = 75
-"""Seconds for which a client's idle connection is kept: longer than clients keep them."""
+CONNECTIONS: Final = 2_000
+"""Connections of clients at once: as many requests as one upstream takes, and as many that wait."""
+_FILES: Final = 2 * CONNECTIONS + 96
+"""What the process may have open: these, the connections to upstreams, and recordings. Shells allow 1,024."""
 _SWITCH: Final = 0.000_5
 """Seconds that a thread keeps Python for, while another waits for it."""
 
@@ -46,7 +47,13 @@ def serve(
     :raises ProxyConfigError: if the address cannot be used
     """
     app = proxy_app(settings, tell=tell)
-    socket_ = listening(host, port)
+    try:
+        socket_ = listening(host, port)
+    except OSError as error:
+        raise ProxyConfigError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; name another with --listen HOST:PORT"
+        ) from None
+    _allow_files()
     bound = socket_.getsockname()[1]
     named = f"[{host}]" if ":" in host else host
     if settings.folder is not None:  # a thread writes recordings, and would hold up each request by 5 ms
@@ -54,40 +61,20 @@ def serve(
     url = f"http://{named}:{bound}/v1"
     with socket_:
         # The second Ctrl-C calls `hurry` in a handler of signals, so that takes no lock.
-        server = _Server(server_config(app, drain), lambda: ready(url), app.state.proxy.recorder.hurry)
+        config = server_config(app, connections=CONNECTIONS, drain=drain, lifespan=True)
+        server = _Server(config, lambda: ready(url), app.state.proxy.recorder.hurry)
         server.run(sockets=[socket_])
 
 
-def server_config(app: Any, drain: float = 30.0) -> uvicorn.Config:  # noqa: ANN401 - an ASGI application
-    """How an application is served."""
-    return uvicorn.Config(
-        app,
-        log_level="error",
-        access_log=False,
-        lifespan="on",
-        ws="none",
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=max(1, round(drain)),
-    )
+def _allow_files() -> None:
+    """Raise the soft limit of open files, as far as the hard one allows."""
+    if sys.platform != "win32":
+        import resource
 
-
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens, for asyncio.
-
-    :raises ProxyConfigError: if the address cannot be used
-    """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        raise ProxyConfigError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; name another with --listen HOST:PORT"
-        ) from None
-    # asyncio sets TCP_NODELAY on the connections of sockets that name TCP, and create_server names nothing.
-    # Without it, the body of an answer waits until the client acknowledges the head, which takes it 40 ms.
-    return socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Server(uvicorn.Server):

@@ -254,11 +254,13 @@ def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
 
 def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
     """Store the assistant message with its calls, and run them; one of the final tool alone is the answer."""
-    calls, limit = _usable_calls(state, reply), state.present.calls_per_turn
+    calls = _usable_calls(state, reply)
+    limit = state.present.calls_per_turn if len(calls) > 1 else None
     if reply.content:
         notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
     if limit is not None and len(calls) > limit:
-        state, ignored = _ignored(state, calls[limit:], "calls_per_turn")
+        is_set = state.present.config.max_tool_calls_per_turn is not None
+        state, ignored = _ignored(state, calls[limit:], "calls_per_turn" if is_set else "one_call")
         calls, notes = calls[:limit], (*notes, ignored)
     # The stored history keeps the model's ids; the projection sends a unique id for a repeated one.
     used_ids = state.messages.projection.used_ids

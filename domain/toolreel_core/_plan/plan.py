@@ -111,8 +111,6 @@ class Plan:
     """The parts of the requests' bodies that follow the messages."""
     reading: LoopConfig = field(init=False, repr=False, compare=False)
     """The settings to read replies with: where no tool is offered, the default reads no call in text."""
-    calls_per_turn: int | None = field(init=False, repr=False, compare=False)
-    """Maximum calls of one reply; further calls are ignored. ``None``: no limit."""
     asked_by: AskedBy | None = field(init=False, repr=False, compare=False)
     """How the final answer is asked for; ``None`` without an output."""
     callable_tools: ToolSurface = field(init=False, repr=False, compare=False)
@@ -151,10 +149,6 @@ class Plan:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
         object.__setattr__(self, "reading", self._reading())
-        # Some models make several calls although the request forbids it.
-        single = {**options, **overrides}.get("parallel_tool_calls") is False
-        limit = self.config.max_tool_calls_per_turn
-        object.__setattr__(self, "calls_per_turn", 1 if single and limit is None else limit)
         object.__setattr__(self, "at_fallbacks", self._at_fallbacks())
 
     def _choose_output_mode(self, options: Tree) -> None:
@@ -183,6 +177,16 @@ class Plan:
             return told
         entries, _ = self._transformed(cast("list[Tree]", parse(self.callable_tools.text)))
         return with_instruction(told, instruction(entries))
+
+    @property
+    def calls_per_turn(self) -> int | None:
+        """Maximum calls of one reply, ``None`` for no limit; further calls are ignored.
+
+        Some models make several calls although the request forbids it. Where it doesn't, nothing is ignored
+        without a limit of the settings.
+        """
+        limit = self.config.max_tool_calls_per_turn
+        return 1 if limit is None and self.bodies.one_call else limit
 
     @property
     def cost_is_unknown(self) -> bool:

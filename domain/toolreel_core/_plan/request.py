@@ -155,6 +155,8 @@ class Bodies:
     """For a request that lets the model call no tools; but the final tool, if the plan has one."""
     dropped: RequestOptions
     """For a request after the server rejected tools."""
+    one_call: bool
+    """Whether a request with tools says ``parallel_tool_calls: false``, in the words of its form."""
     output_cap: int | None
     """Tokens after which the request has a reply cut, where it says so with a number above 0."""
     quirks: tuple[str, ...]
@@ -224,6 +226,7 @@ def bodies_of(
         _options_of(requiring_call, provider),
         _options_of(without_tools, provider),
         _options_of(plain, provider),
+        with_call.get("parallel_tool_calls") is False,
         _cap(accepted),
         quirks,
         (

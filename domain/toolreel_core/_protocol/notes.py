@@ -13,7 +13,7 @@ from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._replies import Finish
 
 NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected", "final_check", "unsupported_claim"]
-IgnoreReason: TypeAlias = Literal["calls_per_turn", "tools_off"]
+IgnoreReason: TypeAlias = Literal["calls_per_turn", "one_call", "tools_off"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class LoopConfig:
     This limit and the budgets apply to each exchange of a conversation: from one message of the user to
     the end. Those of ``max_conversation_`` hold for all exchanges together."""
     max_tool_calls_per_turn: int | None = None
-    """Maximum calls of one reply; 1 if this is unset and the request has ``parallel_tool_calls: false``."""
+    """Maximum calls of one reply; if unset, 1 where the request says ``parallel_tool_calls: false``."""
     max_tool_args_bytes: int = 200_000
     """UTF-8 bytes of a call's arguments, as the model wrote them, that may reach a tool."""
     max_tool_output_bytes: int = 200_000

@@ -36,6 +36,7 @@ from toolreel import (
     tool,
 )
 from toolreel._driver import ImmediateEndpoint, Resting
+from toolreel._replay import story
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import CostUnknown, dump, load_state
 
@@ -144,10 +145,42 @@ def test_presets_are_those_of_the_model_and_of_the_provider_that_is_named() -> N
     assert "untrusted_content" in agent(preset="untrusted_content").plan("hi").presets
     assert agent(preset=Preset()).plan("hi").presets == ()
     assert agent(config=LoopConfig(max_turns=3)).plan("hi").config.max_turns == 3
-    settings = {"max_tool_calls_per_turn": None, "id_style": "kimi"}
+    settings = {"max_turns": 5, "id_style": "kimi"}
     changed = agent(config=settings, options={"temperature": 0}).plan("hi")
-    assert (changed.config.max_tool_calls_per_turn, changed.provider.id_style) == (None, "kimi")
+    assert (changed.config.max_turns, changed.provider.id_style) == (5, "kimi")
     assert "temperature" in changed.options
+
+
+SEVERAL: dict[str, Any] = {"options": {"parallel_tool_calls": True}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "ran"),
+    [
+        ({}, 2),
+        ({"provider": "ollama"}, 2),
+        ({"provider": "openai"}, 1),
+        ({"provider": "openai", "preset": "openai_responses"}, 1),
+        ({"provider": "anthropic", "preset": "anthropic_messages"}, 1),
+        ({"provider": "openai", **SEVERAL}, 2),
+        ({"provider": "openai", **SEVERAL, "config": {"max_tool_calls_per_turn": 1}}, 1),
+        ({"options": {"parallel_tool_calls": False}}, 1),
+        ({"options": {"parallel_tool_calls": False}, "config": {"max_tool_calls_per_turn": 2}}, 2),
+    ],
+)
+def test_calls_are_ignored_only_where_the_request_or_a_limit_rules_them_out_and_are_always_told(
+    settings: dict[str, Any], ran: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = [calling(("stock", {"part": "pin"}), ("stock", {"part": "shim"})), saying("4 and 0.")]
+    ended = Agent("m", tools=[stock], endpoint=ScriptedEndpoint(script), **settings).run("How many?")
+    ignored = 2 - ran
+    assert (ended.state.tally.tool_calls, ended.state.tally.ignored_calls) == (ran, ignored)
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [message.split()[0] for message in warned] == ["calls_ignored"] * ignored
+    assert ("1 ignored" in repr(ended), "1 ignored" in ended._repr_html_()) == (ignored == 1,) * 2
+    assert (ignored == 1) == any(
+        "ignored: stock" in remark for turn in story(ended) for remark in turn.remarks
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ from starlette.routing import Route as Path
 from tests.adapters.proxy.test_chat import ASKED, saying
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import ProxyServer, proxying, served
+from toolreel._internal import listening
 from toolreel.presets import shipped
-from toolreel.proxy import Limits, ProxySettings, Route, Routes, listening
+from toolreel.proxy import Limits, ProxySettings, Route, Routes, proxy_app
 from toolreel_core._plan import Preset
 from toolreel_core._settings import WireForm
 
@@ -142,6 +143,33 @@ def test_a_preset_of_another_wire_form_decides_where_requests_go(name: str, form
     route = Route("http://nowhere.invalid", preset=lambda _: shipped().get(name))
     assert Routes((route,)).profile(route, "m").provider.wire_form == form
     assert route.url(form) == url
+
+
+def test_what_a_connection_names_stays_here() -> None:
+    headers = [
+        ("connection", "close, X-Hop"),
+        ("x-hop", "of this connection"),
+        ("openai-beta", "one"),
+        ("openai-beta", "two"),
+        ("x-trace", "a"),
+    ]
+    with serving(saying("Four.")) as server, proxying(ProxySettings((Route(server.url),))) as proxy:
+        httpx.post(f"{proxy.url}/chat/completions", json=BODY, headers=headers)
+    seen = server.seen[0].headers
+    assert [seen.get(name) for name in ("x-hop", "openai-beta", "x-trace")] == [None, "one, two", "a"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    "hosts", [["localhost", "evil.example"], ["localhost", "localhost"], ["evil.example"]]
+)
+async def test_a_request_is_addressed_to_this_machine_once_whatever_server_reads_it(hosts: list[str]) -> None:
+    app = proxy_app(ProxySettings((Route("http://nowhere.invalid"),), hosts=("localhost",)))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as client:
+        headers = [("host", host) for host in hosts]
+        refused = await client.get("http://localhost/v1/models", headers=headers)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "foreign_host")
 
 
 # The socket of a proxy: what is written to a client goes out at once.

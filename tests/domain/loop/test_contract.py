@@ -275,10 +275,11 @@ def test_calls_of_a_turn_beyond_the_limit_are_ignored_counted_and_noted() -> Non
     assert played.state.tally.ignored_calls == 2
 
 
-def test_a_request_for_single_calls_has_one_heard() -> None:
+def test_a_request_for_single_calls_has_the_first_run_alone() -> None:
     single = asking_for(parallel_tool_calls=False)
     both = replies_calling(LOOKS, READS)
-    book(single).play(asks(), both, RUNS_LOOK, returns(1), asks(calling(LOOKS), LOOKED), *DONE)
+    played = book(single).play(asks(), both, RUNS_LOOK, returns(1), asks(calling(LOOKS), LOOKED), *DONE)
+    assert noted(played, CallsIgnored) == [CallsIgnored(1, ("read",), "one_call")]
     script = (asks(), both, RUNS_LOOK, returns(1), RUNS_READ)
     book(single, max_tool_calls_per_turn=2).play_up_to(*script)
     book().play_up_to(*script)
@@ -1252,13 +1253,13 @@ def test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about
     assert noted(played, OptionIgnored) == [OptionIgnored("tool_choice", "without_tools")]
 
 
-def test_one_call_a_turn_is_heard_where_the_provider_cannot_be_told_so() -> None:
+def test_all_calls_run_where_the_provider_cannot_be_told_to_make_one() -> None:
     deaf = Provider(supports_parallel_tool_calls="no")
     played = book(replace(asking_for(parallel_tool_calls=False, n=1), provider=deaf)).play_up_to(asks())
     assert body(played) == {"model": "m", "n": 1}
     assert noted(played, OptionIgnored) == [OptionIgnored("parallel_tool_calls", "unsupported")]
-    played.play(replies_calling(LOOKS, READS), RUNS_LOOK, returns(1), asks(calling(LOOKS), LOOKED), *DONE)
-    assert noted(played, CallsIgnored) == [CallsIgnored(1, ("read",), "calls_per_turn")]
+    played.play_up_to(replies_calling(LOOKS, READS), RUNS_LOOK, returns(1), RUNS_READ)
+    assert noted(played, CallsIgnored) == []
 
 
 def test_options_go_out_as_the_provider_takes_them() -> None:

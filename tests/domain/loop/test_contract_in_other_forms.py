@@ -42,7 +42,7 @@ IN_WORDS_OF_CHAT: Final = {
     "test_images_in_a_result_go_out_after_the_results_as_a_message_of_the_user",
     "test_its_tokens_and_cost_count_and_it_is_no_turn",
     "test_old_turns_of_tools_are_quoted_with_their_calls_and_results",
-    "test_one_call_a_turn_is_heard_where_the_provider_cannot_be_told_so",
+    "test_all_calls_run_where_the_provider_cannot_be_told_to_make_one",
     "test_options_go_out_as_the_provider_takes_them",
     "test_overrides_are_merged_deeply_over_the_options_of_the_plan",
     "test_overrides_of_what_is_the_runs_own_are_ignored_and_noted",

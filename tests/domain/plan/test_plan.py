@@ -84,25 +84,35 @@ def test_ready_values_are_taken_as_they_are() -> None:
     ("parallel", "limit", "calls"),
     [(None, None, None), (True, None, None), (False, None, 1), (False, 3, 3), (True, 2, 2), (0, None, None)],
 )
-def test_a_request_for_single_calls_has_one_heard_unless_more_are_configured(
+def test_the_first_call_runs_alone_where_the_request_says_so_and_no_limit_is_set(
     parallel: Json, limit: int | None, calls: int | None
 ) -> None:
     config = LoopConfig(max_tool_calls_per_turn=limit)
     options = {} if parallel is None else {"parallel_tool_calls": parallel}
-    assert Plan.of(model="m", messages="hi", options=options, config=config).calls_per_turn == calls
+    plan = Plan.of(model="m", messages="hi", options=options, config=config, tools=[PING])
+    assert plan.calls_per_turn == calls
+
+
+ONE_CALL: dict[str, Json] = {"parallel_tool_calls": False}
 
 
 @pytest.mark.parametrize(
-    ("options", "overrides", "calls"),
+    ("settings", "calls"),
     [
-        ({}, {"parallel_tool_calls": False}, 1),
-        ({"parallel_tool_calls": False}, {"parallel_tool_calls": True}, None),
+        ({"options": {}, "overrides": ONE_CALL}, 1),
+        ({"overrides": {"parallel_tool_calls": True}}, None),
+        ({"provider": Provider(supports_parallel_tool_calls="no")}, None),
+        ({"provider": Provider(wire_form="messages")}, 1),
+        ({"provider": Provider(wire_form="responses")}, 1),
+        ({"config": LoopConfig(constrained_calls="grammar")}, None),
+        ({"config": LoopConfig(tool_use_mode="disabled")}, None),
     ],
 )
-def test_an_override_decides_how_many_calls_are_heard(
-    options: dict[str, Json], overrides: dict[str, Json], calls: int | None
+def test_the_request_as_it_goes_out_decides_how_many_calls_run(
+    settings: dict[str, Any], calls: int | None
 ) -> None:
-    assert Plan.of(model="m", messages="hi", options=options, overrides=overrides).calls_per_turn == calls
+    plan = Plan.of(**{"model": "m", "messages": "hi", "tools": [PING], "options": ONE_CALL, **settings})
+    assert plan.calls_per_turn == calls
 
 
 BLANK_TO_NULL = "assistant_tool_calls_content_null_if_blank"

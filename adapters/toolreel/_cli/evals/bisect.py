@@ -74,7 +74,7 @@ def bisect_command(  # noqa: PLR0913, PLR0917 - options of a command
     \b
     toolreel eval bisect results
     toolreel eval bisect results 7c5dd875e43a --only config.text_dialects+llama_json
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel.evals import (
         Results,
         RunFilter,

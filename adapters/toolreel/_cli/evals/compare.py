@@ -97,7 +97,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval compare one-model/ other-model/ --as model
     toolreel eval compare results/ --by strategy raw production --gate no-regression
     toolreel eval compare results/ --with case-study
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel.evals import (
         GateOption,
         check_gate_options,

@@ -69,7 +69,7 @@ def replay_command(
     \b
     toolreel eval replay results --check
     toolreel eval replay results --strategy production
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     results = Results.open(folder)
     if strategy:
         if target or check:
@@ -137,6 +137,9 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
 
     KEY is the beginning of the run's key. Three files are written: the test, the run's record, its cassette.
     The test asserts the present verdict, even a failure, and explains how to invert it.
+
+    \b
+    toolreel eval promote results 7c5dd875e43a --to tests/regressions
     """
     results = Results.open(folder)
     test, verdict = promote(results, plan_of_header(results.header), find_run(results, key), target, name)

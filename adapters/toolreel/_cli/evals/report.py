@@ -47,7 +47,7 @@ def report_command(
     \b
     toolreel eval report results
     toolreel eval report results --out report.html --open
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel._internal import show
     from toolreel.evals import Results, report_content, report_page
 
@@ -95,6 +95,9 @@ def export_command(folder: Path, form: str, target: Path, as_machine: bool) -> i
     """Write the runs of DIR as logs of Inspect: messages, scores, usage, limits and errors.
 
     What that format has no place for is in the metadata of each sample.
+
+    \b
+    toolreel eval export results --to inspect --out logs
     """
     from toolreel.evals import write_inspect_logs
 

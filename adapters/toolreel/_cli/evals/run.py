@@ -84,7 +84,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval run --preset typical --dry-run
     toolreel eval run nightly.toml --strategies raw,production --trials 10 --out results
     toolreel eval run --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 --out results
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     if dry_run:
         return show_plan(plan, as_machine=as_machine)
     if folder is None:

@@ -41,6 +41,9 @@ def new_command(name: str, path: Path | None, as_machine: bool) -> int:
 
     NAME may be the file itself, such as scenarios/refund.toml. It passes `toolreel eval scenario check` as it
     stands; change it piece by piece.
+
+    \b
+    toolreel eval scenario new refund
     """
     if name.endswith(".toml"):
         path, name = path or Path(name), Path(name).stem
@@ -77,6 +80,9 @@ def check_command(files: Sequence[Path], trials: int | None, as_machine: bool) -
     """Prove the checks of scenario files: good scripts have to pass, bad ones to fail, under several seeds.
 
     No model is asked. Tools under [real] run for real.
+
+    \b
+    toolreel eval scenario check refund.toml
     """
     proofs = [proof_of(each, trials) for file in files for each in read_scenarios(file)]
     failed = not all(proof.holds for proof in proofs)
@@ -148,6 +154,9 @@ def from_command(
 
     Texts, tools and results are those of the recording; the calls that worked become the good script, and
     what they did becomes the checks. The file's comments say what you have to decide.
+
+    \b
+    toolreel eval scenario from session --name release_status
     """
     chosen = parse_settings(settings)
     session = read_session(

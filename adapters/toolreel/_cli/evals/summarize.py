@@ -72,7 +72,7 @@ def summarize_command(
     \b
     toolreel eval summarize results
     toolreel eval summarize monday tuesday --out results
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    """
     from toolreel.evals import (
         answer_of,
         check_gates,

@@ -39,7 +39,7 @@ LEVELS: Final[Mapping[type[n.Note], tuple[Concern, Level]]] = {
     n.PartsLeftOut: ("tools", "info"),
     n.CallAbandoned: ("tools", "warning"),
     n.ApprovalAsked: ("loop", "info"),
-    n.CallsIgnored: ("loop", "info"),
+    n.CallsIgnored: ("loop", "warning"),
     n.CallRepeated: ("loop", "info"),
     n.RetryPlanned: ("http", "info"),
     n.ModelNudged: ("loop", "info"),

@@ -102,6 +102,11 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
     return tuple(replace(turn, ms=_request_ms(turn.number, run)) for turn in turns.values())
 
 
+_IGNORED: Final[Mapping[notes.IgnoreReason, str]] = {
+    "one_call": "the request says parallel_tool_calls: false, so the first call runs alone",
+    "calls_per_turn": "max_tool_calls_per_turn allows no more calls in a reply",
+    "tools_off": "the request offered no tools",
+}
 _WHY: Final[Mapping[IgnoredWhy, str]] = {
     "reserved": "the run's own to set",
     "with_tools": "refused together with tools",
@@ -164,7 +169,7 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
         case notes.RetryPlanned():
             return turn.remarked(f"try {note.attempt} failed, the next follows after {note.ms} ms")
         case notes.CallsIgnored():
-            return turn.remarked(f"ignored ({note.why}): {', '.join(note.names)}")
+            return turn.remarked(f"ignored: {', '.join(note.names)}; {_IGNORED[note.why]}")
         case notes.CallRepeated():
             return turn.remarked(
                 f"{note.name} has had the same result {note.times} times; the model was warned"

@@ -118,7 +118,8 @@ def _figures(run: Run) -> Iterator[tuple[str, str]]:
     tally = run.state.tally
     yield "turns", f"{tally.turns:,}"
     failed = f", {tally.failed_calls:,} failed" if tally.failed_calls else ""
-    yield "tool calls", f"{tally.tool_calls:,}{failed}"
+    ignored = f", {tally.ignored_calls:,} ignored" if tally.ignored_calls else ""
+    yield "tool calls", f"{tally.tool_calls:,}{failed}{ignored}"
     yield "tokens in", f"{tally.prompt_tokens:,}"
     yield "tokens out", f"{tally.completion_tokens:,}"
     if tally.cached_tokens:

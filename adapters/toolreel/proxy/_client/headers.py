@@ -75,11 +75,14 @@ def passed_on(
 
     :raises ProxyConfigError: if the variable of the key is not set
     """
-    kept = {
-        name: value.decode("latin-1")
-        for key, value in headers
-        if (name := key.decode("latin-1")) not in _STAY and not name.startswith(_STAY_TOO)
+    listed = [(key.decode("latin-1"), value.decode("latin-1")) for key, value in headers]
+    stay = _STAY | {
+        each.strip().lower() for name, value in listed if name == "connection" for each in value.split(",")
     }
+    kept = dict[str, str]()
+    for name, value in listed:
+        if name not in stay and not name.startswith(_STAY_TOO):  # a list may have several lines
+            kept[name] = f"{kept[name]}, {value}" if name in kept and name not in _KEYS else value
     if token:
         kept = {
             name: value
@@ -128,8 +131,12 @@ def is_foreign(headers: Headers, hosts: tuple[str, ...]) -> bool:
         return False
     listed = [*headers]
     origin = header(listed, "origin")
-    named = [_host(header(listed, "host")), *([_host(origin.partition("://")[2])] if origin else [])]
-    return any(name not in hosts for name in named)
+    named = [_host(value.decode("latin-1")) for name, value in listed if name == b"host"]
+    if len(named) != 1:
+        return True
+    return any(
+        name not in hosts for name in (*named, *([_host(origin.partition("://")[2])] if origin else ()))
+    )
 
 
 def _host(authority: str) -> str:

@@ -39,7 +39,7 @@ class Strategy:
     about: str
     tags: tuple[str, ...] = ()
     infrastructure: bool = False
-    """Whether replies are repaired and calls limited to one a turn (preset ``default_tool_calling``)."""
+    """Whether replies are repaired and one call a turn is asked for (preset ``default_tool_calling``)."""
     provider_defaults: bool = False
     """Whether the provider's presets apply."""
     workarounds: bool = False

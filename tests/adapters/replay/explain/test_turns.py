@@ -122,7 +122,7 @@ def test_what_else_the_loop_decided_is_told() -> None:
     twice = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 1, "b": 2}))
     first, second, _ = told(saying("Done."), twice, saying("2"), plan=plan)
     assert first.remarks == ("the model is asked to call a tool (no_tool_calls)",)
-    assert second.remarks == ("ignored (calls_per_turn): add",)
+    assert second.remarks == ("ignored: add; max_tool_calls_per_turn allows no more calls in a reply",)
 
 
 def test_checks_of_an_answer_and_calls_that_were_done_are_told() -> None:
