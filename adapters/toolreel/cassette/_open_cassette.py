@@ -6,10 +6,10 @@ vcrpy's ``Cassette`` stores the interactions. A lookup takes constant time, and 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Final, Self
 
 from toolreel._internal import CassetteError, MissingExtra, VaryError, log
@@ -77,6 +77,10 @@ class Recording:
             raise VaryError(f"{path}: {error}") from None
         self.frozen: Final = FrozenValues(file.header, draws=not self.replays, name=str(path))
         """Time, ids and random numbers of the session, the same in each replay."""
+        self.under_way: Final[dict[object, Callable[[], None]]] = {}
+        """While recording: what to call for each exchange that the client has left at the end."""
+        self.over: Final = Event()
+        """Set at the end of the session."""
         self._misses: list[ReplayMismatch] = []
         self._recorded: Final = len(file.keys)
         self._sent: dict[str, str] = {}
@@ -223,6 +227,7 @@ class Recording:
             recording, since the client may have caught that exception
         :raises VaryError: if a rule of the file or of this session fits no request
         """
+        self.end_exchanges()
         with self._lock:
             left, misses, total = self._unplayed.left, [*self._misses], self._recorded
         if misses:
@@ -235,6 +240,12 @@ class Recording:
                 + f"\n{RERECORD}."
             )
         self.rules.check(self.path)
+
+    def end_exchanges(self) -> None:
+        """Record what has come so far of exchanges that are still under way; none can be added later."""
+        self.over.set()
+        for leave in [*self.under_way.values()]:
+            leave()
 
     def save(
         self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None

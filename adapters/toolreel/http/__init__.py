@@ -38,7 +38,13 @@ if TYPE_CHECKING:
     )
     from toolreel.http._response_events import answered, broken, failure_event, response_event, retry_after_ms
     from toolreel.http._response_reader import Exchange, Incoming, Intake
-    from toolreel.http._transport_pool import CONNECTIONS, async_transport, sync_transport
+    from toolreel.http._transport_pool import (
+        CONNECTIONS,
+        AsyncPlainTransport,
+        PlainTransport,
+        async_transport,
+        sync_transport,
+    )
 else:
     from toolreel._internal.lazy import face
 
@@ -56,7 +62,9 @@ else:
             ),
             "_response_events": "answered broken failure_event response_event retry_after_ms",
             "_response_reader": "Exchange Incoming Intake",
-            "_transport_pool": "CONNECTIONS async_transport sync_transport",
+            "_transport_pool": (
+                "AsyncPlainTransport CONNECTIONS PlainTransport async_transport sync_transport"
+            ),
         },
     )
 

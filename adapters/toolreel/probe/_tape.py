@@ -34,6 +34,7 @@ class ProbeTape(Recording):
 
     known: Mapping[str, str] = {}
     """Secrets by name."""
+    _last: StoredResponse | None = None
 
     def append(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
@@ -43,7 +44,13 @@ class ProbeTape(Recording):
         for name, value in self.known.items():
             for spelling in spellings(value.strip()) if value.strip() else ():
                 clean = clean.replace(spelling.encode(), f"[value of {name}]".encode())
-        return super().append(method, url, headers, body, replace(response, body=clean))
+        self._last = super().append(method, url, headers, body, replace(response, body=clean))
+        return self._last
+
+    def take_last(self) -> StoredResponse | None:
+        """The response that was added since this was asked before."""
+        last, self._last = self._last, None
+        return last
 
 
 class Answers:
@@ -133,10 +140,13 @@ class ProbeTransport(RecordTransport):
         """The earlier answer to a request, or a new one."""
         url, body = str(request.url), request.read()
         stored = self._answers.take(url, body)
-        if not isinstance(stored, StoredResponse):
-            return super().handle_request(request)
-        kept = self._tape.append(request.method, url, request.headers, body, stored)
-        return replayed(kept, self._tape.path)
+        if isinstance(stored, StoredResponse):
+            kept = self._tape.append(request.method, url, request.headers, body, stored)
+            return replayed(kept, self._tape.path, request)
+        self._tape.take_last()
+        response = super().handle_request(request)
+        recorded = self._tape.take_last()  # none of a stream, which has only begun
+        return response if recorded is None else replayed(recorded, self._tape.path, request)
 
 
 class AnswersTransport(httpx.BaseTransport):
@@ -150,4 +160,4 @@ class AnswersTransport(httpx.BaseTransport):
         """The recorded answer, which the caller has looked up."""
         stored = self._answers.take(str(request.url), request.read())
         assert stored is not None, "asked for without looking"  # noqa: S101 - a bug, not a recording
-        return replayed(stored, self._path)
+        return replayed(stored, self._path, request)
