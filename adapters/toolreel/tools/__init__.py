@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     )
     from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited, in_thread
     from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
-    from toolreel.tools._python.schema_of import Types, parse_docstring
+    from toolreel.tools._python.docstrings import parse_docstring
+    from toolreel.tools._python.schema_of import Types
     from toolreel.tools._python.signature import definition_of, signature_of, untyped_arguments
     from toolreel.tools._python.tools import (
         DEADLINE,
@@ -59,7 +60,8 @@ else:
             ),
             "_hosts": "AsyncRouter Router ThreadedTools awaited in_thread",
             "_isolation": "Crash IsolatedCall Isolation",
-            "_python.schema_of": "Types parse_docstring",
+            "_python.docstrings": "parse_docstring",
+            "_python.schema_of": "Types",
             "_python.signature": "definition_of signature_of untyped_arguments",
             "_python.tools": (
                 "AsyncPythonTools DEADLINE PythonTools Tool ToolLike Toolbox load_module load_tools tool"

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     )
     from toolreel.tools.mcp._definitions import (
         MCP_PREFIX,
-        ServerTools,
         SkippedTool,
         pins_beside,
         pins_of,
@@ -50,7 +49,7 @@ else:
         {
             "_config_file": "HttpServer McpServer ServerSettings StdioServer mcp_servers read_mcp_servers",
             "_definitions": (
-                "MCP_PREFIX ServerTools SkippedTool pins_beside pins_of read_pins server_tools unaccepted "
+                "MCP_PREFIX SkippedTool pins_beside pins_of read_pins server_tools unaccepted "
                 "write_pins"
             ),
             "_host": "AsyncMcpTools McpTools",
