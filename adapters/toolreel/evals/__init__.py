@@ -125,67 +125,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_authoring.proof": "Proof ScriptProof proof_of sentences",
-            "_authoring.scenario_of_session": "draft_of name_of read_session",
-            "_authoring.template": "template write_new write_template",
-            "_authoring.toml_text": "has_null scenario_text",
-            "_replay.bisect": "RunFilter bisected with_only",
-            "_replay.inspect_log": "write_inspect_logs",
-            "_replay.regression_test": "Promoted find_run promote",
-            "_replay.replay": "Replayed replays rerun write_replayed",
-            "_replay.whatif": "tallies_under whatif_lines whatif_tree",
-            "_report.page": "ReportContent report_content report_page",
-            "_report.run_data": "run_data",
-            "_report.transcripts": "transcript_of",
-            "_runner.connection": "Connection connect limits new_header",
-            "_runner.endpoints": "ScriptedEndpoint",
-            "_runner.evaluation": (
-                "EvaluationOutcome ExistingRuns JobEnded Watcher WorkerPool evaluate jobs_of server_of"
-            ),
-            "_runner.exchanges": "WorldHost",
-            "_runner.joining": "join_results",
-            "_runner.plan_loader": "plan_of_header planned sharded",
-            "_runner.spending": "Spent",
-            "_runner.trial": "RunContext run_job",
-            "_runner.scenario_files": "read_scenarios read_toml_scenario scenario",
-            "_statistics.interval_bounds": (
-                "cluster_mean_below cluster_mean_bounds two_way_mean_below two_way_mean_bounds wilson_bounds"
-            ),
-            "_statistics.intervals": "CellRate Clustered clustered_rate methods_of wilson",
-            "_statistics.side_differences": (
-                "clusterings compare_scenarios compare_trials scenarios_p stratified_bounds"
-            ),
-            "_statistics.significance_tests": "adjusted flips_p holm mcnemar_p permutation_p",
-            "_store.configuration_differences": (
-                "StrategyDifference configuration_under strategy_differences"
-            ),
-            "_store.recordings": "recording_of",
-            "_store.results": (
-                "Header Journal Results all_records read_header schema_of write_atomically write_json"
-            ),
-            "_summary.comparison": "Comparison EvaluationSide Side compare read_sides",
-            "_summary.comparison_gates": "GateOption check_gate_options",
-            "_summary.plan_changes": "LATER plan_changes with_lateness",
-            "_summary.plan_gates": "check_gates gate_warnings gates_of values_of",
-            "_summary.planned_power": "cluster_deviation detectable flips_power planned_power",
-            "_summary.summary_files": (
-                "BY_SCENARIO BY_STRATEGY SUMMARY summary_of summary_trees write_summaries write_trees"
-            ),
-            "_summary.summary_statistics": "Findings LEVEL findings_of total_of",
-            "_tables.answer": "answer_of compared_strategies",
-            "_tables.bisection_tables": "bisection_lines bisection_tables bisection_tree verdict_line",
-            "_tables.case_study": "beside_case_study beside_tables beside_tree case_study",
-            "_tables.comparison_tables": "comparison_lines comparison_tables comparison_tree",
-            "_tables.formats": "HEAT",
-            "_tables.junit": "as_junit",
-            "_tables.summary_tables": "gate_table head_lines summary_tables",
-            "_tables.table": "TextTable as_markdown interval_text without_constant_columns",
-        },
-        extra="evals",
-    )
+    __getattr__, __dir__ = face(__name__, extra="evals")
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

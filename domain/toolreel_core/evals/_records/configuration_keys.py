@@ -11,7 +11,7 @@ from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import JsonText, Tree, as_tree, canonical, parse
 from toolreel_core._plan import LISTS
 from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core._text_calls import MARKED
+from toolreel_core._text_calls import short_dialects
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 
 Section: TypeAlias = Literal["config", "provider", "request", "request_overrides"]
@@ -96,12 +96,16 @@ def _of_settings(section: Section, before: _Settings, after: _Settings) -> Itera
         if old == new:
             continue
         path = (setting.name,)
-        names = _joined(_short(old), _short(new)) if section == "config" and path[0] in LISTS else None
+        names = (
+            _joined(short_dialects(old), short_dialects(new))
+            if section == "config" and path[0] in LISTS
+            else None
+        )
         if names is None:
             yield Key(section, path, canonical(old), canonical(new))
             continue
         for name in names:
-            was, now = name in _short(old), name in _short(new)
+            was, now = name in short_dialects(old), name in short_dialects(new)
             if was is not now:
                 yield Key(section, path, canonical(was), canonical(now), name)
 
@@ -119,20 +123,11 @@ def _joined(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...] | Non
     return (*both, *rest)
 
 
-def _short(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names with one word for all dialects that are marked, which settings take too."""
-    for place, name in enumerate(names):
-        end = place + len(MARKED)
-        if name == MARKED[0] and names[place:end] == MARKED:
-            return (*names[:place], "marked", *names[end:])
-    return names
-
-
 def _with_settings(section: Section, before: _Settings, after: _Settings, keys: Collection[Key]) -> _Settings:
     chosen = [key for key in keys if key.section == section]
     changes: dict[str, object] = {key.path[0]: getattr(after, key.path[0]) for key in chosen if not key.name}
     for setting in {key.path[0] for key in chosen if key.name}:
-        old, new = _short(getattr(before, setting)), _short(getattr(after, setting))
+        old, new = short_dialects(getattr(before, setting)), short_dialects(getattr(after, setting))
         turned = {key.name for key in chosen if key.path[0] == setting}
         # Lists that agree about the order of their names: others are replaced as a whole.
         changes[setting] = tuple(
