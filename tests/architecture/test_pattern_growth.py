@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import product
+from typing import Any
 
 import pytest
 
 from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 from tests.properties.growth import RUNS, superlinear
 
+PARSER: Any = import_module("re._parser")  # how Python itself reads a pattern
 SEARCHING = frozenset({"search", "finditer", "findall", "sub", "subn", "split"})
 
 # Read in a plan that its user writes, a character at a time.
@@ -76,6 +78,16 @@ READING = [
 
 
 @pytest.mark.parametrize("module", READING, ids=str)
+def test_a_pattern_is_linear_in_a_run_behind_what_it_begins_with(module: Module) -> None:
+    found = []
+    for name, pattern in patterns(module):
+        for head, run in product(beginnings(pattern), " \n"):
+            if growth := _growth(pattern, head, run, "x\0", searches=f"{module.name}.{name}" in SEARCHED):
+                found.append(f"{name} on {head!r} + {run!r}...: {growth}")
+    assert found == []
+
+
+@pytest.mark.parametrize("module", READING, ids=str)
 def test_a_pattern_is_linear_in_a_run_of_a_character(module: Module) -> None:
     assert list(grown(module, [run for run in RUNS if len(run) == 1], [("", "\0")])) == []
 
@@ -104,3 +116,35 @@ def _growth(pattern: re.Pattern[str], head: str, run: str, tail: str, *, searche
     if matched or not searches:
         return matched
     return superlinear(lambda size: list(pattern.finditer(text(size))))
+
+
+def beginnings(pattern: re.Pattern[str]) -> set[str]:
+    """What each part of a pattern that repeats something may stand behind."""
+    found: set[str] = set()
+    _example(PARSER.parse(pattern.pattern, pattern.flags), "", found)
+    return found
+
+
+def _example(parts: Iterable[tuple[Any, Any]], text: str, found: set[str]) -> str:
+    """A text that parts of a pattern match, behind another; adds what precedes each repetition."""
+    for kind, value in parts:
+        match kind, value:
+            case PARSER.LITERAL, int(code):
+                text += chr(code)
+            case PARSER.IN, [(PARSER.LITERAL, int(code)), *_]:
+                text += chr(code)
+            case ((PARSER.IN | PARSER.NOT_LITERAL | PARSER.ANY), _):
+                text += "a"
+            case PARSER.SUBPATTERN, (_, _, _, inner):
+                text = _example(inner, text, found)
+            case PARSER.ATOMIC_GROUP, inner:
+                text = _example(inner, text, found)
+            case PARSER.BRANCH, (_, [first, *_]):
+                text = _example(first, text, found)
+            case ((PARSER.MAX_REPEAT | PARSER.MIN_REPEAT | PARSER.POSSESSIVE_REPEAT), (least, _, inner)):
+                found.add(text)
+                for _ in range(min(least, 3)):
+                    text = _example(inner, text, found)
+            case _:
+                pass  # an assertion, or a reference to a group
+    return text

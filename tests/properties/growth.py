@@ -41,6 +41,8 @@ _SMALLEST = 1_000
 _LARGEST = 16_000
 _FAST = 0.03
 """CPU seconds, far above what one linear pass over the largest input takes on a busy machine."""
+_SLOW = 0.3
+"""CPU seconds that need no further step to be told from a limit that an input outgrows."""
 _RATIO = 6
 """Between an input and one four times as long; 16 if the cost is quadratic."""
 
@@ -54,9 +56,11 @@ def superlinear(read: Callable[[int], object], largest: int = _LARGEST) -> str:
     for size in _sizes(largest):
         took = cost(partial(read, size))
         if took > _FAST and before and took > _RATIO * before:
-            # Once more: another thread may have taken the caches meanwhile.
+            # Once more, and for the next step: another thread may have taken the caches meanwhile, and a
+            # single step is steep where an input outgrows a limit.
             took, before = cost(partial(read, size)), cost(partial(read, size // 4))
-            if took > _FAST and took > _RATIO * before:
+            again = took > _FAST and took > _RATIO * before
+            if again and (took > _SLOW or cost(partial(read, size * 4)) > _RATIO * took):
                 return f"{size // 4} characters take {1000 * before:.1f} ms, {size} take {1000 * took:.1f} ms"
         before = took
     return ""

@@ -75,14 +75,15 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
     source = Source(text, Offered(frozenset()), frozenset(), cut)
     said: list[str] = []
     at = 0
+    quotations = Quotations.of(source)
     while opening := _OPENER.match(text, at):
         closing = closer_of(opening["opener"])
-        close = Quotations.of(source).ending(closing, opening.start("opener"), opening.end())
+        close = quotations.ending(closing, opening.start("opener"), opening.end())
         if not isinstance(close, re.Match):
             return Thoughts("\n".join(said), at)
         said.append(text[opening.end() : close.start()].strip())
         at = close.end()
-    close = None if said else _lone_closer(source)
+    close = None if said else _lone_closer(quotations)
     return Thoughts(text[: close.start()].strip(), close.end()) if close else Thoughts("\n".join(said), at)
 
 
@@ -98,12 +99,12 @@ def opener_of_thoughts(source: Source) -> int:
     return opening.end() if opening else -1
 
 
-def _lone_closer(source: Source) -> re.Match[str] | None:
+def _lone_closer(quotations: Quotations) -> re.Match[str] | None:
     """The first closer that is not only mentioned, of reasoning whose opener the server removed."""
-    closers = list(islice(_CLOSER.finditer(source.text), _CLOSERS))
-    if not closers or _ANY_OPENER.search(source.text, 0, closers[0].start()):
+    text = quotations.source.text
+    closers = list(islice(_CLOSER.finditer(text), _CLOSERS))
+    if not closers or _ANY_OPENER.search(text, 0, closers[0].start()):
         return None
-    quotations = Quotations.of(source)
     return next((close for close in closers if not _is_mentioned(quotations, close)), None)
 
 

@@ -220,7 +220,7 @@ _NAME_LINE: Final = re.compile(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
 _SECTION: Final = re.compile(r"(?:\A|\n)>>>")
 # ReAct: lines of their own; the input may be in a code fence.
 _ACTION: Final = re.compile(
-    r"^[ \t]*Action:[ \t]*(?P<name>[^\n]{1,200}?)[ \t]*\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
+    r"^[ \t]*Action:(?P<name>[^\n]++)\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
     re.MULTILINE,
 )
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
@@ -260,7 +260,7 @@ def react(source: Source) -> Whole | None:
     if action is None:
         return None
     lead, *thoughts = _THOUGHT.split(source.text[: action.start()])
-    name = source.offered.named(action["name"].strip("[]*"))
+    name = source.offered.named(action["name"].strip().strip("[]*"))
     if (
         name not in source.offered.names
         or not is_paragraph(lead)

@@ -73,7 +73,7 @@ _PARAMETER_SECTIONS: Final = {
 }
 # Sphinx: ":param type name: text", with all spellings that Sphinx accepts.
 _FIELD: Final = re.compile(
-    r":(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?\*{0,2}(\w+):\s*(.*)"
+    r":(?:param|parameter|arg|argument|key|keyword)\s++(?:[^:\s]++\s++)*\*{0,2}(\w+):\s*(.*)"
 )
 # Other fields end the description of a parameter.
 _OTHER_FIELD: Final = re.compile(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")

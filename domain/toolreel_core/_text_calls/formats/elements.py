@@ -200,7 +200,7 @@ def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Js
         return text if said[1].lower() == "true" else decoded(text)
     if data := _CDATA.fullmatch(text):
         return typed(data[1], schema)
-    if _PARAM.match(opening[0]) and _LEAK.search(source.text):
+    if _PARAM.match(opening[0]) and source.search(_LEAK, 0):
         text = text.translate(_LEAKED)
     verbatim = opening[0][1] in BARS
     return typed(text if verbatim else one_line_break_less(text), schema)
