@@ -29,7 +29,13 @@ if TYPE_CHECKING:
         tree_texts,
         unseen,
     )
-    from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
+    from toolreel._secrets.scrubbing import (
+        RunningBodyScrub,
+        RunningScrub,
+        scrubbed,
+        scrubbed_body,
+        searched_for,
+    )
     from toolreel._secrets.secret import Secret
     from toolreel._secrets.secret_candidates import candidates
     from toolreel._secrets.split_texts import put_together
@@ -51,7 +57,7 @@ else:
                 "body_texts interaction_texts leaks_at line_texts new_leaks refuse_secrets_in_blobs "
                 "refuse_secrets_in_line tree_texts unseen"
             ),
-            "scrubbing": "RunningScrub scrubbed searched_for",
+            "scrubbing": "RunningBodyScrub RunningScrub scrubbed scrubbed_body searched_for",
             "secret": "Secret",
             "secret_candidates": "candidates",
             "split_texts": "put_together",

@@ -138,7 +138,8 @@ class RunningBodyScrub:
         """The lines that hold no beginning of a secret, without those that hold one."""
         pieces = [piece for at, line in enumerate(self._lines) for piece in pieces_in(line.frame, at)]
         # Most texts begin no secret, and need not be joined with others.
-        begun = {piece.names[-1] for piece in pieces if self._begins(piece.text)}
+        beginnings = {*filter(self._begins, {piece.text for piece in pieces})}
+        begun = {piece.names[-1] for piece in pieces if piece.text in beginnings}
         passing = len(self._lines)
         for group in groups_of(piece for piece in pieces if piece.names[-1] in begun):
             self._mask(group)

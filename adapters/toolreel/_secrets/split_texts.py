@@ -66,7 +66,8 @@ def _add_pieces(
     if is_object and (telling := [key for key in holder if key.endswith(_TELLING)]):
         said = {key: holder[key] for key in telling if not isinstance(holder[key], list | dict)}
         told = tuple((*values, *_values(said, name)) for name, values in zip(_TELLING, told, strict=True))
-    for key, value in holder.items() if is_object else enumerate(holder):
+    entries: Iterable[tuple[Any, Json]] = holder.items() if is_object else enumerate(holder)
+    for key, value in entries:
         if isinstance(value, str | dict | list):
             inside = (*names, key) if is_object else names
             places = positions if is_object else (*positions, key)
@@ -117,7 +118,7 @@ def put_together(text: str) -> tuple[str, ...]:
     if frames:
         groups = groups_of(piece for frame in frames for piece in pieces_in(frame))
     else:
-        whole = read(text).value_or(None) if text.lstrip()[:1] == "{" else None
+        whole = read(text).value_or(()) if text.lstrip()[:1] == "{" else ()
         parts = (each for each in pieces_in(whole) if each.positions and each.names[-1] in _PARTS)
         groups = (group for group in groups_of(parts) if len(group) > 1)
     return tuple(dict.fromkeys("".join(piece.text for piece in group) for group in groups))
