@@ -16,7 +16,7 @@ from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import unstreamed
 
 MOST = 256 * 1024
-LIMIT = 1_000.0
+LIMIT = 500.0
 TOOLS = ToolSurface((ToolDefinition.of("ping"),))
 CONFIGS = (LoopConfig(), LoopConfig(argument_repairs="lenient", text_dialects=("marked",)))
 CALL: Json = {"id": "a", "type": "function", "function": {"name": "ping", "arguments": "{}"}}

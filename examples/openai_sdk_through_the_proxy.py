@@ -23,7 +23,7 @@ RECORDINGS: Final = Path(__file__).parents[1] / "cassettes" / "openai-sdk"
 @contextmanager
 def replaying(folder: Path) -> Generator[str]:
     """The base URL of a proxy that answers from a folder."""
-    command = (sys.executable, "-m", "toolreel", "proxy", "--replay", folder, "--listen", "127.0.0.1:0")
+    command = (sys.executable, "-m", "toolreel", "proxy", "--replay", folder, "--port", "0")
     with Popen([*map(str, command), "--quiet"], stderr=PIPE, text=True) as proxy:
         assert proxy.stderr is not None
         try:

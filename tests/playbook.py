@@ -411,8 +411,11 @@ def fails_to_send(
     *,
     body: str = "",
     retry_after_ms: int | None = None,
+    should_retry: bool | None = None,
 ) -> Answer:
-    return lambda ref: RequestFailed(ref, failure, message, status, body, retry_after_ms)
+    return lambda ref: RequestFailed(
+        ref, failure, message, status, body, retry_after_ms, should_retry=should_retry
+    )
 
 
 def returns(value: Json, spent: Spent | None = None) -> Answer:

@@ -16,7 +16,7 @@ from toolreel_core._plan import Plan
 from toolreel_core._settings import IdStyle
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-__all__ = ["ECHO", "ID_FORMS", "PING", "PLAN", "complaint", "printed_under"]
+__all__ = ["ECHO", "ID_FORMS", "IF_YOUR_OWN", "PING", "PLAN", "complaint", "printed_under"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 
@@ -26,6 +26,11 @@ ECHO: Final = ToolDefinition.of(
     {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
 )
 PING: Final = ToolDefinition.of("ping", "Is anybody there?")
+IF_YOUR_OWN = (
+    "If it is your own, import the module that registers it before you make or load the plan; a command does "
+    "with --import MODULE"
+)
+
 ID_FORMS: Final[Mapping[IdStyle, str]] = {
     "keep": r".+",
     "openai": r"[A-Za-z0-9_-]{1,40}",

@@ -169,6 +169,7 @@ from toolreel_core import (
     masked,
     messages_from,
     messages_to,
+    notes,
     register_transform,
 )
 from toolreel_core._conversation import Audio, Blob, File, Image, Text
@@ -327,6 +328,7 @@ __all__ = [
     "masked",
     "messages_from",
     "messages_to",
+    "notes",
     "output_of",
     "parse_journal",
     "perform",

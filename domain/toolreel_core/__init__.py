@@ -18,7 +18,7 @@ state, phase
 step
     One application of the reducer, and its result: state, effects and notes.
 note
-    What a run reports about itself: each repair, retry and decision, by name.
+    What a run reports about itself: each repair, retry and decision, a class each in ``notes``.
 outcome
     How a run ended: ``Completed``, ``MaxTurns``, ``EmptyFinal`` and so on.
 exchange

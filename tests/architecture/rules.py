@@ -190,9 +190,12 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_other_statuses_are_not_retried",
         "test_a_response_that_is_too_large_is_not_retried",
     ),
-    "retries: `Retry-After` is honoured": (
+    "retries: `Retry-After`, `retry-after-ms` and `x-should-retry` are honoured; an account out of quota is "
+    "not asked again": (
         "test_retry_after_is_honoured",
         "test_a_retry_after_that_is_too_long_ends_the_run",
+        "test_the_servers_word_on_a_retry_counts_more_than_the_status",
+        "test_an_account_without_money_is_not_asked_again",
     ),
     "retries: jitter comes from the seed": (
         "test_jitter_comes_from_the_seed_and_is_the_same_in_every_process",

@@ -155,7 +155,7 @@ def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
 def test_a_worker_drains_on_sigterm(desk: Path) -> None:
     said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
     with serving(PAYING) as server:
-        probes = ("--health", "127.0.0.1:0")
+        probes = ("--health-port", "0")
         command = [*COMMAND, "durable", "worker", "--base-url", server.url, "--poll", "0.05", *probes, *MINE]
         with subprocess.Popen(command, cwd=desk, env=environment(None), stderr=subprocess.PIPE) as worker:
             assert worker.stderr is not None

@@ -29,7 +29,7 @@ FOUR = replying({"choices": [{"message": {"content": "Four."}, "finish_reason": 
 @contextmanager
 def proxy(*options: str, **variables: str) -> Generator[tuple[str, subprocess.Popen[str], list[str]]]:
     """A proxy in a process of its own: its base URL, and what it prints."""
-    command = [sys.executable, "-m", "toolreel", "proxy", "--listen", "127.0.0.1:0", *options]
+    command = [sys.executable, "-m", "toolreel", "proxy", "--port", "0", *options]
     environ = {**os.environ, "NO_PROXY": "*", **variables}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ) as process:
         lines: list[str] = []
@@ -148,8 +148,7 @@ def test_routes_choose_the_upstream(tmp_path: Path) -> None:
     ("options", "words"),
     [
         ((), "--upstream: expected the base URL"),
-        (("--upstream", "http://a.invalid", "--listen", "0.0.0.0:8787"), "set TOOLREEL_PROXY_TOKEN"),
-        (("--upstream", "http://a.invalid", "--listen", "here"), "expected HOST:PORT"),
+        (("--upstream", "http://a.invalid", "--host", "203.0.113.7"), "set TOOLREEL_PROXY_TOKEN"),
         (("--upstream", "http://a.invalid", "--mode", "auto"), "write --record DIR"),
         (("--upstream", "http://a.invalid", "--record", ".", "--replay", "."), "give one of them"),
         (("--upstream", "http://a.invalid", "--routes", "r.toml"), "give one of them"),
@@ -164,8 +163,8 @@ def test_a_mistake_is_told_with_what_to_write(options: tuple[str, ...], words: s
 
 def test_a_port_that_is_taken_is_told() -> None:
     with serving() as server:
-        assert "name another with --listen" in refusal(
-            "--upstream", "http://a.invalid", "--listen", server.url.removeprefix("http://")
+        assert "name others with --host and --port" in refusal(
+            "--upstream", "http://a.invalid", "--port", server.url.rpartition(":")[2]
         )
 
 

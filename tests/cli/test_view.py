@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cli.commands import assert_mistake, toolreel
 from tests.replay.sessions import cassette
+from tests.servers.chat_server import replying, serving
 from toolreel._cli import export_command, view_command
+from toolreel.testing import saying
 
 
 def asked(*arguments: str | Path) -> Result:
@@ -24,6 +27,40 @@ def test_a_page_is_written_here_under_the_name_of_the_recording(
     done = asked(cassette("chat"), cassette("streamed"), "--out", "both.html", "--json")
     assert json.loads(done.stdout)["file"] == "both.html"
     assert "Two runs, side by side" in Path("both.html").read_text("utf-8")
+
+
+OWN = """
+from toolreel import register_transform
+
+
+@register_transform("message", "lab_shouting", about="Our gateway is hard of hearing.")
+def shouting(message):
+    return {**message, "content": str(message["content"]).upper()}
+"""
+
+
+def test_a_module_that_registers_a_transform_can_be_imported_by_every_command(tmp_path: Path) -> None:
+    (tmp_path / "lab.py").write_text(OWN)
+    with serving(replying(saying("Hello."))) as server:
+        plan = ("--model", "m", "--set", 'message_transforms=["lab_shouting"]', "--record", "hello")
+        said = toolreel("run", "hi", "--base-url", server.url, *plan, "--import", "lab", cwd=tmp_path)
+    assert said.code == 0, said
+    assert json.loads(server.seen[0].body)["messages"][0]["content"] == "HI"
+    fork = "fork hello --at 0 --set max_turns=3 --recorded --record other"
+    reading = [line.split() for line in ("view hello --no-open", "explain hello", "replay hello", fork)]
+    for command in reading:
+        missing = toolreel(*command, cwd=tmp_path)
+        assert_mistake(missing, "no message transform 'lab_shouting'", "--import MODULE")
+    for command in [*reading, ["export", "hello", "--format", "markdown"]]:
+        said = toolreel(*command, "--import", "lab.py", cwd=tmp_path)
+        assert said.code == 0, said
+    again = toolreel("explain", "hello", cwd=tmp_path, env={"TOOLREEL_IMPORT": "json lab"})
+    assert again.code == 0, again
+    for name, words in (
+        ("labs", "cannot import labs: No module named"),
+        ("labs.py", "no file labs.py"),
+    ):
+        assert_mistake(toolreel("explain", "hello", "--import", name, cwd=tmp_path), "--import", words)
 
 
 def test_a_recording_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:

@@ -96,9 +96,11 @@ def _line(module: str, name: str) -> str:
     for each in ast.walk(tree):
         match each:
             case ast.ImportFrom(module=str(source), names=names):
-                for one in names:
-                    if (one.asname or one.name) == name:
-                        return _line(_listing(source), one.name)
+                for one in (alias for alias in names if (alias.asname or alias.name) == name):
+                    inner = f"{source}.{one.name}"
+                    if _file(inner).exists():  # a module
+                        return _as_markdown(str(ast.get_docstring(_tree(inner))))
+                    return _line(_listing(source), one.name)
             case _:
                 pass
     raise LookupError(f"{module} does not define {name}")

@@ -25,6 +25,7 @@ OTHERS: Final = (
     ("tools", "error", "error", ("tool", "call_id", "turn")),
     ("cassette", "debug", "cassette_loaded", ("path",)),
     ("cassette", "info", "cassette_saved", ("path",)),
+    ("cassette", "warning", "read_past_the_recording", ("path",)),
     ("durable", "debug", "event_stored", ("effect", "n", "ms")),
     ("durable", "info", "run_rests", ("status",)),
     ("durable", "warning", "run_rests", ("status",)),

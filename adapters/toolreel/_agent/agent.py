@@ -42,8 +42,8 @@ from toolreel._secrets import Secret, shown_url
 from toolreel.tools import Adapter, Output, Tool, ToolError, current_call, output_of, spending
 from toolreel_core._conversation import Message, Messages, SystemMessage, messages_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, parse
-from toolreel_core._plan import FallbackPlan, Plan, Preset, refusal_of_unknown_cost
+from toolreel_core._jsontext import Json, as_tree, parse
+from toolreel_core._plan import FallbackPlan, Plan, Preset, exact_config, refusal_of_unknown_cost
 from toolreel_core._protocol import Completed
 from toolreel_core._settings import LoopConfig, Price
 from toolreel_core._tools import ToolFlags
@@ -79,7 +79,8 @@ class Agent(Generic[Value_co]):
     provider: str = ""
     """The provider whose presets apply, such as ``openrouter``; by default, only those of the model do."""
     preset: PresetLike = None
-    """Presets by name, on top of those; a :class:`Preset` instead of them, so that ``Preset()`` is none."""
+    """Presets by name, or TOML files with presets, on top of those; a :class:`Preset` instead of them, so
+    that ``Preset()`` is none."""
     api_key: str | Secret | None = None
     """The API key itself; it is never shown, recorded or pickled."""
     api_key_env: str | None = None
@@ -90,8 +91,9 @@ class Agent(Generic[Value_co]):
     options: Mapping[str, Json] | None = None
     """Further keys of the request, such as ``temperature``."""
     config: LoopConfig | Mapping[str, Any] | None = None
-    """Settings of the loop, over those of the presets; in an object also settings of the provider. Of a
-    ``LoopConfig`` counts what differs from its defaults."""
+    """Settings of the loop, over those of the presets; in an object also settings of the provider. A list of
+    names adds to the presets' and the default, an empty one clears, and ``{"only": [...]}`` replaces. Of a
+    ``LoopConfig`` counts what differs from its defaults, and its lists replace."""
     price: Price | None = None
     """What the model costs, if its provider does not report costs; by default, the catalogue's price."""
     seed: int = 0
@@ -166,7 +168,9 @@ class Agent(Generic[Value_co]):
         :param streams: whether it is that of :meth:`stream`, whose replies are streamed unless ``config`` or
             a preset say otherwise
         """
-        config = self.config.changes() if isinstance(self.config, LoopConfig) else self.config
+        config = (
+            as_tree(parse(exact_config(self.config))) if isinstance(self.config, LoopConfig) else self.config
+        )
         always = streams and "stream" not in self._preset.changes()["config"]
         plan = self._preset.plan(
             model=self.model,

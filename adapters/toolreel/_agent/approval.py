@@ -148,6 +148,11 @@ class _Decided(Generic[_Ports]):
         return secrets_of(self.performer)
 
     @property
+    def endpoint(self) -> object:
+        """The endpoint of the performer."""
+        return self.performer.endpoint
+
+    @property
     def clock(self) -> object:
         """The clock of the performer, which may tell the time."""
         return getattr(self.performer, "clock", None)

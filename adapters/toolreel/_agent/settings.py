@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any, Final, TypeAlias, TypedDict
 from urllib.parse import urlsplit
 
@@ -12,15 +13,15 @@ from toolreel._agent.offered_tools import AgentTools
 from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel._internal import EndpointConfigError
 from toolreel._secrets import Secret, shown_url
-from toolreel.presets import with_files
+from toolreel.presets import named_presets, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import REASONS, FallbackReason, ForeignReasoning, Preset
 from toolreel_core._settings import LoopConfig, Price
 
-PresetLike: TypeAlias = str | Iterable[str] | Preset | None
-"""A preset by name or several, on top of the provider's; a :class:`Preset` instead of all of them."""
+PresetLike: TypeAlias = str | Path | Iterable[str | Path] | Preset | None
+"""A preset by name or file, or several, on top of the provider's; a :class:`Preset` instead of all."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,7 +45,7 @@ class Fallback:
     provider: str = ""
     """The provider whose presets apply here; at the agent's server, by default the agent's."""
     preset: PresetLike = None
-    """Presets by name, on top of those."""
+    """Presets by name, or TOML files with presets, on top of those."""
     api_key: str | Secret | None = None
     """The API key itself; it is never shown, recorded or pickled."""
     api_key_env: str | None = None
@@ -131,8 +132,8 @@ def preset_of(given: PresetLike, provider: str, model: str) -> Preset:
     collection = with_files()
     if provider and not collection.defaults(provider).names:
         raise ConfigError(f"provider: {unknown_name('provider', provider, collection.providers)}")
-    names = (given,) if isinstance(given, str) else given or ()
-    return collection.for_(provider, model).merged(collection.merged(names))
+    names = (given,) if isinstance(given, str | Path) else given or ()
+    return collection.for_(provider, model).merged(named_presets(collection, names))
 
 
 URL_VARIABLES: Final = ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL")

@@ -19,7 +19,7 @@ import click
 
 from toolreel._cli.console import err, withhold
 from toolreel._cli.errors import EPILOG, FAILED, reporting
-from toolreel._cli.options import choices, key_values
+from toolreel._cli.options import choices, key_values, port_option
 from toolreel._cli.run_options import (
     database_option,
     opened_runs,
@@ -234,10 +234,13 @@ def run_durably(
 )
 @limit_option
 @uncertain_option
+@port_option("Answer /livez, /readyz and /metrics (for Prometheus) on this port.", name="--health-port")
 @click.option(
-    "--health",
-    metavar="HOST:PORT",
-    help="Answer /livez, /readyz and /metrics (for Prometheus) here, for example on 127.0.0.1:9090.",
+    "--health-host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="HOST",
+    help="Address of --health-port.",
 )
 @click.option(
     "--until-idle", is_flag=True, help="End when the queue has no more runs, instead of waiting for new ones."
@@ -255,7 +258,8 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     approve: str,
     limits: tuple[LimitChoice, ...],
     uncertain: str,
-    health: str | None,
+    health_port: int | None,
+    health_host: str,
     until_idle: bool,
 ) -> int:
     """Perform durable runs until it is stopped.
@@ -289,7 +293,7 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
             poll_seconds=poll,
             uncertain="ask" if uncertain == "ask" else "repeat",
             watch=_log,
-            health=health,
+            health=None if health_port is None else f"{health_host}:{health_port}",
         )
         worker.start()
         port = {} if worker.health_port is None else {"health_port": worker.health_port}

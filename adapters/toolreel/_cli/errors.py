@@ -45,9 +45,36 @@ def say(tree: Mapping[str, Json]) -> int:
     return 0
 
 
-def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
-    """Decorate a command: print errors instead of raising them, and exit with the returned code."""
+def _import(context: click.Context, parameter: click.Parameter, modules: tuple[str, ...]) -> None:
+    if not modules:
+        return
+    from toolreel.tools import load_module  # few commands import anything
 
+    try:
+        for module in modules:
+            load_module(module, module)
+    except ToolreelError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
+    """Decorate a command: print errors instead of raising them, and exit with the returned code.
+
+    It also gets ``--import``, so that every command can use what is registered by name.
+    """
+
+    @click.option(
+        "--import",
+        "modules",
+        multiple=True,
+        metavar="MODULE",
+        envvar="TOOLREEL_IMPORT",
+        is_eager=True,  # settings that other options name may be registered there
+        expose_value=False,
+        callback=_import,
+        help="Import a module, or a file.py, that registers transforms, history policies or estimators of "
+        "your own. Repeatable; TOOLREEL_IMPORT names modules for all commands.",
+    )
     @wraps(command)
     def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
         try:

@@ -10,6 +10,7 @@ import click
 
 from toolreel._cli.console import labelled, out, printable
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._driver import describe_outcome
 from toolreel._internal import counted
 from toolreel._journal import opened
 from toolreel._replay import (
@@ -21,7 +22,6 @@ from toolreel._replay import (
     TurnPair,
     Why,
     cut,
-    describe_outcome,
     diff,
     note_words,
     retrace,

@@ -18,6 +18,7 @@ from toolreel._internal import counted
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, parse
+from toolreel_core._plan import Preset
 from toolreel_core._replies import (
     ERROR_WORDS,
     PROBLEM_WORDS,
@@ -86,7 +87,7 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
         raise ConfigError(
             f"--set {next(iter(chosen.options))}: only loop settings affect how a reply is parsed"
         )
-    config = LoopConfig.of(chosen.config)
+    config = Preset().config_with(chosen.config)
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue

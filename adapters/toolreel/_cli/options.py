@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields
-from functools import reduce, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 import click
 
-from toolreel.presets import CATALOGUE_VARIABLE, only_file, with_files
+from toolreel.presets import CATALOGUE_VARIABLE, at_provider, named_presets, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, read
-from toolreel_core._plan import Preset, Presets
+from toolreel_core._plan import Preset
 from toolreel_core._settings import LoopConfig, Provider
 
 Command: TypeAlias = Callable[..., None]
@@ -176,6 +176,14 @@ def _checked(item: str, key: str, value: Json) -> Json:
     return value
 
 
+def port_option(
+    text: str, *, name: str = "--port", default: int | None = None
+) -> Callable[[Command], Command]:
+    """``--port``, with a help text."""
+    kind, shows = click.IntRange(0, 65_535), default is not None
+    return click.option(name, type=kind, default=default, show_default=shows, metavar="N", help=text)
+
+
 NO_PRESETS: Final = (
     "No provider is named, so no provider's presets apply; name it with --provider (`toolreel presets` lists "
     "them)."
@@ -217,8 +225,7 @@ class PresetChoice:
         :raises ConfigError: if one of them does not exist
         """
         collection = with_files(self.catalogues)
-        named = reduce(Preset.merged, (preset_named(collection, name) for name in self.presets), Preset())
-        preset = at_provider(collection, self.provider, model).merged(named)
+        preset = at_provider(collection, self.provider, model).merged(named_presets(collection, self.presets))
         return preset.merged(collection.profile(self.sampling).preset) if self.sampling else preset
 
 
@@ -242,44 +249,3 @@ preset_options = bundle(
     catalogue_option,
 )
 """Adds the options that select presets to a command, which receives them as one argument ``presets``."""
-
-
-def is_file(name: str) -> bool:
-    """Whether the name of a preset is that of a file.
-
-    >>> is_file("probe--qwen.toml"), is_file("openrouter/google/gemini")
-    (True, False)
-    """
-    return name.endswith(".toml")
-
-
-def preset_named(collection: Presets, name: str) -> Preset:
-    """A preset by name, all presets of a file, or that of a model at a provider by ``PROVIDER/MODEL``."""
-    if is_file(name):
-        alone = only_file(Path(name))
-        return alone.merged(preset.name for preset in alone.presets)
-    provider, slash, model = name.partition("/")
-    if slash and name not in collection.names:
-        return at_provider(collection, provider, model)
-    return collection.get(name)
-
-
-def preset_of_provider_or_name(collection: Presets, name: str, model: str) -> Preset:
-    """The preset of a model at a provider, if the name is a provider's; else the preset of that name."""
-    if collection.defaults(name).names:
-        return collection.for_(name, model)
-    return preset_named(collection, name)
-
-
-def at_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:
-    """The preset of a model at a provider; without a provider, one that changes nothing.
-
-    :raises ConfigError: if there is no such provider
-    """
-    if not provider:
-        return Preset()
-    if not collection.defaults(provider).names:
-        known = unknown_name("provider", provider, collection.providers)
-        stop = "" if known.endswith("?") else "."
-        raise ConfigError(f"{known}{stop} For any other use --preset default_tool_calling instead.")
-    return collection.for_(provider, model)

@@ -10,8 +10,8 @@ import click
 
 from toolreel._cli.console import labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.options import at_provider, catalogue_option, preset_named, provider_option
-from toolreel.presets import with_files
+from toolreel._cli.options import catalogue_option, provider_option
+from toolreel.presets import at_provider, preset_named, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, JsonText, parse

@@ -13,11 +13,11 @@ import click
 
 from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._cli.options import catalogue_option, preset_of_provider_or_name
+from toolreel._cli.options import catalogue_option
 from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import shown_url
-from toolreel.presets import with_files
+from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._plan import Presets
 from toolreel_core._probe import (
@@ -125,7 +125,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         probed = _probe(server, model, only, repeat, tape, quiet=as_machine)
         preset_file = tape.with_suffix(".toml") if probed.findings else None
         _write(preset_file, probed)
-    beside = probed.compare(preset_of_provider_or_name(presets, compare, probed.model)) if compare else None
+    beside = probed.compare(preset_named(presets, compare, probed.model)) if compare else None
     if as_machine:
         say(shown_tree(probed, preset_file, beside))
     else:

@@ -15,9 +15,9 @@ import click
 
 from toolreel._cli.console import err, printable
 from toolreel._cli.errors import EPILOG, reporting
-from toolreel._cli.options import PresetChoice, at_provider, parse_settings, preset_options, settings_option
+from toolreel._cli.options import PresetChoice, parse_settings, port_option, preset_options, settings_option
 from toolreel._internal import ProxyConfigError
-from toolreel.presets import with_files
+from toolreel.presets import at_provider, named_presets, with_files
 
 if TYPE_CHECKING:
     from toolreel.proxy import ProxySettings, Route, Tell
@@ -38,12 +38,13 @@ _NOWHERE: Final = "http://replayed.invalid"
     help="TOML file with an upstream and presets for each model, instead of --upstream.",
 )
 @click.option(
-    "--listen",
-    default="127.0.0.1:8787",
+    "--host",
+    default="127.0.0.1",
     show_default=True,
-    metavar="HOST:PORT",
+    metavar="HOST",
     help="Address for clients. Any other than this machine's own needs --token.",
 )
+@port_option("Port for clients; 0 takes a free one.", default=8787)
 @preset_options
 @settings_option("A setting that says how replies are read, such as argument_repairs=lenient. Repeatable.")
 @click.option(
@@ -125,7 +126,8 @@ _NOWHERE: Final = "http://replayed.invalid"
 def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     upstream: str | None,
     routes_file: Path | None,
-    listen: str,
+    host: str,
+    port: int,
     presets: PresetChoice,
     settings: tuple[str, ...],
     record: Path | None,
@@ -166,12 +168,12 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         raise ProxyConfigError("--record and --replay: give one of them; --record DIR --mode auto does both")
     if mode == "auto" and not record:
         raise ProxyConfigError("--mode auto: it needs a folder; write --record DIR")
-    host, port = _address(listen)
+    host = host.removeprefix("[").removesuffix("]")
     local = host in LOOPBACK
     if not local and not token:
         raise ProxyConfigError(
-            f"--listen {listen}: others can reach this address; set TOOLREEL_PROXY_TOKEN to a secret text "
-            "that clients have to show, or listen on 127.0.0.1"
+            f"--host {host}: others can reach this address; set TOOLREEL_PROXY_TOKEN to a secret text that "
+            "clients have to show, or leave out --host"
         )
     chosen = parse_settings(settings)
     if chosen.options:
@@ -215,19 +217,12 @@ def _routes(
         collection = with_files(presets.catalogues)
 
         def preset_of(provider: str, names: tuple[str, ...], model: str) -> Preset:
-            return at_provider(collection, provider, model).merged(collection.merged(names))
+            return at_provider(collection, provider, model).merged(named_presets(collection, names))
 
         return routes_in(routes_file, preset_of)
     if not upstream and not replays:
         raise ProxyConfigError("--upstream: expected the base URL of a server, such as http://127.0.0.1:8080")
     return (one,)
-
-
-def _address(listen: str) -> tuple[str, int]:
-    host, colon, port = listen.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65_535:
-        raise ProxyConfigError(f"--listen {listen}: expected HOST:PORT, such as 127.0.0.1:8787")
-    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
 
 
 def _say_ready(url: str, settings: ProxySettings, upstream: str) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from toolreel._cli.options import Command, at_provider, bundle, choices, key_values
-from toolreel.presets import with_files
+from toolreel._cli.options import Command, bundle, choices, key_values
+from toolreel.presets import at_provider, named_presets, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, ForeignReasoning, Plan
 from toolreel_core._settings import API_PREFIX
@@ -60,7 +60,8 @@ class FallbackChoice:
     def planned(self, plan: Plan, catalogues: Sequence[Path]) -> FallbackPlan:
         """What of a plan is different here."""
         collection = with_files(catalogues)
-        preset = at_provider(collection, self.provider, self.model).merged(collection.merged(self.preset))
+        named = named_presets(collection, self.preset)
+        preset = at_provider(collection, self.provider, self.model).merged(named)
         own = preset.plan(
             model=self.model, messages=plan.messages, tools=plan.tools, output=plan.output, seed=plan.seed
         )

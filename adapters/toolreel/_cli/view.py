@@ -9,6 +9,7 @@ import click
 
 from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.options import port_option
 
 
 @click.command("view", epilog=EPILOG, short_help="Show recordings as pages: all, one, or two side by side.")
@@ -29,12 +30,7 @@ from toolreel._cli.errors import EPILOG, json_option, reporting, say
     help="Open the page in the browser, where there is a display.  [default: open]",
 )
 @json_option
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    help="Port of the list on 127.0.0.1.  [default: any free one]",
-)
+@port_option("Port of the list on 127.0.0.1.  [default: any free one]")
 @reporting
 def view_command(
     file: str | None, other: str | None, page: Path | None, opens: bool, as_machine: bool, port: int | None

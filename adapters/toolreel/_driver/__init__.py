@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.inbox import Inbox, Incoming, message_of
+    from toolreel._driver.outcome_words import Resting, ServerAddress, describe_outcome
     from toolreel._driver.performer import (
         AsyncPorts,
         ImmediateApprover,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.run_result import (
         OutcomeError,
-        Resting,
         Run,
         RunUsage,
         cost_in_words,
@@ -102,13 +102,14 @@ else:
             "clocks": "AsyncSystemClock InstantClock SystemClock ending_at time_left",
             "endpoints": "AsyncEndpoints EndpointCost Endpoints check_endpoints",
             "inbox": "Inbox Incoming message_of",
+            "outcome_words": "Resting ServerAddress describe_outcome",
             "performer": "AsyncPorts ImmediateApprover ImmediateClock ImmediateEndpoint Ports",
             "ports": (
                 "Approver AsyncApprover AsyncClock AsyncEndpoint AsyncPerformer AsyncStreamingEndpoint "
                 "AsyncStreamingPerformer AsyncToolHost Clock Endpoint Journal Listener Observer Performer "
                 "StreamingEndpoint StreamingPerformer ToolHost Wanted secrets_of tell withhold"
             ),
-            "run_result": "OutcomeError Resting Run RunUsage cost_in_words outcome_of retold",
+            "run_result": "OutcomeError Run RunUsage cost_in_words outcome_of retold",
             "stopwatch": "Stopwatch timed_anew",
             "streaming.events": (
                 "NoteMade PartialOutput ReasoningDelta RunEnded ShownEvent StreamEvent TextDelta "

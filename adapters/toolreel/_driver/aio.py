@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 
+from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import async_performer_of
 from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
 from toolreel._driver.ports import (
@@ -133,7 +134,8 @@ async def _run(
             tell(observe, reached.notes)
             if watches is not None and not isinstance(answer, Delta):
                 watches.stepped(effect, answer, reached)
-    return Run(reached.state, tuple(notes), timing=laps.timing)
+    server = server_of(performer, reached.state.endpoint_name)
+    return Run(reached.state, tuple(notes), timing=laps.timing, server=server)
 
 
 async def _stream(
@@ -157,7 +159,7 @@ async def _stream(
         except BaseException as stopped:
             shown.cancel(journal, stopped, laps.rest())
             raise
-    yield shown.end(laps.timing)
+    yield shown.end(laps.timing, performer)
 
 
 async def _steps(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 
+from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import performer_of
 from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
 from toolreel._driver.ports import (
@@ -173,7 +174,8 @@ def _run(
             tell(observe, reached.notes)
             if watches is not None and not isinstance(answer, Delta):
                 watches.stepped(effect, answer, reached)
-    return Run(reached.state, tuple(notes), timing=laps.timing)
+    server = server_of(performer, reached.state.endpoint_name)
+    return Run(reached.state, tuple(notes), timing=laps.timing, server=server)
 
 
 def _stream(
@@ -195,7 +197,7 @@ def _stream(
         except BaseException as stopped:
             shown.cancel(journal, stopped, laps.rest())
             raise
-    yield shown.end(laps.timing)
+    yield shown.end(laps.timing, performer)
 
 
 def _steps(

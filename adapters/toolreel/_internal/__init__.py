@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     )
     from toolreel._internal.format_version import check_version
     from toolreel._internal.http_server import Page, listening, page_app, server_config
-    from toolreel._internal.logs import CONCERNS, RENAMED, Concern, Level, is_heard, is_on, log, log_error
+    from toolreel._internal.logs import (
+        CONCERNS,
+        RENAMED,
+        Concern,
+        Level,
+        is_heard,
+        log,
+        log_error,
+        show_only_errors,
+    )
     from toolreel._internal.page_data import (
         cut_to,
         json_element,
@@ -61,7 +70,7 @@ else:
             ),
             "format_version": "check_version",
             "http_server": "Page listening page_app server_config",
-            "logs": "CONCERNS Concern Level RENAMED is_heard is_on log log_error",
+            "logs": "CONCERNS Concern Level RENAMED is_heard log log_error show_only_errors",
             "page_data": "cut_to json_element packed packed_element shortened visible",
             "page_frame": "asset framed",
             "run_page_port": "provide_run_pages run_pages",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
-    from toolreel._replay.explain.outcome import describe_outcome
     from toolreel._replay.explain.plan_and_event_changes import plan_changes
     from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff
     from toolreel._replay.explain.sent_history import SentHistory, sent_history
@@ -62,7 +61,6 @@ else:
         __name__,
         {
             "allowed_differences": "AllowedDifferences",
-            "explain.outcome": "describe_outcome",
             "explain.plan_and_event_changes": "plan_changes",
             "explain.run_diff": "Aspect Difference Divergence TurnPair diff",
             "explain.sent_history": "SentHistory sent_history",

@@ -28,7 +28,8 @@ class Changes:
     preset: Preset = _NO_PRESET
     """A preset that overrides recorded settings, for example ``shipped().merged(["qwen2_5_coder"])``."""
     config: Mapping[str, Json] = field(default_factory=dict)
-    """Settings of :class:`~toolreel_core._settings.loop_config.LoopConfig`, which override the preset."""
+    """Settings of :class:`~toolreel_core._settings.loop_config.LoopConfig`, which override the preset; a list
+    of names adds to what was recorded, an empty one clears, and ``{"only": names}`` replaces."""
     provider: Mapping[str, Json] = field(default_factory=dict)
     """Settings of :class:`~toolreel_core._settings.provider_support.Provider`."""
     options: Mapping[str, Json] = field(default_factory=dict)
@@ -76,8 +77,7 @@ class Changes:
         )
 
     def _config(self, was: LoopConfig) -> LoopConfig:
-        over = Preset(config=exact_config(was)).merged(self.preset)
-        return LoopConfig.of({**over.changes()["config"], **self.config})
+        return Preset(config=exact_config(was)).merged(self.preset).config_with(self.config)
 
     def _provider(self, was: Provider) -> Provider:
         return Provider.of({**was.changes(), **self.preset.changes()["provider"], **self.provider})

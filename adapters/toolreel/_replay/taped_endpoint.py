@@ -10,13 +10,22 @@ from collections.abc import Generator
 from typing import Final
 
 from toolreel._driver import Listener, event_of
-from toolreel.cassette import Break, Recording, StoredResponse, is_stream, pieces_of, refuse_unreadable
+from toolreel.cassette import (
+    CLOSED,
+    Break,
+    Recording,
+    StoredResponse,
+    is_stream,
+    pieces_of,
+    refuse_unreadable,
+)
 from toolreel.http import MAX_RESPONSE_BYTES, Incoming, Intake, TooLarge, UndecodableBody, answered, broken
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta
 from toolreel_core._settings import PATHS
 
 _KINDS: Final[dict[str, FailureKind]] = {
+    "CancelledByClient": "timeout",
     "ConnectError": "connect",
     "ConnectTimeout": "connect",
     "PoolTimeout": "timeout",
@@ -24,7 +33,7 @@ _KINDS: Final[dict[str, FailureKind]] = {
     "TimeoutException": "timeout",
     "WriteTimeout": "timeout",
 }
-"""The failure kind for each httpx exception; all others are ``broken``."""
+"""The failure kind for each httpx exception, and for a cancelled client; all others are ``broken``."""
 
 
 class TapedEndpoint:
@@ -91,7 +100,7 @@ class TapedEndpoint:
                 yield from incoming.take(piece)
                 if incoming.over:
                     break
-            if stored.broke is None or incoming.over:
+            if stored.broke is None or stored.broke.kind == CLOSED or incoming.over:
                 rest, event = incoming.answered()
             else:
                 event = _broke(effect.ref, stored.broke)

@@ -39,7 +39,15 @@ if TYPE_CHECKING:
         import_cassette,
         looks_like_stock,
     )
-    from toolreel.cassette._stored_exchange import KINDS, NO_RESPONSE, Break, Exchange, StoredResponse
+    from toolreel.cassette._stored_exchange import (
+        CLOSED,
+        KINDS,
+        NO_RESPONSE,
+        Break,
+        Exchange,
+        StoredResponse,
+        is_stored,
+    )
     from toolreel.cassette._transports import (
         AsyncExtendTransport,
         AsyncRecordTransport,
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
         ExtendTransport,
         RecordTransport,
         ReplayTransport,
+        areplayed,
         broken_off,
         is_stream,
         pieces_of,
@@ -73,10 +82,10 @@ else:
             "_serializer": "deserialize serialize",
             "_session": "MODES Mode Session use_cassette",
             "_stock_vcrpy": "Exported Imported export_cassette import_cassette looks_like_stock",
-            "_stored_exchange": "Break Exchange KINDS NO_RESPONSE StoredResponse",
+            "_stored_exchange": "Break CLOSED Exchange KINDS NO_RESPONSE StoredResponse is_stored",
             "_transports": (
                 "AsyncExtendTransport AsyncRecordTransport AsyncReplayTransport ExtendTransport "
-                "RecordTransport ReplayTransport broken_off is_stream pieces_of recording "
+                "RecordTransport ReplayTransport areplayed broken_off is_stream pieces_of recording "
                 "refuse_unreadable replayed replaying"
             ),
             "_vary": "PAIRS Vary distinct put_through rule_of stored varied",

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from toolreel._internal import CassetteError, MissingExtra, SecretFound, VaryError
-from toolreel._secrets import SecretRules, SharedBeginnings, interaction_texts, leaks_at
+from toolreel._secrets import SecretRules, SharedBeginnings, interaction_texts, leaks_at, secrets_in
 from toolreel.cassette._bodies import Body
 from toolreel.cassette._header import Header
 from toolreel.cassette._lookup import RequestKey, canonical_body, request_key
@@ -109,8 +109,21 @@ class CassetteFile:
         :raises SecretFound: if it would contain a secret
         """
         interactions = interaction_dicts(cassette_dict["requests"], cassette_dict["responses"])
+        self._mask_headers([entry["response"]["headers"] for entry in interactions])
         self._refuse_secrets(interactions)
         return serializer.serialize({"version": 1, "interactions": interactions, "header": self.header})
+
+    def _mask_headers(self, headers: Sequence[dict[str, list[str]]]) -> None:
+        """Mask secrets in headers of responses, which no program needs to find its next step."""
+        lines = {f"{name}: {value}" for each in headers for name, values in each.items() for value in values}
+        found: dict[str, str] = {}
+        for line, _ in leaks_at(((line, line) for line in lines), self.known_secrets, self.secret_rules):
+            for _, secret in secrets_in(line, self.known_secrets, self.secret_rules):
+                found[line] = found.get(line, line).replace(secret, "REDACTED")
+        for each in headers if found else ():
+            for name, values in each.items():
+                lines_of = [f"{name}: {value}" for value in values]
+                each[name] = [found.get(line, line).removeprefix(f"{name}: ") for line in lines_of]
 
     def _refuse_secrets(self, interactions: list[dict[str, Any]]) -> None:
         seen: set[str] = set()

@@ -6,10 +6,10 @@ vcrpy's ``Cassette`` stores the interactions. A lookup takes constant time, and 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Final, Self
 
 from toolreel._internal import CassetteError, MissingExtra, VaryError, log
@@ -84,6 +84,10 @@ class Recording:
             raise VaryError(f"{path}: {error}") from None
         self.frozen: Final = FrozenValues(file.header, draws=not self.replays, name=str(path))
         """Time, ids and random numbers of the session, the same in each replay."""
+        self.under_way: Final[dict[object, Callable[[], None]]] = {}
+        """While recording: what to call for each exchange that the client has left at the end."""
+        self.over: Final = Event()
+        """Set at the end of the session."""
         self._misses: list[ReplayMismatch] = []
         self._recorded: Final = len(file.keys)
         self._sent: dict[str, str] = {}
@@ -207,20 +211,43 @@ class Recording:
         self._found(method, url, *body, take=True)
 
     def append(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        response: StoredResponse,
+        credentials: Collection[str] = (),
     ) -> StoredResponse:
         """Add an interaction; headers that a cassette does not store are removed.
 
+        :param credentials: names of further headers whose values are secrets, in lower case
         :returns: the response as a replaying client will get it
         """
-        stored = self._add(method, url, headers, body, response_dict(response))
+        stored = self._add(method, url, headers, body, response_dict(response), credentials)
         return stored_response(stored, response.broke)
 
     def append_break(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, end: Break
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        end: Break,
+        credentials: Collection[str] = (),
     ) -> None:
         """Add an exchange that failed before there was a response."""
-        self._add(method, url, headers, body, unanswered(end.stored))
+        self._add(method, url, headers, body, unanswered(end.stored), credentials)
+
+    def check(self) -> None:
+        """Check that every request so far was in the recording: the client may have caught the exception.
+
+        :raises ReplayMismatch: for the first that was not
+        """
+        with self._lock:
+            misses = [*self._misses]
+        if misses:
+            raise ReplayMismatch(str(misses[0]))
 
     def finish(self) -> None:
         """End the session, and check that every interaction was played.
@@ -229,10 +256,10 @@ class Recording:
             recording, since the client may have caught that exception
         :raises VaryError: if a rule of the file or of this session fits no request
         """
+        self.end_exchanges()
+        self.check()
         with self._lock:
-            left, misses, total = self._unplayed.left, [*self._misses], self._recorded
-        if misses:
-            raise ReplayMismatch(str(misses[0]))
+            left, total = self._unplayed.left, self._recorded
         if left:
             lines = (f"  interaction {n + 1} of {total}: {named(self._cassette.data[n][0])}" for n in left)
             raise ReplayMismatch(
@@ -241,6 +268,12 @@ class Recording:
                 + f"\n{RERECORD}."
             )
         self.rules.check(self.path)
+
+    def end_exchanges(self) -> None:
+        """Record what has come so far of exchanges that are still under way; none can be added later."""
+        self.over.set()
+        for leave in [*self.under_way.values()]:
+            leave()
 
     def save(
         self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
@@ -278,13 +311,19 @@ class Recording:
         self._file.secret_rules = rules
 
     def _add(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, stored: Mapping[str, Any]
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        stored: Mapping[str, Any],
+        credentials: Collection[str],
     ) -> Mapping[str, Any]:
         if self.replays:
             raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
         kept = {name.lower(): value for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
         request = Request(method, scrubbed_url(url), body, kept)
-        sent = secrets_sent(url, headers)
+        sent = secrets_sent(url, headers, credentials)
         stored = _without(searched_for(sent), stored)
         with self._lock:
             self._sent |= sent

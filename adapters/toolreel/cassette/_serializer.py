@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from toolreel._internal import CassetteError, check_version
 from toolreel.cassette._bodies import Body, BodyReader, BodyWriter, resolved
 from toolreel.cassette._header import KEYS, Header, header_of
-from toolreel.cassette._stored_exchange import KINDS, is_unanswered, unanswered
+from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, KINDS, is_unanswered, unanswered
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
 from toolreel_core._jsontext import JsonText
 
@@ -198,7 +198,7 @@ def _error(part: Mapping[str, Any], place: str) -> dict[str, dict[str, str]]:
         return {}
     error = _mapping(part["error"], f"{place}: error", {"kind", "message"})
     failure = {key: _typed(error[key], str, f"{place}: error.{key}") for key in ("kind", "message")}
-    if failure["kind"] not in KINDS:
+    if failure["kind"] not in (*KINDS, CLOSED, CANCELLED):
         raise CassetteError(
             f"{place}: error.kind: expected the name of an httpx.TransportError, found {failure['kind']!r}: "
             f"{_RERECORD}"

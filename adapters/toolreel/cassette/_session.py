@@ -38,6 +38,7 @@ from toolreel.cassette._transports import (
     ReplayTransport,
 )
 from toolreel.cassette._vary import Vary
+from toolreel.http import AsyncPlainTransport, PlainTransport
 from toolreel_core._internal import check_choice
 
 try:
@@ -132,19 +133,20 @@ class Session:
     def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``.
 
-        :param inner: the transport to the network, unused in a replay; ``httpx.HTTPTransport()`` by default
+        :param inner: the transport to the network, unused in a replay. By default, requests go out as
+            those of a plain ``httpx.Client`` do, through the proxy that the environment names
         """
         if self.way == "replay":
             return ReplayTransport(self.recording)
         kind = RecordTransport if self.way == "record" else ExtendTransport
-        return kind(self.recording, inner or httpx.HTTPTransport())
+        return kind(self.recording, inner or PlainTransport())
 
     def async_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncBaseTransport:
         """The same as :meth:`transport`, for an ``httpx.AsyncClient``."""
         if self.way == "replay":
             return AsyncReplayTransport(self.recording)
         kind = AsyncRecordTransport if self.way == "record" else AsyncExtendTransport
-        return kind(self.recording, inner or httpx.AsyncHTTPTransport())
+        return kind(self.recording, inner or AsyncPlainTransport())
 
     def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
         """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""

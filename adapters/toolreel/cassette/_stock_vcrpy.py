@@ -44,9 +44,9 @@ from toolreel.cassette._lookup import endpoint
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
-    RESPONSE_HEADERS,
     Break,
     StoredResponse,
+    is_stored,
     stored_response,
 )
 from toolreel.cassette._transports import BODY_LIMIT, is_stream
@@ -362,9 +362,7 @@ def _left_out(interactions: Iterable[StockInteraction], unknown: Iterable[str]) 
     left: set[str] = {*unknown}
     for one in interactions:
         left |= {f"request header {name}" for name, _ in one.headers if name not in REQUEST_HEADERS}
-        left |= {
-            f"response header {name}" for name, _ in one.response.headers if name not in RESPONSE_HEADERS
-        }
+        left |= {f"response header {name}" for name, _ in one.response.headers if not is_stored(name)}
         left |= {*one.unknown}
     return tuple(sorted(left))
 

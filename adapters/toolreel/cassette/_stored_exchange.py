@@ -4,13 +4,18 @@ The interaction of a failed exchange has a key ``error: {kind, message}`` with t
 httpx exception. Its ``response`` holds the part of a streamed body that had arrived; without any response,
 the key is missing. vcrpy does not know failed exchanges: for them, its dictionary has a response with status
 :data:`NO_RESPONSE`.
+
+An exchange that the client left early has such a key, too, with the kind :data:`CLOSED` or :data:`CANCELLED`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
+
+from toolreel._secrets import shown_url
 
 KINDS: Final = (
     "CloseError",
@@ -32,16 +37,21 @@ KINDS: Final = (
 )
 """The names of ``httpx.TransportError`` and its subclasses."""
 
+CLOSED: Final = "ClosedByClient"
+"""The client read this part of a stream, and closed it: a replay ends here."""
+CANCELLED: Final = "CancelledByClient"
+"""The client was cancelled while it waited, as by a timeout around it: a replay lets it wait again."""
+
 NO_RESPONSE: Final = 599
 """The status that vcrpy gets for an exchange without a response; not a registered HTTP status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The exception that ended an exchange."""
+    """What ended an exchange before its response was complete: an exception, or the client."""
 
     kind: str
-    """The exception's name, one of :data:`KINDS`."""
+    """The exception's name, one of :data:`KINDS`; or :data:`CLOSED` or :data:`CANCELLED`."""
     message: str
     """Its text."""
 
@@ -77,8 +87,59 @@ def is_unanswered(response: Mapping[str, Any]) -> bool:
 REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
 """The only request headers that a cassette stores."""
 
-RESPONSE_HEADERS: Final = frozenset({"content-encoding", "content-type", "retry-after", "x-request-id"})
-"""The only response headers that a cassette stores, and that a recording or replaying client sees."""
+_RESPONSE_HEADERS: Final = re.compile(
+    r"content-(?:disposition|encoding|language|location|range|type)|accept-ranges|allow"
+    r"|age|cache-control|etag|expires|last-modified|vary"  # HTTP caches, and conditional requests
+    r"|link|location|operation-location|azure-asyncoperation"
+    r"|x-(?:next-|prev-|per-)?page|x-total(?:-count|-pages)?|x-next-cursor"
+    r"|(?:proxy|www)-authenticate|set-cookie"
+    r"|.*retry.*|openai-poll-after-ms|.*rate-?limit.*"
+    r"|.*request-?id|.*(?:trace|correlation)-?id|traceparent|cf-ray"
+)
+"""The response headers that a cassette stores, and that a replaying client sees: those by which programs
+decide what to do next, and those that name a request. All others stay with the client that records."""
+
+_NEEDS_DATE: Final = frozenset({"age", "expires", "retry-after"})
+"""Headers that mean nothing without the server's date, which is not stored otherwise."""
+_LINK_TARGET: Final = re.compile(r"<[^<>]*>")
+
+
+def is_stored(header: str) -> bool:
+    """Whether a cassette stores this header of a response.
+
+    >>> is_stored("X-RateLimit-Remaining-Tokens"), is_stored("Server")
+    (True, False)
+    """
+    return _RESPONSE_HEADERS.fullmatch(header.lower()) is not None
+
+
+def _stored_headers(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The headers of a response that a cassette stores: cookies without values, URLs without secrets."""
+    given = [(name.lower(), value) for name, value in headers]
+    with_date = not _NEEDS_DATE.isdisjoint(name for name, _ in given)
+    stored: dict[str, list[str]] = {}
+    for name, value in given:
+        if is_stored(name) or (with_date and name == "date"):
+            stored.setdefault(name, []).append(_stored_value(name, value))
+    return stored
+
+
+def _stored_value(name: str, value: str) -> str:
+    """The value of a header as it is stored.
+
+    >>> _stored_value("set-cookie", "session=8f14e45f; Path=/")
+    'session=REDACTED; Path=/'
+    >>> _stored_value("link", '</files?token=8f14e45f&page=2>; rel="next"')
+    '</files?token=REDACTED&page=2>; rel="next"'
+    """
+    if name == "set-cookie":
+        pair, semicolon, attributes = value.partition(";")
+        key, equals, content = pair.partition("=")
+        shown = "REDACTED" if content or not equals else ""  # an empty value takes a cookie away
+        return f"{key if equals else ''}{equals}{shown}{semicolon}{attributes}"
+    if name == "link":
+        return _LINK_TARGET.sub(lambda target: f"<{shown_url(target[0][1:-1])}>", value)
+    return shown_url(value) if "location" in name or name == "azure-asyncoperation" else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +149,11 @@ class StoredResponse:
     status: int
     reason: str
     headers: tuple[tuple[str, str], ...]
-    """Names in lower case; see :data:`RESPONSE_HEADERS`."""
+    """Names in lower case; only those that :func:`is_stored` allows, once it is in a cassette."""
     body: bytes
     """Decoded, unless ``headers`` name a ``content-encoding``."""
     broke: Break | None = None
-    """The exception that ended a streamed body after this part; ``None`` if it is complete."""
+    """What ended a streamed body after this part; ``None`` if it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +175,10 @@ class Exchange:
 
 def response_dict(response: StoredResponse) -> dict[str, Any]:
     """The response in the form of vcrpy, without headers that a cassette does not store."""
-    headers: dict[str, list[str]] = {}
-    for name, value in response.headers:
-        if name.lower() in RESPONSE_HEADERS:
-            headers.setdefault(name.lower(), []).append(value)
+    headers = _stored_headers(response.headers)
     status = {"code": response.status, "message": response.reason}
     error = {"error": response.broke.stored} if response.broke else {}
     return {"status": status, "headers": headers, "body": {"string": response.body}, **error}
-
-
-def scrubbed(response: StoredResponse) -> StoredResponse:
-    """The response as a replaying client will get it: without headers that a cassette does not store."""
-    return stored_response(response_dict(response), response.broke)
 
 
 def stored_answer(response: Mapping[str, Any]) -> StoredResponse | Break:

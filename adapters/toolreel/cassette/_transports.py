@@ -7,14 +7,17 @@
 ...     with replaying(path) as tape:  # ever after, without
 ...         client = httpx.Client(transport=ReplayTransport(tape))
 
-A recording client gets exactly the response that a replaying client will get: the decoded body, and only the
-headers that a cassette stores. Bodies are read completely before the client sees them, except for event
-streams, which are passed on as they arrive; a replay delivers them event by event.
+A recording client gets the response as it came, with all of its headers. A replaying client gets the decoded
+body and the headers that a cassette stores. Bodies are read completely before the client sees them, except
+for event streams, which are passed on as they arrive; a replay delivers them event by event.
 
-A response is recorded when it is complete: at the end of the body, or at ``[DONE]``, since some servers keep
-the connection open. If the client stops reading a stream early, nothing is recorded. An exchange that fails
-with an ``httpx.TransportError`` is recorded too, with the part of a stream that had arrived, and fails the
-same way in a replay; other exceptions are not.
+An exchange is recorded when it ends: at the end of the body, or at ``[DONE]``, since some servers keep the
+connection open. An exchange that fails with an ``httpx.TransportError`` is recorded with the part of a stream
+that had arrived, and fails the same way in a replay; other exceptions are not.
+
+A client may leave before the end. What it read is recorded, and a replay gives that and no more: the stream
+ends where the client closed it. If the client was cancelled while it waited, as by a timeout around it, a
+replay lets it wait again.
 """
 
 from __future__ import annotations
@@ -22,21 +25,24 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, cast
 
-from toolreel._internal import CassetteError, MissingExtra
+from toolreel._internal import CassetteError, MissingExtra, log
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._stored_exchange import Break, StoredResponse, scrubbed
-from toolreel.http import PACKAGES, BodyError, BoundedDecoder, UndecodableBody
+from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse
+from toolreel.http import CREDENTIALS, PACKAGES, BodyError, BoundedDecoder, UndecodableBody
+from toolreel_core._errors import ReplayMismatch
 from toolreel_core._replies import stream_in
 from toolreel_core._settings import form_of
 
 try:
+    import anyio
     import httpx
 except ImportError as error:
     raise MissingExtra.of("record", "httpx") from error
@@ -46,52 +52,98 @@ except ImportError as error:
 _EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
 
 
-def replayed(stored: StoredResponse | Break, cassette: Path) -> httpx.Response:
+_LONGEST_WAIT: Final = 600.0
+"""Seconds for which a replay lets a client wait that has no read timeout."""
+
+
+def replayed(
+    stored: StoredResponse | Break,
+    cassette: Path,
+    request: httpx.Request,
+    wait: Callable[[float], object] = time.sleep,
+) -> httpx.Response:
     """The httpx response for a stored one; a stored failure is raised.
 
+    :param wait: lets the client wait, where the recorded one was cancelled
     :raises httpx.TransportError: the recorded exception, if there was no response
+    :raises toolreel.ReplayMismatch: if the recorded client was cancelled, and this one is not
     :raises CassetteError: if httpx cannot decode the body, since a package is missing
     """
+    patience = _patience(request)
     if isinstance(stored, Break):
+        if stored.kind == CANCELLED:
+            wait(patience)
         raise broken_off(stored, cassette)
     refuse_unreadable(stored, cassette)
-    return response_of(stored, _Replayed(stored, cassette))
-
-
-def response_of(
-    stored: StoredResponse, stream: httpx.SyncByteStream | httpx.AsyncByteStream | None = None
-) -> httpx.Response:
-    """An httpx response with the headers of a stored one, and its body unless a stream is given."""
+    stream = _Replayed(stored, cassette, patience, wait)
     return httpx.Response(
         stored.status,
         headers=[(name.encode(), value.encode()) for name, value in stored.headers],
-        stream=stream or httpx.ByteStream(stored.body),
+        stream=stream,
         extensions={"reason_phrase": stored.reason.encode("ascii", "ignore")},
     )
 
 
-def broken_off(broke: Break, cassette: Path) -> httpx.TransportError:
+async def areplayed(stored: StoredResponse | Break, cassette: Path, request: httpx.Request) -> httpx.Response:
+    """The same as :func:`replayed`, for an async client."""
+    if isinstance(stored, Break) and stored.kind == CANCELLED:
+        await anyio.sleep(_patience(request))
+    return replayed(stored, cassette, request, lambda _: None)
+
+
+def _patience(request: httpx.Request) -> float:
+    """Seconds for which a request may wait: at its read timeout, a silent server would have failed live."""
+    seconds: float | None = request.extensions.get("timeout", {}).get("read")
+    return _LONGEST_WAIT if seconds is None else seconds
+
+
+def broken_off(broke: Break, cassette: Path) -> httpx.TransportError | ReplayMismatch:
     """The exception that ended an exchange, with its class, its text and a note about the cassette."""
+    if broke.kind == CANCELLED:
+        return ReplayMismatch(
+            f"{cassette}: the recorded client was cancelled while it waited here, and this one is not; "
+            "if the change is meant, record the session again"
+        )
     error: httpx.TransportError = getattr(httpx, broke.kind)(broke.message)
     error.add_note(f"The exchange broke off when it was recorded: this is from {cassette}.")
     return error
 
 
 class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A recorded body for sync and async clients; it never blocks."""
+    """A recorded body for sync and async clients; it blocks only where the recorded client was cancelled."""
 
-    def __init__(self, stored: StoredResponse, cassette: Path) -> None:
+    def __init__(
+        self, stored: StoredResponse, cassette: Path, patience: float, wait: Callable[[float], object]
+    ) -> None:
         self._stored = stored
         self._cassette = cassette
+        self._patience = patience
+        self._wait = wait
 
     def __iter__(self) -> Iterator[bytes]:
         yield from pieces_of(self._stored)
-        if self._stored.broke:
-            raise broken_off(self._stored.broke, self._cassette)
+        if self._is_cancelled:
+            self._wait(self._patience)
+        self._end()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self:
+        for piece in pieces_of(self._stored):
             yield piece
+        if self._is_cancelled:
+            await anyio.sleep(self._patience)
+        self._end()
+
+    @property
+    def _is_cancelled(self) -> bool:
+        return self._stored.broke is not None and self._stored.broke.kind == CANCELLED
+
+    def _end(self) -> None:
+        broke = self._stored.broke
+        if broke is not None and broke.kind == CLOSED:
+            # Not an error: a client that looks at the clock reads on here, though it will stop at the end.
+            log("cassette", "warning", "read_past_the_recording", {"path": self._cassette})
+        elif broke is not None:
+            raise broken_off(broke, self._cassette)
 
 
 def is_stream(stored: StoredResponse) -> bool:
@@ -123,82 +175,123 @@ def refuse_unreadable(stored: StoredResponse, cassette: Path) -> None:
 
 
 class Taping:
-    """Collects one response and records it when it is complete."""
+    """Collects one exchange, and records it when it ends."""
 
-    def __init__(
-        self, recording: Recording, request: httpx.Request, response: httpx.Response, limit: int
-    ) -> None:
+    def __init__(self, recording: Recording, request: httpx.Request, limit: int) -> None:
         self._recording = recording
         self._request = request
         self._limit = limit
-        self._encoding = response.headers.get("content-encoding", "")
-        headers = tuple(response.headers.multi_items())
-        self.response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
-        """What a replaying client will get; without the body until it is complete."""
-        self.streamed = is_stream(self.response)
-        """Whether the body is an event stream that can be decoded chunk by chunk."""
-        # The raw bytes of other bodies are limited too; `finish` decompresses them afterwards.
-        try:
-            self._decoder = BoundedDecoder(self._encoding if self.streamed else "identity", limit)
-        except UndecodableBody:
-            self.streamed, self._decoder = False, BoundedDecoder("identity", limit)
-        if self.streamed:
-            self.response = scrubbed(_without_encoding(self.response))
-        self._text = codecs.getincrementaldecoder("utf-8")("replace")
-        self._stream = stream_in(form_of(str(request.url)))
-        self._open = True
+        self._raw = BoundedDecoder("identity", limit)
+        self._response: StoredResponse | None = None
+        self._watch: _StreamEnd | None = None
+        self.waits = True
+        """Whether the client waits for the head or for the next chunk."""
+        recording.under_way[self] = self.leave
 
-    def take(self, raw: bytes) -> bytes:
-        """Take the next chunk of the body; returns it decoded if the body is an event stream.
+    @property
+    def streamed(self) -> bool:
+        """Whether the body is an event stream."""
+        return self._watch is not None
+
+    def answered(self, response: httpx.Response) -> None:
+        """Take the head of the response."""
+        headers = tuple(response.headers.multi_items())
+        self._response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
+        if is_stream(self._response):
+            self._watch = _StreamEnd(self._response, str(self._request.url), self._limit)
+            self.waits = False
+
+    def take(self, raw: bytes) -> None:
+        """Take the next chunk of the body.
 
         :raises TooLarge: if the body exceeds the limit
-        :raises UndecodableBody: if the bytes do not fit the encoding
         """
-        piece = self._decoder.feed(raw)
-        if self.streamed:
-            self._stream, _ = self._stream.feed(self._text.decode(piece))
-            if self._stream.done:
-                self._record(replace(self.response, body=self._decoder.body))
-        return piece
+        self.waits = False
+        self._raw.feed(raw)
+        if self._watch is not None and self._watch.is_reached(raw):
+            self._record(whole=False)
 
-    def finish(self) -> None:
+    def complete(self) -> None:
         """Record the response; call it at the end of the body.
 
         :raises TooLarge: if the decoded body exceeds the limit
-        :raises UndecodableBody: if a compressed event stream is truncated
         """
-        if not self._open:
+        self._record(whole=True)
+
+    def leave(self) -> None:
+        """Record that the client has left: it was cancelled while it waited, or read no further."""
+        self._record(Break(CANCELLED, "") if self.waits else Break(CLOSED, ""))
+
+    @contextmanager
+    def ending(self) -> Generator[None]:
+        """Record how the exchange ends where that raises, unless neither the server nor the client did it."""
+        try:
+            yield
+        except (
+            GeneratorExit
+        ):  # the client has left; it closes the response, at the end of the session at the latest
+            raise
+        except httpx.TransportError as error:
+            self._record(Break.of(error))
+            raise
+        except (Exception, KeyboardInterrupt, SystemExit):
+            self._recording.under_way.pop(self, None)
+            raise
+        except BaseException:  # cancelled, as asyncio and trio do it
+            self.leave()
+            raise
+
+    def _record(self, broke: Break | None = None, *, whole: bool = False) -> None:
+        """Add the exchange to the recording, unless it is there or the session is over."""
+        if self._recording.under_way.pop(self, None) is None:
             return
-        response = replace(self.response, body=self._decoder.finish())
-        if not self.streamed:
-            # What cannot be decoded is stored as sent, with its content-encoding, so that the client decides.
-            with suppress(UndecodableBody):
-                decoder = BoundedDecoder(self._encoding, self._limit)
-                decoder.feed(response.body)
-                response = _without_encoding(replace(response, body=decoder.finish()))
-        self._record(response)
-
-    def break_off(self, error: httpx.TransportError) -> None:
-        """Record the part of an event stream that arrived, with the exception that ended it."""
-        if self.streamed:
-            self._record(replace(self.response, body=self._decoder.body, broke=Break.of(error)))
-
-    def give_up(self) -> None:
-        """The client stopped reading; nothing is recorded unless the stream was complete."""
-        self._open = False
-
-    def _record(self, response: StoredResponse) -> None:
-        if self._open:
-            self._open = False
-            request = self._request
-            self.response = self._recording.append(
-                request.method, str(request.url), request.headers, request.content, response
+        request, url = self._request, str(self._request.url)
+        credentials: frozenset[str] = request.extensions.get(CREDENTIALS, frozenset())
+        if broke is not None and not self.streamed:
+            self._recording.append_break(
+                request.method, url, request.headers, request.content, broke, credentials
             )
+            return
+        assert self._response is not None  # noqa: S101 - a body belongs to a response
+        response = replace(self._response, broke=broke)
+        body = self._raw.body
+        # What cannot be decoded is stored as sent, with its content-encoding, so that the client decides.
+        with suppress(UndecodableBody):
+            decoder = BoundedDecoder(_encoding(response), self._limit)
+            decoder.feed(body)
+            body = decoder.finish() if whole else decoder.body
+            headers = (pair for pair in response.headers if pair[0].lower() != "content-encoding")
+            response = replace(response, headers=tuple(headers))
+        response = replace(response, body=body)
+        self._recording.append(request.method, url, request.headers, request.content, response, credentials)
 
 
-def _without_encoding(response: StoredResponse) -> StoredResponse:
-    headers = (pair for pair in response.headers if pair[0].lower() != "content-encoding")
-    return replace(response, headers=tuple(headers))
+class _StreamEnd:
+    """Looks for the end of an event stream, such as ``[DONE]``."""
+
+    def __init__(self, response: StoredResponse, url: str, limit: int) -> None:
+        self._text = codecs.getincrementaldecoder("utf-8")("replace")
+        self._stream = stream_in(form_of(url))
+        self._decoder: BoundedDecoder | None = None
+        with suppress(UndecodableBody):
+            self._decoder = BoundedDecoder(_encoding(response), limit)
+
+    def is_reached(self, raw: bytes) -> bool:
+        """Whether the stream ends in this chunk.
+
+        :raises TooLarge: if the decoded body exceeds the limit
+        """
+        if self._decoder is None:
+            return False
+        try:
+            self._stream, _ = self._stream.feed(self._text.decode(self._decoder.feed(raw)))
+        except UndecodableBody:
+            self._decoder = None
+        return self._stream.done
+
+
+def _encoding(response: StoredResponse) -> str:
+    return ", ".join(value for name, value in response.headers if name == "content-encoding")
 
 
 class TapedStream(httpx.SyncByteStream):
@@ -209,17 +302,17 @@ class TapedStream(httpx.SyncByteStream):
         self._taping = taping
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
+        self._taping.waits = True
+        with self._taping.ending():
             for raw in self._inner:
-                yield self._taping.take(raw)
-        except httpx.TransportError as error:
-            self._taping.break_off(error)
-            raise
-        self._taping.finish()
+                self._taping.take(raw)
+                yield raw
+                self._taping.waits = True
+            self._taping.complete()
 
     def close(self) -> None:
         """Close the stream of the connection."""
-        self._taping.give_up()
+        self._taping.leave()
         self._inner.close()
 
 
@@ -232,23 +325,24 @@ class AsyncTapedStream(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         chunks = aiter(self._inner)
+        self._taping.waits = True
         try:
-            async for raw in chunks:
-                yield self._taping.take(raw)
-        except httpx.TransportError as error:
-            self._taping.break_off(error)
-            raise
+            with self._taping.ending():
+                async for raw in chunks:
+                    self._taping.take(raw)
+                    yield raw
+                    self._taping.waits = True
+                self._taping.complete()
         except BodyError:
             await self.aclose()
             with suppress(httpx.HTTPError):
                 # Exhausts the inner generators: trio warns about unfinished async generators.
                 [_ async for _ in chunks]
             raise
-        self._taping.finish()
 
     async def aclose(self) -> None:
         """Close the stream of the connection."""
-        self._taping.give_up()
+        self._taping.leave()
         await self._inner.aclose()
 
 
@@ -317,7 +411,7 @@ class ReplayTransport(httpx.BaseTransport):
         """
         body = request.read()
         tape = self._recording
-        return replayed(tape.play(request.method, str(request.url), body), tape.path)
+        return replayed(tape.play(request.method, str(request.url), body), tape.path, request, tape.over.wait)
 
 
 class AsyncReplayTransport(httpx.AsyncBaseTransport):
@@ -333,7 +427,7 @@ class AsyncReplayTransport(httpx.AsyncBaseTransport):
         """
         body = await request.aread()
         tape = self._recording
-        return replayed(tape.play(request.method, str(request.url), body), tape.path)
+        return await areplayed(tape.play(request.method, str(request.url), body), tape.path, request)
 
 
 class RecordTransport(httpx.BaseTransport):
@@ -350,26 +444,20 @@ class RecordTransport(httpx.BaseTransport):
         self._limit = limit
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request; the response is the same as a replay will give.
+        """Send the request, and record the exchange.
 
         :raises TooLarge: if the body of the response exceeds the limit
         """
         request.read()
-        with _breaks_kept(self._recording, request):
-            return self._exchange(request)
-
-    def _exchange(self, request: httpx.Request) -> httpx.Response:
-        response = self._inner.handle_request(request)
-        taping = Taping(self._recording, request, response, self._limit)
+        taping = Taping(self._recording, request, self._limit)
+        with taping.ending():
+            response = self._inner.handle_request(request)
+            taping.answered(response)
         stream = TapedStream(cast("httpx.SyncByteStream", response.stream), taping)
         if taping.streamed:
-            return response_of(taping.response, stream)
-        try:
-            for _ in stream:
-                pass  # the end of the body records it
-        finally:
-            stream.close()
-        return response_of(taping.response)
+            return _passed_on(response, stream)
+        with closing(stream):
+            return _passed_on(response, httpx.ByteStream(b"".join(stream)))  # the end of the body records it
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -387,44 +475,37 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         self._limit = limit
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request; the response is the same as a replay will give.
+        """Send the request, and record the exchange.
 
         :raises TooLarge: if the body of the response exceeds the limit
         """
         await request.aread()
-        with _breaks_kept(self._recording, request):
-            return await self._exchange(request)
-
-    async def _exchange(self, request: httpx.Request) -> httpx.Response:
-        response = await self._inner.handle_async_request(request)
-        taping = Taping(self._recording, request, response, self._limit)
+        taping = Taping(self._recording, request, self._limit)
+        with taping.ending():
+            response = await self._inner.handle_async_request(request)
+            taping.answered(response)
         stream = AsyncTapedStream(cast("httpx.AsyncByteStream", response.stream), taping)
         if taping.streamed:
-            return response_of(taping.response, stream)
-        try:
-            async for _ in stream:
-                pass  # the end of the body records it
-        finally:
-            await stream.aclose()
-        return response_of(taping.response)
+            return _passed_on(response, stream)
+        async with aclosing(stream):
+            return _passed_on(response, httpx.ByteStream(b"".join([raw async for raw in stream])))
 
     async def aclose(self) -> None:
         """Close the inner transport."""
         await self._inner.aclose()
 
 
-@contextmanager
-def _breaks_kept(tape: Recording, request: httpx.Request) -> Generator[None]:
-    """Record an exchange that fails before the client has a response; the exception is raised as well."""
-    try:
-        yield
-    except httpx.TransportError as error:
-        url = str(request.url)
-        tape.append_break(request.method, url, request.headers, request.content, Break.of(error))
-        raise
+def _passed_on(
+    response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
+) -> httpx.Response:
+    """The response with all that it has, but another source of its body."""
+    return httpx.Response(
+        response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
+    )
 
 
 def _save(tape: Recording, known_secrets: Mapping[str, str] | None) -> None:
+    tape.end_exchanges()
     if tape.total:
         tape.save(known_secrets)
 
@@ -440,8 +521,11 @@ class ExtendTransport(RecordTransport):
 
         :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
         """
-        stored = self._recording.play_on(request.method, str(request.url), request.read())
-        return replayed(stored, self._recording.path) if stored else super().handle_request(request)
+        tape = self._recording
+        stored = tape.play_on(request.method, str(request.url), request.read())
+        if stored:
+            return replayed(stored, tape.path, request, tape.over.wait)
+        return super().handle_request(request)
 
 
 class AsyncExtendTransport(AsyncRecordTransport):
@@ -454,5 +538,5 @@ class AsyncExtendTransport(AsyncRecordTransport):
         """
         stored = self._recording.play_on(request.method, str(request.url), await request.aread())
         if stored:
-            return replayed(stored, self._recording.path)
+            return await areplayed(stored, self._recording.path, request)
         return await super().handle_async_request(request)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolreel.http._request import (
         ANTHROPIC_VERSION,
         AUTHORIZATION,
+        CREDENTIALS,
         DEADLINE,
         MAX_RESPONSE_BYTES,
         NO_HEADERS,
@@ -38,7 +39,13 @@ if TYPE_CHECKING:
     )
     from toolreel.http._response_events import answered, broken, failure_event, response_event, retry_after_ms
     from toolreel.http._response_reader import Exchange, Incoming, Intake
-    from toolreel.http._transport_pool import CONNECTIONS, async_transport, sync_transport
+    from toolreel.http._transport_pool import (
+        CONNECTIONS,
+        AsyncPlainTransport,
+        PlainTransport,
+        async_transport,
+        sync_transport,
+    )
 else:
     from toolreel._internal.lazy import face
 
@@ -51,12 +58,14 @@ else:
             "_connection_limits": "async_trace",
             "_httpx_endpoint": ("AsyncHttpEndpoint HttpEndpoint TIMEOUT async_chunks_of hang_up within"),
             "_request": (
-                "ANTHROPIC_VERSION AUTHORIZATION Address DEADLINE MAX_RESPONSE_BYTES NO_HEADERS "
+                "ANTHROPIC_VERSION AUTHORIZATION CREDENTIALS Address DEADLINE MAX_RESPONSE_BYTES NO_HEADERS "
                 "STALL_TIMEOUT checked_chat_url header_values request_headers url_in"
             ),
             "_response_events": "answered broken failure_event response_event retry_after_ms",
             "_response_reader": "Exchange Incoming Intake",
-            "_transport_pool": "CONNECTIONS async_transport sync_transport",
+            "_transport_pool": (
+                "AsyncPlainTransport CONNECTIONS PlainTransport async_transport sync_transport"
+            ),
         },
     )
 

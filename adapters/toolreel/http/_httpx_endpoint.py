@@ -18,6 +18,7 @@ from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._connection_limits import async_trace, limited, trace
 from toolreel.http._request import (
     AUTHORIZATION,
+    CREDENTIALS,
     DEADLINE,
     MAX_RESPONSE_BYTES,
     NO_HEADERS,
@@ -135,7 +136,10 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
             headers=target.headers,
             content=body,
             timeout=_at_most(exchange.left, timeout),
-            extensions={"trace": async_trace if self._is_async else trace},
+            extensions={
+                "trace": async_trace if self._is_async else trace,
+                CREDENTIALS: self.address.credentials,
+            },
         )
         built.stream = _Body(body)
         return built

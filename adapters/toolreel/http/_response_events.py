@@ -15,7 +15,9 @@ from typing import Any, Final, NamedTuple, assert_never
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel_core._jsontext import read
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
+from toolreel_core._replies import html_page
 
+_NUMBER: Final = r"[0-9]{1,12}(\.[0-9]+)?"
 _QUOTED: Final = 300
 """Maximum characters of a provider's error message that an event quotes."""
 
@@ -31,19 +33,23 @@ def answered(
     if 200 <= status < 300:
         return ReplyReceived(ref, status, text)
     message = f"HTTP {status}: {_error_message(text)}"
-    return RequestFailed(ref, "status", message, status, text, retry_after_ms(headers))
+    retry = {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())
+    return RequestFailed(ref, "status", message, status, text, retry_after_ms(headers), should_retry=retry)
 
 
 def retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    """The server's ``retry-after`` in milliseconds, given as seconds or as a date (RFC 9110, 10.2.3).
+    """The server's ``retry-after-ms``, else its ``retry-after``: seconds or a date (RFC 9110, 10.2.3).
 
     A date is relative to the server's own ``date`` header; without one it is ignored, since clocks differ.
 
     >>> retry_after_ms({"retry-after": "1.5"})
     1500
     """
+    exact = headers.get("retry-after-ms", "").strip()  # OpenAI's and Azure's, with the other one rounded up
+    if re.fullmatch(_NUMBER, exact):
+        return round(float(exact))
     value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", value):  # fractions are not in the RFC, but some providers send them
+    if re.fullmatch(_NUMBER, value):  # fractions are not in the RFC, but some providers send them
         return round(float(value) * 1000)
     try:
         then, now = parsedate_to_datetime(value), parsedate_to_datetime(headers.get("date", ""))
@@ -74,7 +80,7 @@ def _error_message(text: str) -> str:
         case {"message": str() as message} | {"detail": str() as message}:
             return message[:_QUOTED] or "no text"
         case _:
-            return text.strip()[:_QUOTED] or "no text"
+            return html_page(text) or text.strip()[:_QUOTED] or "no text"
 
 
 _HTTPX: Final[Mapping[str, FailureKind]] = {
@@ -147,7 +153,8 @@ def response_event(
     2000
 
     :param ref: of the ``SendRequest`` that it answers
-    :param headers: names in any case; ``Retry-After`` and ``Date`` are looked at
+    :param headers: names in any case; ``Retry-After``, ``retry-after-ms``, ``Date`` and
+        ``x-should-retry`` are looked at
     :param body: as it arrived, decompressed
     :returns: ``ReplyReceived`` for a status of 2xx, else ``RequestFailed`` with the provider's message
     """

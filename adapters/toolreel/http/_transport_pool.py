@@ -278,7 +278,7 @@ def _settings(url: str, proxy: AnyProxy | None, connections: int, *, http2: bool
     if http2 and find_spec("h2") is None:
         raise MissingExtra.of("http2", "h2")
     return {
-        "verify": _tls(http2, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+        "verify": _environment_tls(http2=http2),
         "proxy": _explicit_proxy(proxy) if proxy is not None else _proxy_of_environment(url),
         "http2": http2,
         "limits": httpx.Limits(
@@ -287,6 +287,59 @@ def _settings(url: str, proxy: AnyProxy | None, connections: int, *, http2: bool
             keepalive_expiry=EXPIRY,
         ),
     }
+
+
+class PlainTransport(httpx.BaseTransport):
+    """Sends requests as a plain ``httpx.Client`` does: through the proxy that the environment names.
+
+    ``httpx.HTTPTransport`` alone does not look at the environment, nor does a client with a transport.
+    """
+
+    def __init__(self) -> None:
+        self._by_proxy: dict[str, httpx.HTTPTransport] = {}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request.
+
+        :raises EndpointConfigError: if the environment names a proxy that cannot be used
+        """
+        proxy = _proxy_of_environment(str(request.url))
+        key = str(proxy.url) if proxy else ""
+        if key not in self._by_proxy:
+            self._by_proxy[key] = httpx.HTTPTransport(verify=_environment_tls(), proxy=proxy)
+        return self._by_proxy[key].handle_request(request)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for each in self._by_proxy.values():
+            each.close()
+
+
+class AsyncPlainTransport(httpx.AsyncBaseTransport):
+    """The async version of :class:`PlainTransport`."""
+
+    def __init__(self) -> None:
+        self._by_proxy: dict[str, httpx.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request.
+
+        :raises EndpointConfigError: if the environment names a proxy that cannot be used
+        """
+        proxy = _proxy_of_environment(str(request.url))
+        key = str(proxy.url) if proxy else ""
+        if key not in self._by_proxy:
+            self._by_proxy[key] = httpx.AsyncHTTPTransport(verify=_environment_tls(), proxy=proxy)
+        return await self._by_proxy[key].handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for each in self._by_proxy.values():
+            await each.aclose()
+
+
+def _environment_tls(*, http2: bool = False) -> ssl.SSLContext:
+    return _tls(http2, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @cache
@@ -310,7 +363,7 @@ def _proxy_of_environment(url: str) -> httpx.Proxy | None:
     """The proxy that the environment variables name for a URL.
 
     httpx does this only for clients without a transport, in a private function; the standard library reads
-    the same variables. An endpoint has one URL, so it needs one proxy at most.
+    the same variables.
     """
     parts = urlsplit(url)
     proxies = getproxies()

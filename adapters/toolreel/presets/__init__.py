@@ -5,7 +5,14 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.presets._catalogues import CATALOGUE_VARIABLE, only_file, shipped, with_files
+    from toolreel.presets._catalogues import (
+        CATALOGUE_VARIABLE,
+        at_provider,
+        named_presets,
+        preset_named,
+        shipped,
+        with_files,
+    )
     from toolreel.presets._token_counter import register_tokenizer
 else:
     from toolreel._internal.lazy import face
@@ -13,7 +20,7 @@ else:
     __getattr__, __dir__ = face(
         __name__,
         {
-            "_catalogues": "CATALOGUE_VARIABLE only_file shipped with_files",
+            "_catalogues": "CATALOGUE_VARIABLE at_provider named_presets preset_named shipped with_files",
             "_token_counter": "register_tokenizer",
         },
     )

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._internal import CatalogueError, read_file, read_toml
-from toolreel_core._plan import Presets
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal import unknown_name
+from toolreel_core._plan import Preset, Presets
 
 CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
 """Environment variable with the paths of your own catalogues, separated as in ``PATH``."""
@@ -46,13 +48,42 @@ def with_files(paths: Iterable[Path | str] = (), environ: Mapping[str, str] | No
     return reduce(_extended, ((str(path), _text(Path(path))) for path in (*first, *paths)), shipped())
 
 
-def only_file(path: Path) -> Presets:
-    """What one file has, without the shipped collection.
+def preset_named(collection: Presets, name: str | Path, model: str = "") -> Preset:
+    """A preset by name, all presets of a TOML file, or those of a model at a provider by ``PROVIDER/MODEL``.
 
-    :raises CatalogueError: as :func:`with_files`
+    :param model: the model, if the name may be that of a provider alone
+    :raises CatalogueError: if a file cannot be read or used
+    :raises ConfigError: if there is no such preset or provider
     """
-    missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
-    return _extended(Presets(), (str(path), read_file(path, CatalogueError, missing)))
+    if isinstance(name, Path) or name.endswith(".toml"):
+        missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
+        alone = _extended(Presets(), (str(name), read_file(Path(name), CatalogueError, missing)))
+        return alone.merged(preset.name for preset in alone.presets)
+    if model and collection.defaults(name).names:
+        return collection.for_(name, model)
+    provider, slash, of_provider = name.partition("/")
+    if slash and name not in collection.names:
+        return at_provider(collection, provider, of_provider)
+    return collection.get(name)
+
+
+def named_presets(collection: Presets, names: Iterable[str | Path]) -> Preset:
+    """Several presets as one, each as for :func:`preset_named`; later ones win."""
+    return reduce(Preset.merged, (preset_named(collection, name) for name in names), Preset())
+
+
+def at_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:
+    """The preset of a model at a provider; without a provider, one that changes nothing.
+
+    :raises ConfigError: if there is no such provider
+    """
+    if not provider:
+        return Preset()
+    if not collection.defaults(provider).names:
+        known = unknown_name("provider", provider, collection.providers)
+        stop = "" if known.endswith("?") else "."
+        raise ConfigError(f"{known}{stop} For any other use --preset default_tool_calling instead.")
+    return collection.for_(provider, model)
 
 
 def _text(path: Path) -> str:

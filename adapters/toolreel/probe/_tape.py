@@ -1,19 +1,13 @@
-"""The recording of a probe: answers are kept as they come, and an interrupted probe asks only for the rest.
-
-Secrets that a server says back are replaced, instead of refusing the recording: a server that quotes the key
-in its errors is a finding too.
-"""
+"""The recording of a probe: answers are kept as they come, so an interrupted probe asks only for the rest."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from toolreel._internal import CassetteError, MissingExtra
-from toolreel._secrets import scrubbed_url, spellings
+from toolreel._secrets import scrubbed_url
 from toolreel.cassette import Break, Exchange, Recording, RecordTransport, StoredResponse, replayed
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._probe import NO_MODEL
@@ -27,23 +21,6 @@ except ImportError:
 _PASSING: Final = frozenset({401, 402, 407, 408, 425, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 """Statuses that say nothing about a quirk, so that an interrupted probe asks again."""
 _KEPT_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
-
-
-class ProbeTape(Recording):
-    """A recording without the secrets that a server says back."""
-
-    known: Mapping[str, str] = {}
-    """Secrets by name."""
-
-    def append(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
-    ) -> StoredResponse:
-        """Add an interaction, without known secrets in the response."""
-        clean = response.body
-        for name, value in self.known.items():
-            for spelling in spellings(value.strip()) if value.strip() else ():
-                clean = clean.replace(spelling.encode(), f"[value of {name}]".encode())
-        return super().append(method, url, headers, body, replace(response, body=clean))
 
 
 class Answers:
@@ -73,7 +50,7 @@ class Answers:
         found = self._left.get(_key(url, body))
         return found.popleft()[1] if found else None
 
-    def keep_in(self, tape: ProbeTape, url: str) -> None:
+    def keep_in(self, tape: Recording, url: str) -> None:
         """Add what was not given to a recording, so that another probe finds it."""
         base, question, query = _base(url).partition("?")
         for (form, body), answers in self._left.items():
@@ -124,7 +101,7 @@ def _key(url: str, body: bytes) -> tuple[WireForm, bytes]:
 class ProbeTransport(RecordTransport):
     """Answers from earlier ones, then over the network; records both, in the order of the requests."""
 
-    def __init__(self, tape: ProbeTape, inner: httpx.BaseTransport, answers: Answers, *, limit: int) -> None:
+    def __init__(self, tape: Recording, inner: httpx.BaseTransport, answers: Answers, *, limit: int) -> None:
         super().__init__(tape, inner, limit=limit)
         self._tape = tape
         self._answers = answers
@@ -133,10 +110,10 @@ class ProbeTransport(RecordTransport):
         """The earlier answer to a request, or a new one."""
         url, body = str(request.url), request.read()
         stored = self._answers.take(url, body)
-        if not isinstance(stored, StoredResponse):
-            return super().handle_request(request)
-        kept = self._tape.append(request.method, url, request.headers, body, stored)
-        return replayed(kept, self._tape.path)
+        if isinstance(stored, StoredResponse):
+            kept = self._tape.append(request.method, url, request.headers, body, stored)
+            return replayed(kept, self._tape.path, request)
+        return super().handle_request(request)
 
 
 class AnswersTransport(httpx.BaseTransport):
@@ -150,4 +127,4 @@ class AnswersTransport(httpx.BaseTransport):
         """The recorded answer, which the caller has looked up."""
         stored = self._answers.take(str(request.url), request.read())
         assert stored is not None, "asked for without looking"  # noqa: S101 - a bug, not a recording
-        return replayed(stored, self._path)
+        return replayed(stored, self._path, request)

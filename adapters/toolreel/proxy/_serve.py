@@ -51,7 +51,7 @@ def serve(
         socket_ = listening(host, port)
     except OSError as error:
         raise ProxyConfigError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; name another with --listen HOST:PORT"
+            f"cannot listen on {host}:{port}: {error.strerror or error}; name others with --host and --port"
         ) from None
     _allow_files()
     bound = socket_.getsockname()[1]

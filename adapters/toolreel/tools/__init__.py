@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Tool,
         Toolbox,
         ToolLike,
+        load_module,
         load_tools,
         tool,
     )
@@ -60,7 +61,9 @@ else:
             "_isolation": "Crash IsolatedCall Isolation",
             "_python.schema_of": "Types parse_docstring",
             "_python.signature": "definition_of signature_of untyped_arguments",
-            "_python.tools": "AsyncPythonTools DEADLINE PythonTools Tool ToolLike Toolbox load_tools tool",
+            "_python.tools": (
+                "AsyncPythonTools DEADLINE PythonTools Tool ToolLike Toolbox load_module load_tools tool"
+            ),
             "_python.values": "InvalidValue JsonType plain",
             "_results": "OkKey failed_event failure keywords returned_event succeeded timeout_event",
             "_typed_output": "Adapter Output output_of",

@@ -25,6 +25,17 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}; {hint}"
 
 
+def unregistered(what: str, name: str, known: Iterable[str]) -> str:
+    """The complaint about a name in a plan that is not registered.
+
+    A plan has only the name, and the process that loads it may not have imported the function yet.
+    """
+    hint = unknown_name(what, name, known)
+    stop = "" if hint.endswith("?") else "."
+    first = "before you make or load the plan; a command does with --import MODULE"
+    return f"{hint}{stop} If it is your own, import the module that registers it {first}"
+
+
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A registered name; it stands in plans, so it is kept simple."""
 
@@ -68,7 +79,7 @@ class Registry(Generic[_Thing]):
         :raises ConfigError: if nothing has; it names the nearest
         """
         if name not in self._things:
-            raise ConfigError(unknown_name(self._kind, name, self._things))
+            raise ConfigError(unregistered(self._kind, name, self._things))
         return self._things[name]
 
     def __iter__(self) -> Iterator[str]:

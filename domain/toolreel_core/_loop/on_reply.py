@@ -41,7 +41,7 @@ from toolreel_core._protocol import (
     TransportFailed,
     UpstreamPinned,
 )
-from toolreel_core._replies import ArgumentError, Problem, Reply, ToolCall
+from toolreel_core._replies import ArgumentError, Problem, Reply, ToolCall, is_out_of_quota
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import shown
 
@@ -76,14 +76,16 @@ _REFUSED_OPTION: Final = "tool_choice"
 
 
 def retryable(failure: RequestFailed) -> bool:
-    """Whether the same request may succeed later."""
+    """Whether the same request may succeed later: the server's word first, then the status."""
     match failure.failure:
         case "connect" | "timeout" | "broken":
             return True
         case "too_large":
             return False
         case "status":
-            return failure.status in _RETRYABLE_STATUSES
+            if failure.should_retry is False or is_out_of_quota(failure.body):
+                return False
+            return failure.should_retry or failure.status in _RETRYABLE_STATUSES
         case _:
             assert_never(failure.failure)
 

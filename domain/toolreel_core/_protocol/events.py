@@ -53,12 +53,18 @@ class RequestFailed:
     body: str = ""
     """The body of the error response; empty without one."""
     retry_after_ms: int | None = None
-    """The server's ``Retry-After``, in milliseconds."""
+    """The server's ``Retry-After`` or ``retry-after-ms``, in milliseconds."""
     at_ms: int | None = None
+    should_retry: bool | None = None
+    """The server's ``x-should-retry``, as OpenAI and Anthropic send it; ``None`` without one."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", sound(self.message))
         object.__setattr__(self, "body", sound(self.body))
+
+    def __repr__(self) -> str:
+        """Without ``should_retry`` where the server does not say."""
+        return brief_repr(self, "should_retry")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class Profile:
         choices = {key: value for key, value in given.items() if key not in _TRAITS}
         return cls(
             provider,
-            LoopConfig.of({**own["config"], **choices}),
+            preset.config_with(choices),
             canonical(preset.options(provider)),
             canonical(own["request_overrides"]),
         )

@@ -51,7 +51,9 @@ from toolreel_core._replies.provider_errors import (
     bare_error,
     error_in,
     failed_generation,
+    html_page,
     in_list,
+    is_out_of_quota,
 )
 from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in

@@ -20,7 +20,7 @@ from toolreel_core._replies.calls.tool_call import CallReader
 from toolreel_core._replies.classification import Heard, finish_of, judged
 from toolreel_core._replies.content import content_of, visible
 from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
-from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.provider_errors import Problem, html_page
 from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._replies.streaming.sse import FIELDS
@@ -133,8 +133,16 @@ def _parsed(text: str) -> Result[_Tree, Problem]:
             )
         )
         # HTML from a proxy, or a connection that broke: transient, so the same request may work.
-        .alt(lambda why: Problem("INVALID_BODY", why, passing=True))
+        .alt(lambda why: Problem("INVALID_BODY", _named(text) or why, passing=True))
     )
+
+
+def _named(text: str) -> str:
+    """What a body is instead of JSON, where that says more than the place of the first error."""
+    if not text:
+        return "the body is empty"
+    page = html_page(text)
+    return page and f"the body is {page}"
 
 
 def _failed(found: FoundMessage, problem: Problem, codes: tuple[WarningCode, ...]) -> Reply:

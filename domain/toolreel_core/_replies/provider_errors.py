@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -53,6 +53,10 @@ OpenRouter and others answer 200 with the status in the body (pydantic-ai#3994):
 _RATE_LIMITS: Final = frozenset({_TOO_MANY_REQUESTS, "rate_limit_exceeded", "rate_limit_error"})
 _PASSING_WORDS: Final = frozenset({"overloaded_error", "api_error", "server_error", "timeout_error"})
 """Retryable where no number says more: Anthropic and OpenAI's Responses name the kind of an error alone."""
+_SPENT: Final = frozenset(
+    {"insufficient_quota", "exceeded_current_quota_error", "billing_hard_limit_reached", "billing_not_active"}
+)
+"""Codes and types of an account without money; OpenAI and Moonshot send them with 429, but no wait helps."""
 _STATUSES: Final = ("code", "status", "status_code", "statusCode", "error_code", "type")
 _WORDS: Final = ("message", "detail", "msg", "error_msg", "error_message", "title")
 _INSIDE: Final = ("error", "detail")
@@ -105,6 +109,42 @@ def bare_error(body: Mapping[str, Json]) -> Problem | None:
     return _problem(body, body) if named or worded else None
 
 
+_HEAD: Final = 4_096
+"""Characters of a page in which its title is looked for."""
+
+
+_TAGS: Final = ("<html", "<head", "<body", "<title", "<h1", "<p>")
+"""What only HTML has of what begins with an angle bracket."""
+
+
+def html_page(text: str) -> str:
+    """What to call a body that is an HTML page, with its title; empty if it is none.
+
+    Gateways, login pages and web servers at a wrong URL send them, at any status.
+
+    >>> html_page("<!doctype html><html><head><title>502 Bad Gateway</title></head></html>")
+    'an HTML page, "502 Bad Gateway"'
+    """
+    head = text[:_HEAD].lstrip()
+    # Plain lower() may make a text longer.
+    lower = head.encode("ascii", "replace").decode().lower()
+    if not (lower.startswith("<!doctype html") or (lower.startswith("<") and any(map(lower.count, _TAGS)))):
+        return ""
+    after = lower.partition("<title")[2].partition(">")[2]
+    title = head[len(head) - len(after) :].partition("<")[0] if after else ""
+    shown = " ".join(title.split())[:80]
+    return f'an HTML page, "{shown}"' if shown else "an HTML page"
+
+
+def is_out_of_quota(body: str) -> bool:
+    """Whether an error body says that the account has no money left, so that no wait helps.
+
+    >>> is_out_of_quota('{"error": {"type": "insufficient_quota", "message": "Check your plan."}}')
+    True
+    """
+    return not _SPENT.isdisjoint(_statuses(_layers(read(body).value_or(""))))
+
+
 def failed_generation(body: str) -> str | None:
     """The text of a tool call that the model wrote and the server rejected.
 
@@ -121,13 +161,19 @@ def failed_generation(body: str) -> str | None:
 def _problem(error: Json, holder: Mapping[str, Json]) -> Problem:
     """Read an error object; if it is only text or ``true``, the fields next to it say more."""
     places = [*_layers(error), *_layers(holder)]
-    found = (place.get(key) for place in places for key in _STATUSES)
-    statuses = [str(status) for status in found if isinstance(status, str | int)]
+    statuses = _statuses(places)
+    if not _SPENT.isdisjoint(statuses):
+        return Problem("PROVIDER_ERROR", _detail(error, holder))
     limited = not _RATE_LIMITS.isdisjoint(statuses)
     numbered = any(status.isdecimal() for status in statuses)
     passing = limited or not _PASSING.isdisjoint(statuses)
     passing = passing or not (numbered or _PASSING_WORDS.isdisjoint(statuses))
     return Problem("RATE_LIMITED" if limited else "PROVIDER_ERROR", _detail(error, holder), passing)
+
+
+def _statuses(places: Iterable[Mapping[str, Json]]) -> list[str]:
+    found = (place.get(key) for place in places for key in _STATUSES)
+    return [str(status) for status in found if isinstance(status, str | int)]
 
 
 def _detail(error: Json, holder: Mapping[str, Json]) -> str:

@@ -24,7 +24,7 @@ _PARAGRAPH_END: Final = re.compile(r"\n(?=[ \t\r]*\n)")
 """The end of a paragraph, which inline code cannot cross."""
 _FENCE_LINE: Final = re.compile(r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
 """A line with a fence, with its mark and info string."""
-_NESTED: Final = 100
+_NESTED: Final = 40
 """Maximum number of lines with a mark that are searched for fences within a fence."""
 
 

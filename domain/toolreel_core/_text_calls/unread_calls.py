@@ -170,19 +170,22 @@ class _Ending:
 
 
 def _ending(text: str) -> _Ending:
-    marker = _end_marker()
-    rest, closers = text.rstrip(), set[str]()
-    while last := marker.search(rest, max(0, len(rest) - _LONGEST_MARKER)):
-        before = rest[: last.start()]
-        if _IN_SENTENCE.search(before[-2:]):
+    marker, closers = _end_marker(), set[str]()
+    end = whole = len(text.rstrip())
+    while last := marker.search(text, max(0, end - _LONGEST_MARKER), end):
+        end = last.start()
+        if _IN_SENTENCE.search(text, max(0, end - 2), end):
+            end = last.end()
             break
-        rest = before.rstrip()
+        while end and text[end - 1].isspace():
+            end -= 1
         if last["call"]:
             closers.add(last["call"].lower())
+    rest = text[:end]
     # Directly behind the end of a sentence, they are noise of the server (osaurus-ai/vmlx-swift#115).
     several = len(closers) > 1 and not (rest.endswith((".", "!", "?")) and text.startswith("<", len(rest)))
     lost = several or (bool(closers) and rest.endswith(("}", "]")))
-    return _Ending(rest if len(rest) < len(text.rstrip()) else text, lost)
+    return _Ending(rest if end < whole else text, lost)
 
 
 @cache

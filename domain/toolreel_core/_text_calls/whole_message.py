@@ -124,7 +124,7 @@ def begins_a_call(source: Source) -> bool:
 
 
 def _trees(source: Source) -> list[Json]:
-    """The JSON values of a message; empty if there is anything else in it.
+    """The JSON values of a message; empty if there is anything else in it, or a value that is empty itself.
 
     Qwen2.5-Coder doubles the outer braces, as its own chat template shows them (``{{"name": …}}``),
     and loses count of the closers.
@@ -135,7 +135,7 @@ def _trees(source: Source) -> list[Json]:
     while at < len(text):
         doubled = text.startswith("{{", at)
         value = value_at(source, at + doubled)
-        if isinstance(value, Flaw) or not text.startswith(("{", "["), at):
+        if isinstance(value, Flaw) or not value.tree or not text.startswith(("{", "["), at):
             return []
         trees.append(value.tree)
         at = end_of(_BETWEEN, text, value.end)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from toolreel_core._errors import ConfigError, TransformError
-from toolreel_core._internal import unknown_name
+from toolreel_core._internal import unknown_name, unregistered
 from toolreel_core._jsontext import JsonText, Tree, canonical, parse
 
 TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
@@ -94,16 +94,9 @@ def transform(kind: TransformKind, name: str) -> Transform:
     """
     found = _REGISTRY.get((kind, name))
     if found is None:
-        raise ConfigError(f"{unknown_name(f'{kind} transform', name, names(kind))} {_own(kind, name)}")
+        how = f'@register_transform("{kind}", "{name}", about="...")'
+        raise ConfigError(f"{unregistered(f'{kind} transform', name, names(kind))}: {how}")
     return found
-
-
-def _own(kind: TransformKind, name: str) -> str:
-    # A stored plan has only the name, and the process that loads it may not have imported the function yet.
-    return (
-        f"If it is your own, import the module that registers it before you load or make the plan: "
-        f'@register_transform("{kind}", "{name}", about="...")'
-    )
 
 
 def names(kind: TransformKind) -> tuple[str, ...]:

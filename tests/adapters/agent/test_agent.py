@@ -17,9 +17,11 @@ from toolreel import (
     Agent,
     Always,
     AsyncPythonTools,
+    CatalogueError,
     Completed,
     ConfigError,
     EndpointConfigError,
+    Fallback,
     LoopConfig,
     MemoryJournal,
     Never,
@@ -39,6 +41,7 @@ from toolreel._driver import ImmediateEndpoint, Resting
 from toolreel._replay import story
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import CostUnknown, dump, load_state
+from toolreel_core._text_calls import MARKED
 
 
 def stock(part: str) -> int:
@@ -149,6 +152,31 @@ def test_presets_are_those_of_the_model_and_of_the_provider_that_is_named() -> N
     changed = agent(config=settings, options={"temperature": 0}).plan("hi")
     assert (changed.config.max_turns, changed.provider.id_style) == (5, "kimi")
     assert "temperature" in changed.options
+
+
+def test_a_list_adds_to_what_presets_and_defaults_have_unless_it_is_only() -> None:
+    assert agent(config={"text_dialects": ["react"]}).plan("hi").config.text_dialects == (*MARKED, "react")
+    for given, names in ((["web_*"], ("*", "web_*")), ({"only": ["web_*"]}, ("web_*",))):
+        narrowed = agent(preset="untrusted_content", config={"untrusted_tools": given})
+        assert narrowed.plan("hi").config.untrusted_tools == names
+    only = agent(config={"text_dialects": {"only": ["react"]}}).plan("hi").config
+    exact = agent(config=LoopConfig(text_dialects=("react",))).plan("hi").config
+    assert only.text_dialects == exact.text_dialects == ("react",)
+    with pytest.raises(ConfigError, match="there is no key 'onyl'; did you mean 'only'"):
+        agent(config={"text_dialects": {"onyl": ["react"]}}).plan("hi")
+
+
+def test_a_preset_may_be_that_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text('[preset.lab]\nabout = "Ours."\nconfig = { text_dialects = ["react"], max_turns = 4 }\n')
+    for given in (file, str(file), ["untrusted_content", file]):
+        plan = agent(preset=given, config={"text_dialects": ["llama_json"]}).plan("hi")
+        assert plan.presets[-1] == "lab"
+        assert (plan.config.max_turns, plan.config.text_dialects) == (4, (*MARKED, "react", "llama_json"))
+    there = Fallback("b", endpoint=ScriptedEndpoint([]), preset=file)
+    assert agent(fallbacks=[there]).plan("hi").at_fallbacks[0].presets[-1] == "lab"
+    with pytest.raises(CatalogueError, match="there is no such file; give the name of a preset"):
+        agent(preset="nowhere.toml")
 
 
 SEVERAL: dict[str, Any] = {"options": {"parallel_tool_calls": True}}

@@ -120,6 +120,8 @@ def test_what_broke_off_breaks_off_again_after_what_had_come(
     asks: Callable[[Session, str, int], Heard], way: str, path: Path
 ) -> None:
     answer, kind = BREAKS[way]
+    if asks is ask2 and "zstd" in way:
+        pytest.skip("httpx2 neither asks for zstd nor decodes it")
     with serving(answer) as server, use_cassette(path, "record") as session:
         live = asks(session, server.url, 1)
     assert live[-1][0] == kind

@@ -21,6 +21,7 @@ from toolreel.cassette import (
     Recording,
     RecordTransport,
     ReplayTransport,
+    is_stored,
     recording,
     replaying,
 )
@@ -44,7 +45,7 @@ def answer(asked: Asked) -> Answer:
     }
     match asked.path.rpartition("/")[2]:
         case "gzip":
-            return Answer(gzip.compress(body), headers=headers | {"Content-Encoding": "gzip"})
+            return Answer(gzip.compress(body, mtime=0), headers=headers | {"Content-Encoding": "gzip"})
         case "deflate":
             return Answer(zlib.compress(body), headers=headers | {"Content-Encoding": "deflate"})
         case "br":
@@ -80,7 +81,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def seen(response: httpx.Response) -> Seen:
-    return response.status_code, response.reason_phrase, response.headers.multi_items(), response.content
+    """What a client gets; of the headers, those that a cassette stores."""
+    headers = [
+        (name, value.replace("0123456789", "REDACTED"))
+        for name, value in response.headers.multi_items()
+        if is_stored(name) and name != "content-encoding"
+    ]
+    return response.status_code, response.reason_phrase, headers, response.content
 
 
 def turns(count: int, who: str = "me") -> Iterator[bytes]:
@@ -118,7 +125,11 @@ def test_a_replay_gives_what_the_recording_gave_on_every_runtime_and_any_base_ur
 ) -> None:
     live = record(path, server)
     assert [code for code, _, _, _ in live] == [200, 200, 200]
-    assert live[0][2] == [("content-type", "application/json"), ("x-request-id", "r-1")]
+    assert live[0][2] == [
+        ("content-type", "application/json"),
+        ("x-request-id", "r-1"),
+        ("set-cookie", "session=REDACTED"),
+    ]
     assert live[2][3] == b'{"id": "x", "n": 3}'
     assert len(server.asked) == 3
     with replaying(path) as tape:
@@ -145,39 +156,39 @@ def test_the_server_gets_the_whole_request_and_the_file_no_secret_of_it(path: Pa
     assert server.asked[0].body == next(turns(1))
     text = path.read_text()
     assert SECRET not in text
-    assert "session=" not in text
+    assert "0123456789" not in text
     assert "oise" not in text
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "headers", "body"),
-    [
-        ("gzip", 200, {"content-type", "x-request-id"}, b'{"id": "x", "n": 0}'),
-        ("deflate", 200, {"content-type", "x-request-id"}, b'{"id": "x", "n": 0}'),
-        ("br", 200, {"content-type", "x-request-id"}, b'{"id": "x", "n": 0}'),
-        ("zstd", 200, {"content-type", "x-request-id"}, b'{"id": "x", "n": 0}'),
-        ("image", 200, {"content-type", "x-request-id"}, b"\x89PNG\r\n\x1a\n\x00\xff"),
-        ("compress", 200, {"content-type", "x-request-id", "content-encoding"}, b"\x1f\x9d\x90"),
-        ("broken", 200, {"content-type", "x-request-id", "content-encoding"}, b"no gzip"),
-        ("busy", 429, {"content-type", "x-request-id", "retry-after"}, b"later"),
-        ("empty", 204, set[str](), b""),
-    ],
+    "name", ["gzip", "deflate", "br", "zstd", "image", "compress", "broken", "busy", "empty"]
 )
-def test_every_kind_of_response_is_the_same_live_and_replayed(
-    name: str, status: int, headers: set[str], body: bytes, path: Path, server: Server
+def test_a_client_that_records_gets_what_a_plain_one_gets_and_a_replay_the_same_body(
+    name: str, path: Path, server: Server
 ) -> None:
-    def get(transport: httpx.BaseTransport) -> tuple[int, set[str], bytes]:
+    def get(transport: httpx.BaseTransport) -> tuple[int, dict[str, str], bytes]:
         with (
             httpx.Client(transport=transport) as client,
             client.stream("GET", f"{server.url}/v1/{name}") as response,
         ):
-            return response.status_code, {*response.headers}, b"".join(response.iter_raw())
+            headers = {**response.headers, "date": ""}
+            return response.status_code, headers, b"".join(response.iter_raw())
 
+    def decoded(transport: httpx.BaseTransport) -> Seen | str:
+        with httpx.Client(transport=transport) as client:
+            try:
+                return seen(client.get(f"{server.url}/v1/{name}"))
+            except httpx.DecodingError as error:
+                return str(error)
+
+    plain = get(httpx.HTTPTransport()), decoded(httpx.HTTPTransport())
     with recording(path) as tape:
-        live = get(RecordTransport(tape, httpx.HTTPTransport()))
-    assert live == (status, headers, body)
+        transport = RecordTransport(tape, httpx.HTTPTransport())
+        live = get(transport), decoded(transport)
+    assert live == plain
     with replaying(path) as tape:
-        assert get(ReplayTransport(tape)) == live
+        get(ReplayTransport(tape))
+        assert decoded(ReplayTransport(tape)) == live[1]
 
 
 def test_leaving_a_replay_early_is_an_error_unless_there_is_one_already(path: Path, server: Server) -> None:

@@ -64,6 +64,8 @@ def test_an_exchange_that_was_given_up_says_of_what_kind(
     [
         ({"retry-after": "3"}, 3_000),
         ({"retry-after": " 0.25 "}, 250),
+        ({"retry-after": "1", "retry-after-ms": "20.4"}, 20),
+        ({"retry-after": "1", "retry-after-ms": "soon"}, 1_000),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 10_000),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, 0),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT"}, None),

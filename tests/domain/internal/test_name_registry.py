@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.samples import complaint
+from tests.samples import IF_YOUR_OWN, complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import Registry, unknown_name
 
@@ -54,5 +54,5 @@ def test_a_name_that_nothing_has_is_told_with_the_nearest() -> None:
     pets = Registry[int]("pet")
     pets.add("house_cat", 4)
     assert complaint(ConfigError, lambda: pets["hose_cat"]) == (
-        "there is no pet 'hose_cat'; did you mean 'house_cat'?"
+        f"there is no pet 'hose_cat'; did you mean 'house_cat'? {IF_YOUR_OWN}"
     )

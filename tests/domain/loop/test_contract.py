@@ -919,6 +919,30 @@ def test_a_retry_after_that_is_too_long_ends_the_run() -> None:
         assert noted(played, RequestLost) == [RequestLost(1, "status", 429, asked + 1)]
 
 
+def test_the_servers_word_on_a_retry_counts_more_than_the_status() -> None:
+    never = fails_to_send("status", "not now", 503, should_retry=False)
+    book().play(asks(), never, finishes(TransportFailed("status", 503, "not now")))
+    again = fails_to_send("status", "a conflict", 409, should_retry=True)
+    book().play(asks(), again, waits(803), elapses(), asks(), *DONE)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "insufficient_quota"},
+        {"type": "insufficient_quota"},
+        {"type": "exceeded_current_quota_error"},
+        {"code": 429, "error": {"code": "billing_not_active"}},
+    ],
+)
+def test_an_account_without_money_is_not_asked_again(error: dict[str, Json]) -> None:
+    error = {"message": "No money.", **error}
+    spent = fails_to_send("status", "HTTP 429", 429, body=canonical({"error": error}), should_retry=True)
+    book().play(asks(), spent, finishes(TransportFailed("status", 429, "HTTP 429")))
+    said = replies_with({"error": error})
+    book().play(asks(), said, finishes(InvalidReply("PROVIDER_ERROR", "No money.")))
+
+
 def test_jitter_comes_from_the_seed_and_is_the_same_in_every_process() -> None:
     program = (
         "from tests.domain.loop.test_contract import *;"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyrsistent import pmap
 
-from tests.samples import ECHO, PLAN, complaint, printed_under
+from tests.samples import ECHO, IF_YOUR_OWN, PLAN, complaint, printed_under
 from tests.strategies import member, plans, states, transcripts
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -484,10 +484,7 @@ def test_a_plan_with_a_transform_that_nobody_registered_says_how_to_register_it(
     assert why.startswith(
         "value.plan.config: message_transforms: there is no message transform 'our_names'; "
     )
-    assert why.endswith(
-        "If it is your own, import the module that registers it before you load or make the plan: "
-        '@register_transform("message", "our_names", about="...")'
-    )
+    assert why.endswith(f'{IF_YOUR_OWN}: @register_transform("message", "our_names", about="...")')
 
 
 @pytest.mark.parametrize("kind", [*get_args(Event), *get_args(Effect), *get_args(Note)])
@@ -689,7 +686,8 @@ def damaged(value: object, place: str, damage: Json) -> str:
                 (
                     "form.estimator",
                     "byte_per_4",
-                    "form: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'?",
+                    "form: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'? "
+                    f"{IF_YOUR_OWN}",
                 ),
             )
         ),

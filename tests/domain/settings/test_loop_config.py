@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import complaint
+from tests.samples import IF_YOUR_OWN, complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import VERSION
 from toolreel_core._settings import LoopConfig
@@ -311,12 +311,12 @@ def test_names_come_as_a_list_and_in_their_order(key: str, value: object) -> Non
     [
         (
             {"estimator": "byte_per_4"},
-            "estimator: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'?",
+            f"estimator: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'? {IF_YOUR_OWN}",
         ),
         (
             {"tool_transforms": ["schema_inline"]},
             "tool_transforms: there is no tool transform 'schema_inline'; did you mean 'schema_inline_defs'? "
-            "If it is your own, import the module that registers it before you load or make the plan: "
+            f"{IF_YOUR_OWN}: "
             '@register_transform("tool", "schema_inline", about="...")',
         ),
         (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import complaint
+from tests.samples import IF_YOUR_OWN, complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._settings import bytes_per_4, estimator, register_estimator
 
@@ -35,5 +35,5 @@ def test_users_add_their_own() -> None:
 
 def test_an_estimator_that_is_not_there_is_told_with_the_nearest() -> None:
     assert complaint(ConfigError, lambda: estimator("bytes_per_3")) == (
-        "there is no token estimator 'bytes_per_3'; did you mean 'bytes_per_4'?"
+        f"there is no token estimator 'bytes_per_3'; did you mean 'bytes_per_4'? {IF_YOUR_OWN}"
     )

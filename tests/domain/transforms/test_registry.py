@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import complaint
+from tests.samples import IF_YOUR_OWN, complaint
 from tests.strategies import json_objects
 from toolreel_core._errors import ConfigError, TransformError
 from toolreel_core._jsontext import Tree, canonical
@@ -78,7 +78,7 @@ def test_a_kind_that_does_not_exist_is_refused() -> None:
 def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does() -> None:
     assert complaint(ConfigError, lambda: apply_all("tool", ["schema_inline_def"], {})) == (
         "there is no tool transform 'schema_inline_def'; did you mean 'schema_inline_defs'? "
-        "If it is your own, import the module that registers it before you load or make the plan: "
+        f"{IF_YOUR_OWN}: "
         '@register_transform("tool", "schema_inline_def", about="...")'
     )
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
-from toolreel._driver import Resting, Run, cost_in_words, duration
-from toolreel._replay.explain.outcome import describe_outcome
+from toolreel._driver import Resting, Run, cost_in_words, describe_outcome, duration
 from toolreel._replay.explain.why import note_words, rule_of, why
 from toolreel._replay.run_page.items import Items
 from toolreel._replay.run_page.remarks import warnings_of

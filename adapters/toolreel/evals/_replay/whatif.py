@@ -75,7 +75,7 @@ class RecordedAnswers(httpx.BaseTransport):
         found = self._found(asked)
         if found is None:
             raise Diverged(first_divergence(self._expected, asked))
-        return replayed(found.answer, self._path)
+        return replayed(found.answer, self._path, request)
 
     def _content(self, body: bytes) -> RequestContent:
         content = request_content(cast("Tree", json.loads(body)))

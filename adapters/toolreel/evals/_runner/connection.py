@@ -25,7 +25,14 @@ from toolreel.evals._runner.exchanges import live_tools, recorded_tools
 from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Header
-from toolreel.http import AUTHORIZATION, TIMEOUT, HttpEndpoint, header_values, request_headers
+from toolreel.http import (
+    AUTHORIZATION,
+    TIMEOUT,
+    HttpEndpoint,
+    PlainTransport,
+    header_values,
+    request_headers,
+)
 from toolreel_core._jsontext import chain
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core.evals import TAXONOMY, Attempt, Endpoint, EvalPlan, catalogue_digest, kind_of, scripts_of
@@ -49,7 +56,7 @@ class Connection:
     """Values by name that must not be written."""
     limit_of: Callable[[str], SharedLimit] = field(default_factory=lambda: limits(1))
     """The limit that all requests to a model share, since routers limit each model separately."""
-    network: httpx.BaseTransport = field(default_factory=httpx.HTTPTransport, repr=False)
+    network: httpx.BaseTransport = field(default_factory=PlainTransport, repr=False)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     """Holds the key."""
     clock: Clock = field(default_factory=SystemClock)
@@ -233,7 +240,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     return replace(
         first,
         secrets=secrets,
-        network=httpx.HTTPTransport(),
+        network=PlainTransport(),
         at_endpoints=dict(zip(plan.endpoints, ways, strict=True)),
     )
 

@@ -11,7 +11,7 @@ from threading import Condition, Thread
 from typing import Any, Final
 
 from toolreel._internal import CassetteError, MissingExtra, SecretFound
-from toolreel.cassette import AsyncRecordTransport, replayed
+from toolreel.cassette import AsyncRecordTransport, areplayed
 from toolreel.proxy._recording.conversations import Conversation, Conversations
 from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
 from toolreel.proxy._recording.journals import JournalJob
@@ -159,7 +159,7 @@ class _FromShelf(httpx.AsyncBaseTransport):
         found = self._shelf.find(url, body)
         if found is not None:
             path, answer = found
-            return replayed(answer, path)
+            return await areplayed(answer, path, request)
         if self._inner is None:
             raise self._shelf.mismatch(url, body)
         return await self._inner.handle_async_request(request)

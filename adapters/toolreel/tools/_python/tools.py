@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
 from toolreel._internal import MissingExtra, ToolModuleError
@@ -181,9 +182,6 @@ def load_tools(names: Iterable[str]) -> list[ToolLike]:
     :raises ToolModuleError: if a module cannot be imported, or the attribute is not a tool
     :raises ConfigError: if a signature cannot be converted to a schema
     """
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
     return [tool for name in names for tool in _load(name)]
 
 
@@ -191,34 +189,44 @@ def _load(name: str) -> list[ToolLike]:
     place, colon, attribute = name.rpartition(":")
     if not colon or not place or not attribute:
         raise ToolModuleError(f"--tools {name}: expected module:attribute, for example my_tools:TOOLS")
-    module_name = _module_of_file(Path(place), name) if place.endswith(".py") else place
-    try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise ToolModuleError(f"--tools {name}: cannot import {module_name}: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise ToolModuleError(
-            f"--tools {name}: importing {module_name} failed with {type(error).__name__}: {error}{_at(error)}"
-        ) from error
+    module = load_module(place, f"--tools {name}")
     if not hasattr(module, attribute):
         close = get_close_matches(attribute, dir(module), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ToolModuleError(f"--tools {name}: {module_name} has no {attribute!r}{hint}")
+        raise ToolModuleError(f"--tools {name}: {module.__name__} has no {attribute!r}{hint}")
     return _tools(getattr(module, attribute), name)
 
 
-def _module_of_file(file: Path, name: str) -> str:
+def load_module(place: str, said: str) -> ModuleType:
+    """Import a module by its name or its file; the working directory is searched too.
+
+    :param said: what named it, for errors
+    :raises ToolModuleError: if it cannot be imported
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    name = _module_of_file(Path(place), said) if place.endswith(".py") else place
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ToolModuleError(f"{said}: cannot import {name}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise ToolModuleError(
+            f"{said}: importing {name} failed with {type(error).__name__}: {error}{_at(error)}"
+        ) from error
+
+
+def _module_of_file(file: Path, said: str) -> str:
     """The name under which a file can be imported, with its folder searched first, as for a script."""
     if not file.is_file():
-        raise ToolModuleError(f"--tools {name}: there is no file {file}")
+        raise ToolModuleError(f"{said}: there is no file {file}")
     folder = str(file.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     found = importlib.util.find_spec(file.stem)
     if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
-        raise ToolModuleError(
-            f"--tools {name}: another module is named {file.stem}; rename the file to import it"
-        )
+        raise ToolModuleError(f"{said}: another module is named {file.stem}; rename the file to import it")
     return file.stem
 
 

@@ -129,6 +129,23 @@ class Preset:
         trees["config"] = _plain(trees["config"])
         return trees
 
+    def config_with(self, settings: Mapping[str, Any]) -> LoopConfig:
+        """The settings of the loop with others over them, as if a preset with those had been merged.
+
+        >>> careful = Preset.of("careful", {"config": {"tool_transforms": ["tool_example_call"]}})
+        >>> careful.config_with({"tool_transforms": ["tool_first_sentences"]}).tool_transforms
+        ('tool_example_call', 'tool_first_sentences')
+        >>> careful.config_with({"tool_transforms": {"only": ["tool_first_sentences"]}}).tool_transforms
+        ('tool_first_sentences',)
+
+        :param settings: a list of names adds to the preset's and the default's, an empty one clears, and
+            ``{"only": names}`` replaces
+        :raises ConfigError: if a setting does not exist, or has no such value
+        """
+        table = Table((), settings)
+        lists = {key: _names(table, key) for key in LISTS if key in settings}
+        return LoopConfig.of(_plain(_over(_tree(self.config), {**settings, **lists})))
+
     def options(self, provider: Provider) -> Tree:
         """Its options of the request that the provider is known to support."""
         requested = _tree(self.request)
@@ -152,7 +169,7 @@ class Preset:
         An option from the preset is dropped if the provider is not known to support it, or it needs tools and
         there are none.
 
-        :param settings: of the loop and of the provider; a list of names replaces the preset's
+        :param settings: of the loop, as for :meth:`config_with`, and of the provider
         :raises ConfigError: if the parts are invalid or contradict each other
         """
         given = settings or {}
@@ -162,7 +179,7 @@ class Preset:
         traits = {key: value for key, value in given.items() if key in _TRAITS}
         provider = Provider.of({**own["provider"], **traits})
         choices = {key: value for key, value in given.items() if key in _SETTINGS}
-        config = LoopConfig.of({**own["config"], **choices})
+        config = self.config_with(choices)
         surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
         taken = self.options(provider)
         if not surface.names:
@@ -208,7 +225,7 @@ def _config(table: Table) -> JsonText:
     table = Table(table.place, {**table.values, **off})
     lists = {key: _names(table, key) for key in LISTS if key in table.values}
     text = Table(table.place, {**table.values, **lists}).json()
-    table.checked(lambda values: LoopConfig.of(_plain({**values, **lists})))
+    table.checked(Preset().config_with)
     return text
 
 
@@ -220,7 +237,7 @@ def _names(table: Table, key: str) -> Json:
     return {"only": [*only]} if only else []
 
 
-def _over(base: Tree, patch: Tree) -> Tree:
+def _over(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with others merged over them."""
     both = {key: joined(base[key], patch[key]) for key in LISTS if key in base and key in patch}
     return {**base, **patch, **both}

@@ -25,6 +25,7 @@ from toolreel_core._plan import (
     joined,
 )
 from toolreel_core._protocol import SendRequest
+from toolreel_core._proxy import Profile
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._tools import ToolSurface
 
@@ -182,11 +183,48 @@ def test_what_a_plan_itself_asks_for_goes_before_its_preset() -> None:
         model="m",
         messages="hi",
         options={"temperature": 1, "extra": {"b": 2}},
-        settings={"text_dialects": ["json_fenced"], "id_style": "openai"},
+        settings={"text_dialects": {"only": ["json_fenced"]}, "id_style": "openai"},
     )
     assert plan.config == LoopConfig(max_turns=4, text_dialects=("json_fenced",))
     assert plan.provider == Provider(id_style="openai", thinking=True)
     assert parse(plan.options) == {"temperature": 1, "extra": {"a": 1, "b": 2}}
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "names"),
+    [
+        (None, ["react"], ("marked", "react")),
+        (["llama_json"], ["react"], ("marked", "llama_json", "react")),
+        (["llama_json"], ("react", "llama_json"), ("marked", "llama_json", "react")),
+        (["llama_json"], {"only": ["react"]}, ("react",)),
+        (["llama_json"], {"only": []}, ()),
+        (["llama_json"], [], ()),
+        ([], ["react"], ("react",)),
+        ({"only": ["llama_json"]}, ["react"], ("llama_json", "react")),
+    ],
+)
+def test_lists_that_a_plan_asks_for_add_to_those_of_its_preset_as_in_a_catalogue(
+    own: object, given: object, names: tuple[str, ...]
+) -> None:
+    below = Preset() if own is None else preset(config={"text_dialects": own})
+    asked = {"text_dialects": given}
+    plan = below.plan(model="m", messages="hi", settings=asked)
+    assert plan.config == LoopConfig(text_dialects=names)
+    assert below.config_with(asked) == plan.config
+    assert Profile.of(below, asked).config == plan.config
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("react", "text_dialects: expected a list of texts, got 'react'"),
+        ({"onyl": ["react"]}, "text_dialects: there is no key 'onyl'; did you mean 'only'?"),
+        ({"only": "react"}, "text_dialects.only: expected a list of texts, got 'react'"),
+        (["raect"], "text_dialects: there is no dialect 'raect'; did you mean 'react'?"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_an_error_at_its_place(given: object, words: str) -> None:
+    assert complaint(ConfigError, lambda: Preset().config_with({"text_dialects": given})) == words
 
 
 def test_overrides_go_over_everything() -> None:
