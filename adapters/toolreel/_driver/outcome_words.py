@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple, assert_never
 
@@ -10,7 +11,11 @@ from toolreel_core._protocol import AskApproval, Effect
 from toolreel_core._protocol import outcome as outcomes
 
 _NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
-_UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid", "no such")
+_UNKNOWN_MODEL: Final = re.compile(
+    r"\b(?:unknown|no such|invalid|not a valid) model\b"
+    r"|\bmodel\b.{0,120}?(?:not found|not exist|unknown|no such)|\bmodel: "
+)
+"""What servers say of a model that they do not have; others only mention "this model"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +129,18 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
             return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"
         case outcomes.CapabilityRefused():
             without = _setting(names, "fallback_without_tools", True)
-            return f"the server takes no tools: {outcome.message}", f"try {without}"
+            return f"the server takes no tools{_because(outcome.message)}", f"try {without}"
         case outcomes.Truncated():
             more = 'options={"max_tokens": …}' if in_python else "--set max_tokens=…"
             return "the answer was cut at the output token limit", f"raise it with {more}"
         case outcomes.Refused():
-            return f"the model refused: {outcome.reason}", ""
+            return f"the model refused{_because(outcome.reason)}", ""
         case outcomes.ContentFiltered():
-            return f"the provider's filter suppressed the reply: {outcome.reason}", ""
+            return f"the provider's filter suppressed the reply{_because(outcome.reason)}", ""
         case outcomes.InvalidReply():
             there = f"is {_named(names, server)} that of an OpenAI-compatible server?"
             hint = there if outcome.problem in _NO_CHAT else ""
-            return f"the reply could not be used ({outcome.problem}): {outcome.detail}", hint
+            return f"the reply could not be used ({outcome.problem}){_because(outcome.detail)}", hint
         case outcomes.TransportFailed():
             return outcome.message, _transport(outcome, server, names)
         case outcomes.TransformFailed():
@@ -144,6 +149,11 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
             return outcome.reason or "the run was cancelled", ""
         case _:
             assert_never(outcome)
+
+
+def _because(said: str) -> str:
+    """What the server said, if it said anything."""
+    return f": {said}" if said.strip() else ""
 
 
 def failure_in_words(
@@ -204,18 +214,21 @@ def _transport(outcome: outcomes.TransportFailed, server: ServerAddress, names: 
 def _refusal(status: int, message: str, server: ServerAddress, names: _Names) -> str:
     """What to do about an HTTP status."""
     the_server = f"the server at {server.url}" if server.url else "the server"
-    if status in {401, 403} and server.key:
+    if status == 403:
+        with_key = f" with the key in {server.key}" if server.key else ""
+        return f"{the_server} refused access{with_key}: see what it says"
+    if status == 401 and server.key:
         return f"the key in {server.key} was not accepted: is it the right one for {server.url}?"
-    if status in {401, 403}:
-        return f"{the_server} wants a key: {names.give_key}"
-    model = "model" in message
-    if (status == 404 and model) or (
-        status in {400, 422} and model and any(word in message for word in _UNKNOWN)
-    ):
+    if status == 401:  # a recording does not tell whether there was a key
+        wants = "wants a key" if server.url else "did not accept the key, or wants one"
+        return f"{the_server} {wants}: {names.give_key}"
+    if status in {400, 404, 422} and _UNKNOWN_MODEL.search(message.replace("_", " ")):
         ask = "ask it for its names at /v1/models"
         return f"{the_server} does not know the model: {ask}, then correct {names.model}"
     if status == 404:
         return f"nothing is at {server.url or 'this URL'}: correct {names.base_url}"
+    if status == 429 and "quota" in message:
+        return "the quota is used up: wait, or raise it with the provider"
     if status == 429:
         return "too many requests: wait, then try again"
     if 300 <= status < 400:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -77,6 +77,8 @@ class Pieces:
         self._passed: Final[list[str]] = []
         self._incoming: _Incoming | None = None
         self._over = False
+        self.headers: Sequence[tuple[str, str]] = ()
+        """Those of the response, once it has begun: names in lower case, without a key that was sent."""
 
     def __aiter__(self) -> Pieces:
         return self
@@ -130,6 +132,9 @@ class Pieces:
     async def _begun(self) -> _Incoming:
         response = await self._transport.handle_async_request(self._request())
         self._incoming = _Incoming(response)
+        self.headers = [
+            (name, scrubbed(value, self._secrets)) for name, value in response.headers.multi_items()
+        ]
         return self._incoming
 
     async def _ended(self, event: ReplyReceived | RequestFailed) -> ReplyReceived | RequestFailed:

@@ -164,7 +164,6 @@ ANSWERING: dict[str, Callable[[Planted], Answer]] = {
         FORMS["Ollama"](pieces_of(f"It is {it.text} .")).encode(),
         headers={"content-type": "application/x-ndjson"},
     ),
-    "response.headers.x-request-id": lambda it: replying({}, headers={"x-request-id": in_header(it.text)}),
 }
 
 

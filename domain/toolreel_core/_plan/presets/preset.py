@@ -17,7 +17,7 @@ from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, cano
 from toolreel_core._plan.output import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings import LoopConfig, Price, Provider
-from toolreel_core._text_calls import MARKED
+from toolreel_core._text_calls import short_dialects
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface
 
 _SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
@@ -250,7 +250,7 @@ def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _resulting(key: str, patch: NamesPatch) -> tuple[str, ...]:
     names = names_of(patch)
-    return names if _clears(patch) else _union(_short(getattr(_LOOP, key)), names)
+    return names if _clears(patch) else _union(short_dialects(getattr(_LOOP, key)), names)
 
 
 def exact_config(config: LoopConfig) -> JsonText:
@@ -265,13 +265,8 @@ def exact_config(config: LoopConfig) -> JsonText:
 
 
 def _only(names: Json) -> NamesPatch:
-    kept = [*_short(names_of(names))]
+    kept = [*short_dialects(names_of(names))]
     return {"only": kept} if kept else []
-
-
-def _short(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of dialects with one word for those that are marked."""
-    return ("marked", *names[len(MARKED) :]) if names[: len(MARKED)] == MARKED else names
 
 
 def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
@@ -310,7 +305,7 @@ def _clears(patch: NamesPatch) -> bool:
 
 
 def _shown(value: Json) -> Json:
-    return [*_short(names_of(value))] if isinstance(value, tuple) else value
+    return [*short_dialects(names_of(value))] if isinstance(value, tuple) else value
 
 
 _DEFAULTS: Final[Mapping[str, JsonText]] = {

@@ -17,6 +17,7 @@ from toolreel_core._protocol import (
     AskApproval,
     Cancelled,
     CancelRequested,
+    CapabilityRefused,
     Completed,
     ContentFiltered,
     EmptyFinal,
@@ -278,15 +279,21 @@ REFUSED = f"the server at {URL} refused the request: see what it says, then corr
             "No key.",
             f"the server at {URL} wants a key: name the variable that holds it with --api-key-env",
         ),
-        (
-            403,
-            "No key.",
-            f"the server at {URL} wants a key: name the variable that holds it with --api-key-env",
-        ),
+        (403, "Not in your country.", f"the server at {URL} refused access: see what it says"),
         (404, "The model `m` does not exist", UNKNOWN_MODEL),
         (400, "Unknown model: m", UNKNOWN_MODEL),
         (422, "Model m not found", UNKNOWN_MODEL),
+        (404, "model_not_found", UNKNOWN_MODEL),
+        (404, "model: claude", UNKNOWN_MODEL),
+        (400, "qwen2.5 is not a valid model ID", UNKNOWN_MODEL),
         (400, "This model's context is 4096 tokens", REFUSED),
+        (400, "temperature is invalid for this model", REFUSED),
+        (404, "No route /models/chat", f"nothing is at {URL}: correct --base-url"),
+        (
+            429,
+            "You exceeded your current quota.",
+            "the quota is used up: wait, or raise it with the provider",
+        ),
         (400, "temperature is out of range", REFUSED),
         (404, "Not Found", f"nothing is at {URL}: correct --base-url"),
         (429, "Slow down.", "too many requests: wait, then try again"),
@@ -300,12 +307,34 @@ def test_an_http_status_has_a_remedy(status: int, message: str, hint: str) -> No
     assert describe_outcome(outcome, THERE) == (f"HTTP {status}: {message}", hint)
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [
+        (401, f"the key in API_KEY was not accepted: is it the right one for {URL}?"),
+        (403, f"the server at {URL} refused access with the key in API_KEY: see what it says"),
+    ],
+)
+def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int, hint: str) -> None:
     outcome = TransportFailed("status", status, "No.")
-    assert describe_outcome(outcome, ServerAddress(URL, "API_KEY"))[1] == (
-        f"the key in API_KEY was not accepted: is it the right one for {URL}?"
-    )
+    assert describe_outcome(outcome, ServerAddress(URL, "API_KEY"))[1] == hint
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Refused(""), "the model refused"),
+        (ContentFiltered(" "), "the provider's filter suppressed the reply"),
+        (CapabilityRefused(""), "the server takes no tools"),
+        (InvalidReply("NO_CHOICES", ""), "the reply could not be used (NO_CHOICES)"),
+    ],
+)
+def test_a_reason_that_the_server_did_not_give_is_left_out(outcome: Outcome, words: str) -> None:
+    assert describe_outcome(outcome)[0] == words
+
+
+def test_of_a_recording_nobody_knows_whether_there_was_a_key() -> None:
+    hint = describe_outcome(TransportFailed("status", 401, "No."))[1]
+    assert hint.startswith("the server did not accept the key, or wants one: ")
 
 
 def test_every_kind_of_failure_has_a_remedy() -> None:
