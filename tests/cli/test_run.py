@@ -129,14 +129,6 @@ def test_json_is_the_same_whether_a_reply_is_streamed_or_not(tmp_path: Path) -> 
     assert whole.data["detail"]["content"] == "It is a draft."
 
 
-def test_turns_with_tools_are_not_streamed(tmp_path: Path) -> None:
-    with serving(replying(LOOKING_UP), replying(READY)) as server:
-        running(server, tmp_path, "--stream", *WORKSPACE)
-    assert [("stream" in body(server, at), "tools" in body(server, at)) for at in (0, 1)] == [
-        (False, True)
-    ] * 2
-
-
 def test_a_stream_that_stalls_is_asked_for_again(tmp_path: Path) -> None:
     stalled = streaming(chunk("It is "), *(": alive\n\n", 0.1) * 20)
     with serving(stalled, streaming(chunk("It is a draft.", "stop"))) as server:

@@ -164,14 +164,6 @@ def test_a_user_message_takes_the_reasoning_out_of_the_turns_before() -> None:
     assert list(later.messages) == [HI, THOUGHT, HI, THOUGHT]
 
 
-def test_a_system_message_joins_the_first_where_only_one_is_taken() -> None:
-    joined = Transcript.of([RULE, HI], SINGLE).append(BYE, OTHER)
-    assert [*joined.texts] == [wire(SystemMessage("a\n\nb")), wire(HI), wire(BYE)]
-    assert dict(joined.quirks) == {"single_leading_system": 1}
-    assert list(joined.messages) == [RULE, HI, BYE, OTHER]
-    assert [*Transcript.of([RULE, HI]).append(OTHER).texts] == [wire(RULE), wire(HI), wire(OTHER)]
-
-
 def test_nothing_else_writes_the_past_anew() -> None:
     for form, message in ((CURRENT, RULE), (CURRENT, BYE), (SINGLE, HI), (SINGLE, BYE)):
         before = Transcript.of([HI, THOUGHT], form)

@@ -132,6 +132,7 @@ SEEKS_APPROVAL = seeks_approval("call_c", "wipe", {"path": "tmp"})
 LOOKED, HAS_READ = tells("call_a", "look", {"value": 1}), tells("call_b", "read", {"value": 1})
 NOT_FOUND = faults("call_x", "lok", tool_not_found("lok", NAMES))
 LOOKS_ONCE: tuple[Turn, ...] = (replies_calling(LOOKS), RUNS_LOOK, returns(1))
+LOOKED_ONCE: tuple[Turn, ...] = (*LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
 FAILS: dict[str, Json] = {"ok": False, "errors": [{"code": "ARGUMENT_ERROR", "message": "Too high."}]}
 LOOK_FAILED = ToolMessage(
     "call_a",
@@ -177,7 +178,7 @@ def test_enforced_runs_without_a_call_end_as_no_tool_calls() -> None:
 
 
 def test_enforced_runs_with_a_call_that_worked_complete() -> None:
-    book(tool_use_mode="enforced").play(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), *DONE)
+    book(tool_use_mode="enforced").play(asks(), *LOOKED_ONCE, *DONE)
 
 
 FAILED_AND_READ: tuple[Turn, ...] = (
@@ -196,7 +197,7 @@ def test_fatal_policy_ends_an_enforced_run_whose_last_result_of_a_tool_is_a_fail
 
 
 def test_fatal_policy_forgives_a_tool_that_worked_in_the_end() -> None:
-    book(tool_use_mode="enforced").play(*FAILED_AND_READ, *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), *DONE)
+    book(tool_use_mode="enforced").play(*FAILED_AND_READ, *LOOKED_ONCE, *DONE)
 
 
 def test_tolerated_policy_needs_one_success() -> None:
@@ -228,7 +229,7 @@ def test_disabled_runs_take_no_text_for_a_call() -> None:
 
 
 def test_a_run_has_no_more_turns_than_max_turns() -> None:
-    book(max_turns=2).play(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), *DONE)
+    book(max_turns=2).play(asks(), *LOOKED_ONCE, *DONE)
     played = book(max_turns=1).play(asks(), *LOOKS_ONCE, finishes(MaxTurns(1)))
     assert last_said(played, 2) == [calling(LOOKS), LOOKED]
 
@@ -527,11 +528,7 @@ def test_a_conversation_that_does_not_fit_is_shortened_first_and_stays_stored() 
 
 def test_a_shortened_conversation_has_room_to_grow() -> None:
     script: list[Turn] = [asks(), *READS_LONG, asks(*READ_TURN), *READS_LONG]
-    script += [
-        asks(*READ_TURN, kept=(UserMessage("hi"), *READ_TURN)),
-        *LOOKS_ONCE,
-        asks(calling(LOOKS), LOOKED),
-    ]
+    script += [asks(*READ_TURN, kept=(UserMessage("hi"), *READ_TURN)), *LOOKED_ONCE]
     settings = {"context_window_tokens": 600, "history_policies": ["drop_old_tool_turns"]}
     assert len(noted(book(**settings).play(*script, *DONE), HistoryShortened)) == 1
 
@@ -550,62 +547,35 @@ def test_what_no_policy_makes_fit_is_not_sent() -> None:
 
 
 SAY_IT = UserMessage(LoopConfig().fix_empty_final_text)
+SILENT: tuple[Turn, ...] = (asks(), *LOOKED_ONCE, replies(""))
+"""A run whose model has seen a result and says nothing."""
 
 
 def test_an_empty_final_after_tools_is_asked_for_once_more_with_tools_off() -> None:
-    played = book().play(
-        asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), replies(""), asks(SAY_IT, tools=False), *DONE
-    )
+    played = book().play(*SILENT, asks(SAY_IT, tools=False), *DONE)
     assert noted(played, RecoveryTried) == [RecoveryTried(2, False)]
     assert not any(message == AssistantMessage("") for message in played.state.messages.messages)
 
 
 def test_an_empty_final_twice_is_never_a_success() -> None:
-    book().play(
-        asks(),
-        *LOOKS_ONCE,
-        asks(calling(LOOKS), LOOKED),
-        replies(""),
-        asks(SAY_IT, tools=False),
-        replies(" "),
-        finishes(EmptyFinal()),
-    )
+    book().play(*SILENT, asks(SAY_IT, tools=False), replies(" "), finishes(EmptyFinal()))
 
 
 def test_an_empty_final_may_be_recovered_with_tools_kept_on() -> None:
     played = book(fix_empty_final_disable_tools=False, fix_empty_final_text="Und?").play(
-        asks(),
-        *LOOKS_ONCE,
-        asks(calling(LOOKS), LOOKED),
-        replies(""),
-        asks(UserMessage("Und?")),
-        *LOOKS_ONCE,
-        asks(calling(LOOKS), LOOKED),
-        replies(""),
-        finishes(EmptyFinal()),
+        *SILENT, asks(UserMessage("Und?")), *LOOKED_ONCE, replies(""), finishes(EmptyFinal())
     )
     assert noted(played, RecoveryTried) == [RecoveryTried(2, True)]
 
 
 def test_calls_in_a_recovery_without_tools_are_ignored() -> None:
-    played = book().play(
-        asks(),
-        *LOOKS_ONCE,
-        asks(calling(LOOKS), LOOKED),
-        replies(""),
-        asks(SAY_IT, tools=False),
-        replies_calling(LOOKS),
-        finishes(EmptyFinal()),
-    )
+    played = book().play(*SILENT, asks(SAY_IT, tools=False), replies_calling(LOOKS), finishes(EmptyFinal()))
     assert noted(played, CallsIgnored) == [CallsIgnored(3, ("look",), "tools_off")]
 
 
 def test_a_recovery_that_has_to_be_retried_keeps_its_tools_off() -> None:
     book(retry_base_ms=0).play(
-        asks(),
-        *LOOKS_ONCE,
-        asks(calling(LOOKS), LOOKED),
-        replies(""),
+        *SILENT,
         asks(SAY_IT, tools=False),
         fails_to_send("timeout", "too slow"),
         waits(0),
@@ -616,9 +586,8 @@ def test_a_recovery_that_has_to_be_retried_keeps_its_tools_off() -> None:
 
 
 def test_an_empty_final_is_not_recovered_where_that_is_off_or_no_turn_is_left() -> None:
-    silent: tuple[Turn, ...] = (asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), replies(""))
     for settings in ({"fix_empty_final": False}, {"max_turns": 2}):
-        played = book(**settings).play(*silent, finishes(EmptyFinal()))
+        played = book(**settings).play(*SILENT, finishes(EmptyFinal()))
         assert noted(played, RecoveryTried) == []
         assert last_said(played, 1) == [LOOKED]
 
@@ -627,9 +596,7 @@ CALL_OR_ANSWER = UserMessage("Your reply was empty. Call the tool that you need,
 
 
 def test_an_empty_first_reply_is_asked_for_once_more_with_the_tools_it_had() -> None:
-    played = book().play(
-        asks(), replies(""), asks(CALL_OR_ANSWER), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), *DONE
-    )
+    played = book().play(asks(), replies(""), asks(CALL_OR_ANSWER), *LOOKED_ONCE, *DONE)
     assert noted(played, RecoveryTried) == [RecoveryTried(1, True)]
     book().play(asks(), replies(""), asks(CALL_OR_ANSWER), replies(""), finishes(EmptyFinal()))
     book(fix_empty_final=False).play(asks(), replies(""), finishes(EmptyFinal()))
@@ -645,9 +612,7 @@ SKIPPED = UserMessage(
 
 def test_a_model_that_skips_its_tools_is_nudged_before_the_run_settles() -> None:
     skips: tuple[Turn, ...] = (asks(), replies("Done."), asks(AssistantMessage("Done."), SKIPPED))
-    played = book(tool_use_mode="enforced", nudge_no_tool_calls=1).play(
-        *skips, *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), *DONE
-    )
+    played = book(tool_use_mode="enforced", nudge_no_tool_calls=1).play(*skips, *LOOKED_ONCE, *DONE)
     assert noted(played, ModelNudged) == [ModelNudged(1, "no_tool_calls")]
     book(tool_use_mode="enforced", nudge_no_tool_calls=1).play(
         *skips, replies("Done."), finishes(NoToolCalls("Done."))
@@ -760,10 +725,9 @@ def test_where_no_tool_is_offered_the_default_leaves_a_text_as_it_is(plan: Plan 
 
 def test_a_call_in_the_text_after_an_empty_final_is_no_answer_either() -> None:
     text = '<tool_call>{"name": "look", "arguments": {}}</tool_call>'
-    silent: tuple[Turn, ...] = (asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), replies(""))
     unread = finishes(InvalidReply("MALFORMED_FUNCTION_CALL", text))
-    book(text_dialects=[]).play(*silent, asks(SAY_IT, tools=False), replies(text), unread)
-    read = book().play(*silent, asks(SAY_IT, tools=False), replies(text), finishes(EmptyFinal()))
+    book(text_dialects=[]).play(*SILENT, asks(SAY_IT, tools=False), replies(text), unread)
+    read = book().play(*SILENT, asks(SAY_IT, tools=False), replies(text), finishes(EmptyFinal()))
     assert noted(read, CallsIgnored) == [CallsIgnored(3, ("look",), "tools_off")]
 
 
@@ -1127,13 +1091,7 @@ def test_a_chat_is_streamed_where_the_plan_wants_that() -> None:
 
 def test_the_final_turn_after_tools_is_streamed_and_turns_with_tools_are_not() -> None:
     played = book(stream="final").play(
-        asks(),
-        *LOOKS_ONCE,
-        asks(calling(LOOKS), LOOKED),
-        replies(""),
-        asks(SAY_IT, tools=False),
-        replies_streaming("It ", "works."),
-        STREAMED,
+        *SILENT, asks(SAY_IT, tools=False), replies_streaming("It ", "works."), STREAMED
     )
     assert played.plan.bodies.without_tools.streamed
     assert not played.plan.bodies.with_tools.streamed
@@ -1264,7 +1222,7 @@ AS_JSON: dict[str, Json] = {"response_format": {"type": "json_object"}}
 
 
 def test_a_response_format_goes_out_only_with_requests_without_tools() -> None:
-    played = book(asking_for(**AS_JSON)).play_up_to(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
+    played = book(asking_for(**AS_JSON)).play_up_to(asks(), *LOOKED_ONCE)
     assert body(played) == {"model": "m"}
     assert noted(played, OptionIgnored) == [OptionIgnored("response_format", "with_tools")]
     played.play_up_to(replies(""), asks(SAY_IT, tools=False))
@@ -1336,8 +1294,7 @@ def test_a_call_is_demanded_until_the_first_one_that_works() -> None:
         waits(783),
         elapses(),
         asks(required=True),
-        *LOOKS_ONCE,
-        asks(calling(LOOKS), LOOKED),
+        *LOOKED_ONCE,
     )
     assert body(played) == {"model": "m"}
     played.play(*DONE)
@@ -1362,7 +1319,7 @@ ASKS_FOR_A_STREAM: dict[str, Json] = {"stream": True, "stream_options": {"includ
 
 
 def test_replies_are_streamed_only_where_no_tools_are_sent() -> None:
-    played = book(stream="final").play_up_to(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
+    played = book(stream="final").play_up_to(asks(), *LOOKED_ONCE)
     assert body(played) == {"model": "m"}
     played.play_up_to(replies(""), asks(SAY_IT, tools=False))
     assert body(played) == {"model": "m", **ASKS_FOR_A_STREAM}
@@ -1374,7 +1331,7 @@ def test_replies_are_streamed_only_where_no_tools_are_sent() -> None:
 
 def test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_is_noted() -> None:
     odd = Provider(tool_turn_content="null", id_style="alnum9", tool_result_name=True)
-    played = book(replace(PLAN, provider=odd)).play_up_to(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
+    played = book(replace(PLAN, provider=odd)).play_up_to(asks(), *LOOKED_ONCE)
     (effect,) = pending(played.state)
     assert isinstance(effect, SendRequest)
     _, spoken, told = map(json.loads, effect.request.messages.texts)

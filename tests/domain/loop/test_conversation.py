@@ -71,6 +71,9 @@ NOW = UserSpoke("And now?")
 THEN = UserSpoke("And then?")
 SAID = (UserMessage("And now?"), UserMessage("And then?"))
 HELLO = AssistantMessage("Hello.")
+PINGS = (replies_calling(PING), runs("call_a", "ping", {}), returns(1))
+GREETED = (replies("Hello."), finishes(Completed("Hello.")))
+ENDED = (replies("Done."), finishes(Completed("Done.")))
 
 
 def plan(**settings: Any) -> Plan:  # noqa: ANN401 - any setting of LoopConfig
@@ -88,13 +91,10 @@ def called(ref: int, *calls: tuple[str, str, str]) -> ReplyReceived:
 def test_after_the_end_the_user_begins_the_next_exchange_of_the_same_history() -> None:
     played = Playbook(PLAN).play(
         asks(),
-        replies("Hello."),
-        finishes(Completed("Hello.")),
+        *GREETED,
         NOW,
         asks(HELLO, SAID[0]),
-        replies_calling(PING),
-        runs("call_a", "ping", {}),
-        returns(1),
+        *PINGS,
         asks(calling(PING), PONG),
         replies("One."),
         finishes(Completed("One.")),
@@ -117,8 +117,7 @@ def test_what_is_said_while_tools_run_is_sent_after_their_results() -> None:
         THEN,
         returns(2),
         asks(calling(PING, AGAIN), PONG, tells("call_b", "ping", {"value": 2}), *SAID),
-        replies("Done."),
-        finishes(Completed("Done.")),
+        *ENDED,
     )
     kept = [note for note in played.notes if isinstance(note, UserMessageKept | UserMessagesAdded)]
     assert kept == [UserMessageKept(1), UserMessageKept(1), UserMessagesAdded(2, ("And now?", "And then?"))]
@@ -137,8 +136,7 @@ def test_what_is_said_before_a_retry_waits_for_the_next_request() -> None:
         THEN,
         replies("Hello."),
         asks(HELLO, *SAID),
-        replies("Done."),
-        finishes(Completed("Done.")),
+        *ENDED,
     )
 
 
@@ -167,22 +165,18 @@ def test_the_memory_of_the_policies_begins_anew_but_for_what_the_server_taught()
 
 
 def test_the_same_call_as_in_an_earlier_exchange_is_no_repetition() -> None:
-    script = (replies_calling(PING), runs("call_a", "ping", {}), returns(1))
     limits = plan(repetition_warn=None, repetition_stop=2)
     again = calling(("call_a", "ping", "{}"))
     Playbook(limits).play(
         asks(),
-        *script,
+        *PINGS,
         asks(again, PONG),
-        replies("Hello."),
-        finishes(Completed("Hello.")),
+        *GREETED,
         NOW,
         asks(HELLO, SAID[0]),
-        *script,
+        *PINGS,
         asks(again, PONG),
-        replies_calling(PING),
-        runs("call_a", "ping", {}),
-        returns(1),
+        *PINGS,
         finishes(RepeatedCall("ping", 2)),
     )
 
@@ -191,26 +185,23 @@ def test_an_enforced_run_demands_a_call_in_each_exchange() -> None:
     enforced = replace(
         plan(tool_use_mode="enforced", require_first_call=True), provider=Provider(supports_required="yes")
     )
-    once = (replies_calling(PING), runs("call_a", "ping", {}), returns(1))
     Playbook(enforced).play(
         asks(required=True),
-        *once,
+        *PINGS,
         asks(calling(PING), PONG),
-        replies("Hello."),
-        finishes(Completed("Hello.")),
+        *GREETED,
         NOW,
         asks(HELLO, SAID[0], required=True),
-        *once,
+        *PINGS,
         asks(calling(PING), PONG),
-        replies("Done."),
-        finishes(Completed("Done.")),
+        *ENDED,
     )
 
 
 ENDS: list[tuple[Plan, tuple[Any, ...], Outcome, tuple[Any, ...]]] = [
     (
         plan(max_turns=1),
-        (replies_calling(PING), runs("call_a", "ping", {}), returns(1)),
+        PINGS,
         MaxTurns(1),
         (calling(PING), PONG),
     ),

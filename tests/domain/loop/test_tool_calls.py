@@ -70,6 +70,7 @@ READING = (replace(ADD, read_only=True), replace(PING, read_only=True))
 A = ("call_a", "add", '{"a":1}')
 B = ("call_b", "add", '{"a":2}')
 C = ("call_c", "ping", "{}")
+CALLS_A: tuple[Turn, ...] = (replies_calling(A), runs("call_a", "add", {"a": 1}))
 DONE = (replies("Done."), finishes(Completed("Done.")))
 
 
@@ -175,14 +176,7 @@ def refused(call: tuple[str, str, str], fault: Fault, sent: str, **settings: int
 
 def told(output: str, message: ToolMessage, **settings: int) -> Playbook:
     """What the model is told when the tool hands over this output."""
-    return book(**settings).play(
-        asks(),
-        replies_calling(A),
-        runs("call_a", "add", {"a": 1}),
-        returns_text(output),
-        asks(calling(A), message),
-        *DONE,
-    )
+    return book(**settings).play(asks(), *CALLS_A, returns_text(output), asks(calling(A), message), *DONE)
 
 
 @pytest.mark.parametrize(("own", "of_run", "fits"), [(4, 1, True), (3, 4, False)])
@@ -190,12 +184,7 @@ def test_a_limit_of_the_tool_on_output_goes_before_that_of_the_run(own: int, of_
     fault = faults("call_a", "add", output_too_large("add", 4, own))
     message = tells("call_a", "add", {"value": 1000}) if fits else fault
     book((replace(ADD, max_output_bytes=own),), max_tool_output_bytes=of_run).play(
-        asks(),
-        replies_calling(A),
-        runs("call_a", "add", {"a": 1}),
-        returns_text("1000"),
-        asks(calling(A), message),
-        *DONE,
+        asks(), *CALLS_A, returns_text("1000"), asks(calling(A), message), *DONE
     )
 
 

@@ -21,7 +21,7 @@ from toolreel_core._conversation import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._plan import FallbackPlan, OutputSpec, Plan, RequestOptions
+from toolreel_core._plan import FallbackPlan, OutputSpec, Plan
 from toolreel_core._protocol import dump, load_plan
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -347,32 +347,6 @@ def test_the_digest_is_the_same_in_every_release_that_reads_the_records() -> Non
 
 NAMED = ToolDefinition.of("files.read")
 HIDDEN = ToolDefinition.of("hidden", "x" * 100, exposed=False)
-
-
-def test_hidden_tools_are_not_sent() -> None:
-    hidden = Plan.of(model="m", messages="hi", tools=[NAMED, HIDDEN])
-    assert hidden.bodies.with_tools == RequestOptions(canonical({"tools": [NAMED.tree()]}))
-    assert Plan.of(model="m", messages="hi", tools=[HIDDEN]).bodies.with_tools == RequestOptions(
-        canonical({})
-    )
-
-
-def test_the_digest_changes_with_what_the_model_is_not_told() -> None:
-    surfaces = [
-        ToolSurface((NAMED,)),
-        ToolSurface((ToolDefinition.of("files_read"),)),
-        ToolSurface((NAMED, HIDDEN)),
-        ToolSurface((NAMED, replace(HIDDEN, description=""))),
-        ToolSurface((NAMED,), ("files.delete",)),
-        ToolSurface((replace(NAMED, needs_approval=True),)),
-        ToolSurface((replace(NAMED, deadline_ms=9),)),
-    ]
-    assert len({replace(PLAN, tools=surface).digest for surface in surfaces}) == len(surfaces)
-
-
-def test_where_a_tool_comes_from_changes_nothing() -> None:
-    moved = ToolSurface(tuple(replace(tool, source="elsewhere") for tool in PLAN.tools.definitions))
-    assert replace(PLAN, tools=moved).digest == PLAN.digest
 
 
 @pytest.mark.parametrize("more", [0, 1])

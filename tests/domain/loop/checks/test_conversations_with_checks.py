@@ -67,6 +67,8 @@ ADDED = tells("call_a", "add_item", {"value": 1})
 ADDED_EGGS = tells("call_b", "add_item", {"value": 1})
 SKIPPED = ToolMessage("call_a", already_done("add_item").text())
 ADDS_MILK: tuple[Turn, ...] = (replies_calling(MILK), RUNS_MILK, returns(1))
+ADDED_MILK: tuple[Turn, ...] = (*ADDS_MILK, asks(calling(MILK), ADDED))
+ENDED: tuple[Turn, ...] = (replies("Done."), finishes(Completed("Done.")))
 
 LEFT = "Is a part of the task still to be done? If so, make the call for that part now. If no part is left, "
 TASK = "The task is: Put milk on the list."
@@ -109,8 +111,7 @@ def test_results_are_followed_by_the_task_and_what_has_been_done() -> None:
             ADDED_EGGS,
             reminder=DONE_MILK + '\n- add_item {"list":"food","item":"eggs"}' + IN_WORDS,
         ),
-        replies("Done."),
-        finishes(Completed("Done.")),
+        *ENDED,
     )
     said = [message.content for message in played.state.messages.messages if isinstance(message, UserMessage)]
     assert said == ["Put milk on the list."]
@@ -147,9 +148,8 @@ def test_a_nudge_tells_the_task_too() -> None:
 
 def test_the_task_is_what_the_user_said_last() -> None:
     played = book(restate_task=True).play(
-        asks(), *ADDS_MILK, asks(calling(MILK), ADDED, reminder=DONE_MILK + IN_WORDS), replies("Done."),
-        finishes(Completed("Done.")),
-    )  # fmt: skip
+        asks(), *ADDS_MILK, asks(calling(MILK), ADDED, reminder=DONE_MILK + IN_WORDS), *ENDED
+)  # fmt: skip
     again = step(played.state, UserSpoke("And eggs."))
     assert again.state.memory.task == "And eggs."
     meanwhile = step(again.state, UserSpoke("And bread."))
@@ -195,13 +195,7 @@ def test_a_reminder_counts_in_the_window() -> None:
 
 def test_a_call_with_an_effect_that_has_succeeded_is_not_run_again() -> None:
     played = book(repeated_effects="refuse").play(
-        asks(),
-        *ADDS_MILK,
-        asks(calling(MILK), ADDED),
-        replies_calling(MILK),
-        asks(calling(MILK), SKIPPED),
-        replies("Done."),
-        finishes(Completed("Done.")),
+        asks(), *ADDED_MILK, replies_calling(MILK), asks(calling(MILK), SKIPPED), *ENDED
     )
     assert [note for note in played.notes if isinstance(note, CallSkipped)] == [
         CallSkipped(2, "call_a", "add_item")
@@ -213,11 +207,7 @@ def test_a_call_with_an_effect_that_has_succeeded_is_not_run_again() -> None:
 def test_the_order_of_arguments_makes_no_other_call() -> None:
     turned = ("call_a", "add_item", '{"item": "milk", "list": "food"}')
     book(repeated_effects="refuse").play_up_to(
-        asks(),
-        *ADDS_MILK,
-        asks(calling(MILK), ADDED),
-        replies_calling(turned),
-        asks(calling(turned), SKIPPED),
+        asks(), *ADDED_MILK, replies_calling(turned), asks(calling(turned), SKIPPED)
     )
 
 
@@ -251,9 +241,7 @@ def test_reading_and_polling_run_again(call: tuple[str, str, str], arguments: di
 
 
 def test_the_next_exchange_may_do_it_again() -> None:
-    played = book(repeated_effects="refuse").play(
-        asks(), *ADDS_MILK, asks(calling(MILK), ADDED), replies("Done."), finishes(Completed("Done."))
-    )
+    played = book(repeated_effects="refuse").play(asks(), *ADDED_MILK, *ENDED)
     spoken = step(played.state, UserSpoke("Once more."))
     again = step(spoken.state, replies_calling(MILK)(4))
     assert [type(effect).__name__ for effect in again.effects] == ["RunTool"]
@@ -278,8 +266,7 @@ def test_a_model_that_goes_on_repeating_is_stopped() -> None:
     warned = ToolMessage("call_a", with_repetition_warning(already_done("add_item"), 2).text())
     played = book(repeated_effects="refuse", repetition_warn=2, repetition_stop=3).play(
         asks(),
-        *ADDS_MILK,
-        asks(calling(MILK), ADDED),
+        *ADDED_MILK,
         replies_calling(MILK),
         asks(calling(MILK), SKIPPED),
         replies_calling(MILK),
@@ -297,8 +284,7 @@ def test_before_an_answer_is_final_the_model_is_asked_what_is_still_to_be_done()
     question = CHECKED.format(DONE_MILK + IN_WORDS)
     played = book(final_check=1).play(
         asks(),
-        *ADDS_MILK,
-        asks(calling(MILK), ADDED),
+        *ADDED_MILK,
         replies("Done."),
         asks(AssistantMessage("Done."), UserMessage(question)),
         replies("All done."),
@@ -313,23 +299,17 @@ def test_after_a_check_the_model_may_go_on_and_is_asked_as_often_as_was_set() ->
         asks(),
         replies("Done."),
         asks(AssistantMessage("Done."), UserMessage(CHECKED.format(NOTHING_DONE + IN_WORDS))),
-        *ADDS_MILK,
-        asks(calling(MILK), ADDED),
+        *ADDED_MILK,
         replies("Done."),
         asks(AssistantMessage("Done."), UserMessage(CHECKED.format(DONE_MILK + IN_WORDS))),
-        replies("Done."),
-        finishes(Completed("Done.")),
+        *ENDED,
     )
 
 
 def test_nothing_is_checked_where_no_tool_is_offered_or_no_turn_is_left() -> None:
-    book(replace(PLAN, tools=Plan.of(model="m", messages="hi").tools), final_check=1).play(
-        asks(), replies("Done."), finishes(Completed("Done."))
-    )
-    book(final_check=1, max_turns=1).play(asks(), replies("Done."), finishes(Completed("Done.")))
-    book(final_check=1, tool_use_mode="disabled").play(
-        asks(tools=False), replies("Done."), finishes(Completed("Done."))
-    )
+    book(replace(PLAN, tools=Plan.of(model="m", messages="hi").tools), final_check=1).play(asks(), *ENDED)
+    book(final_check=1, max_turns=1).play(asks(), *ENDED)
+    book(final_check=1, tool_use_mode="disabled").play(asks(tools=False), *ENDED)
 
 
 def test_a_cut_answer_is_not_checked() -> None:
@@ -391,11 +371,7 @@ def test_an_answer_that_claims_what_no_call_has_done_is_asked_about_once() -> No
 
 def test_an_answer_that_a_call_supports_is_final() -> None:
     book(claim_check=True).play(
-        asks(),
-        *ADDS_MILK,
-        asks(calling(MILK), ADDED),
-        replies("I have added milk."),
-        finishes(Completed("I have added milk.")),
+        asks(), *ADDED_MILK, replies("I have added milk."), finishes(Completed("I have added milk."))
     )
 
 
@@ -472,8 +448,7 @@ def test_a_first_call_is_demanded_by_leaving_the_answer_out() -> None:
 def test_where_the_tools_are_off_the_answer_is_a_text() -> None:
     played = book(constrained_calls="response_format").play(
         asks(),
-        *ADDS_MILK,
-        asks(calling(MILK), ADDED),
+        *ADDED_MILK,
         replies(""),
         asks(UserMessage("Now answer in words: what is the result?"), tools=False),
         replies("Milk is on the list."),

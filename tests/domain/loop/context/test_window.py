@@ -107,13 +107,6 @@ def test_what_fits_goes_out_whole(window: int | None) -> None:
     assert fit_history(state, NO_OPTIONS) == (state, ())
 
 
-def test_what_no_policy_can_shorten_stays_as_it_is() -> None:
-    state = run_context_window(
-        [HI, AssistantMessage("x" * 999)], 100, "drop_old_tool_turns", "shorten_old_tool_results"
-    )
-    assert fit_history(state, NO_OPTIONS) == (state, ())
-
-
 def test_old_turns_go_until_a_quarter_of_the_room_is_free_and_stay_stored() -> None:
     state = run_context_window(LONG, TOKENS, "drop_old_tool_turns")
     after, notes = fit_history(state, NO_OPTIONS)
@@ -132,17 +125,6 @@ def test_what_follows_the_messages_takes_its_room() -> None:
     after, (note,) = fit_history(state, options)
     assert note.tokens_after == after.messages.tokens
     assert estimated_tokens(after, options) <= (TOKENS + 50) * 3 // 4
-
-
-def test_a_history_that_was_shortened_is_shortened_again_only_once_it_has_grown() -> None:
-    state, _ = fit_history(run_context_window(LONG, TOKENS, "drop_old_tool_turns"), NO_OPTIONS)
-    assert fit_history(state, NO_OPTIONS) == (state, ())
-    grown = state.said(*turn("e"))
-    assert fit_history(grown, NO_OPTIONS) == (grown, ())
-    after, (note,) = fit_history(grown.said(*turn("f")), NO_OPTIONS)
-    assert (note.messages_before, note.messages_after) == (9, 5)
-    assert list(after.messages.outgoing) == [HI, *turn("e"), *turn("f")]
-    assert tuple(after.messages.messages) == (*LONG, *turn("e"), *turn("f"))
 
 
 def test_the_policies_that_took_something_away_are_named_in_their_order() -> None:

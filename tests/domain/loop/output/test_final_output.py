@@ -7,6 +7,7 @@ import pytest
 
 from tests.playbook import (
     Playbook,
+    Turn,
     asks,
     body_of,
     calling,
@@ -67,6 +68,12 @@ ONE = ("call_a", "final_answer", '{"n":1}')
 WRONG = ("call_a", "final_answer", '{"n":"3"}')
 CALLED = ("call_b", "ping", "{}")
 TAKEN = ToolMessage("call_a", Envelope(True, "final_answer", NOTHING).text())
+PINGED: tuple[Turn, ...] = (
+    replies_calling(CALLED),
+    runs("call_b", "ping", {}),
+    returns(1),
+    asks(calling(CALLED), tells("call_b", "ping", {"value": 1})),
+)
 
 
 def plan_of(*tools: ToolDefinition, schema: dict[str, Json] = COUNT, **settings: Any) -> Plan:  # noqa: ANN401 - any setting
@@ -214,14 +221,6 @@ def test_the_arguments_may_be_the_value_itself(arguments: str, value: str, coded
     assert codes(run) == coded
 
 
-def test_arguments_that_are_no_json_at_all_are_told() -> None:
-    plan = plan_of(output_mode="tool", schema=NUMBERS, output_retries=0)
-    fault = arguments_not_json("final_answer", "Expecting value at line 1, column 1")
-    played(
-        plan, replies_calling(("call_a", "final_answer", "x")), finishes(InvalidOutput("x", fault.message))
-    )
-
-
 def test_an_answer_in_doubt_is_not_taken() -> None:
     plan = plan_of(output_mode="tool", schema={"type": "object", "required": ["n"]}, output_retries=0)
     call = ("call_a", "final_answer", '{"name":"ping","arguments":{"n":1}}')
@@ -284,10 +283,7 @@ def test_an_enforced_run_needs_its_tools_first() -> None:
         plan,
         replies_calling(ONE),
         asks(calling(ONE), early),
-        replies_calling(CALLED),
-        runs("call_b", "ping", {}),
-        returns(1),
-        asks(calling(CALLED), tells("call_b", "ping", {"value": 1})),
+        *PINGED,
         replies_calling(again),
         finishes(RIGHT),
     )
@@ -315,25 +311,14 @@ def test_after_an_empty_answer_the_final_tool_is_still_there() -> None:
     wanted = UserMessage(f"Give your final answer now. {BY_CALL}")
     other = ("call_c", "ping", "{}")
     run = played(
-        plan,
-        replies_calling(CALLED),
-        runs("call_b", "ping", {}),
-        returns(1),
-        asks(calling(CALLED), tells("call_b", "ping", {"value": 1})),
-        replies(""),
-        asks(wanted, tools=False),
-        replies_calling(ONE, other),
-        finishes(RIGHT),
+        plan, *PINGED, replies(""), asks(wanted, tools=False), replies_calling(ONE, other), finishes(RIGHT)
     )
     (ignored,) = [note for note in run.notes if isinstance(note, CallsIgnored)]
     assert (ignored.names, ignored.why) == (("ping",), "tools_off")
     told = faults("call_a", "final_answer", arguments_violate_schema("final_answer", [NOT_3]))
     played(
         plan,
-        replies_calling(CALLED),
-        runs("call_b", "ping", {}),
-        returns(1),
-        asks(calling(CALLED), tells("call_b", "ping", {"value": 1})),
+        *PINGED,
         replies(""),
         asks(wanted, tools=False),
         replies_calling(WRONG),
@@ -349,12 +334,9 @@ def test_an_empty_first_reply_is_asked_for_the_answer() -> None:
     )
     played(plan_of(PING), replies(""), asks(first), replies_calling(ONE), finishes(RIGHT))
     own = plan_of(PING, fix_empty_final_text="Well?")
-    script = (replies_calling(CALLED), runs("call_b", "ping", {}), returns(1))
-    told = asks(calling(CALLED), tells("call_b", "ping", {"value": 1}))
     played(
         own,
-        *script,
-        told,
+        *PINGED,
         replies(""),
         asks(UserMessage("Well?"), tools=False),
         replies('{"n":1}'),
