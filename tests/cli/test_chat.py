@@ -24,6 +24,7 @@ from tests.cli.commands import (
     said_by_each,
     toolreel,
 )
+from tests.cli.test_interrupt import asleep
 from tests.patience import HANG, NEVER, eventually
 from tests.servers.chat_server import Answer, ChatServer, chunk, replying, serving, streaming
 from toolreel._journal import read_journal
@@ -161,12 +162,6 @@ def interrupted(server: ChatServer, cwd: Path, before: bytes, after: bytes) -> S
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(after, timeout=HANG)
     return Said(process.returncode, stdout.decode(), stderr.decode())
-
-
-def asleep(pid: int) -> bool:
-    """Whether a process waits for something, by Linux's word for it; taken for granted elsewhere."""
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or ") S " in stat.read_text()
 
 
 def test_on_a_terminal_the_user_is_prompted_and_ctrl_d_ends(tmp_path: Path) -> None:

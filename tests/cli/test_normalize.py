@@ -143,7 +143,6 @@ GOOD: Final[Json] = {"body": {}}
         (b"[" * 100_000, ("line 2: not JSON", '"raw"')),
         (b"\xff", ("line 2: not UTF-8 at byte 0",)),
         (b"[]", ("line 2: expected an object", '"body"', '"raw"')),
-        (b'{"tools": []}', ("line 2: expected an object",)),
         (b'{"raw": null}', ("line 2: expected an object",)),
         (b'{"raw": {"choices": []}}', ('line 2: "raw": expected the text of a body', '"body"')),
         (b'{"raw": "", "stream": "yes"}', ('line 2: "stream": expected true or false, got "yes"',)),
@@ -151,6 +150,18 @@ GOOD: Final[Json] = {"body": {}}
         (b'{"body": {}, "tools": [7]}', ("line 2", "expected names or definitions, got 7")),
         (b'{"body": {}, "tools": [{"function": 7}]}', ("line 2", "expected names or definitions")),
         (b'{"body": {}, "tools": ["no name"]}', ("line 2: tool name 'no name' does not fit",)),
+        (b'["a"]', ("line 2: expected an object",)),
+        (b'{"content": "a", "tool": []}', ("line 2", "did you mean 'tools'?")),
+        (b'{"tools": []}', ("line 2", 'expected an object with "body"')),
+        (b'{"content": "a"}', ("line 2", '"tools": expected')),
+        (b'{"content": "a", "tools": [1]}', ("line 2", '"tools": expected')),
+        (b'{"content": "a", "tools": [{"type": "function"}]}', ("line 2", '"tools": expected')),
+        (b'{"content": "a", "tools": [{"function": 1}]}', ("line 2", '"tools": expected')),
+        (b'{"content": "a", "tools": [], "schemas": {"a": 1}}', ("line 2", '"schemas": expected')),
+        (b'{"content": "a", "tools": [], "finish": 1}', ("line 2", '"finish": expected')),
+        (b'{"content": "a", "tools": [], "schemas": 1}', ("line 2", '"schemas": expected')),
+        (b'{"content": "a", "tools": [], "enable": "some"}', ("line 2", '"enable": expected')),
+        (b'{"content": "a", "tools": [], "enable": ["hermes"]}', ("line 2", "did you mean 'hermes_json'?")),
     ],
 )
 def test_a_bad_line_is_named_and_ends_the_command(
@@ -177,30 +188,22 @@ def test_a_mistake_on_the_command_line_is_told(tmp_path: Path) -> None:
 PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 
 
-def lines(*asked: dict[str, Any]) -> bytes:
-    return "".join(f"{json.dumps(each)}\n" for each in asked).encode()
-
-
-def said(cwd: Path, *asked: dict[str, Any], options: tuple[str, ...] = ()) -> tuple[Said, list[Any]]:
-    done = toolreel("normalize", *options, cwd=cwd, stdin=lines(*asked))
-    return done, [json.loads(line) for line in done.stdout.splitlines()]
-
-
 def test_each_line_is_answered_by_one(tmp_path: Path) -> None:
-    done, answers = said(
-        tmp_path,
-        {"content": f"<think>Hm.</think>So. {PING}", "tools": ["ping"]},
-        {"content": "Nothing.", "tools": []},
-        {
-            "content": "<function=add>\n<parameter=a>\n1\n</parameter>\n</function>",
-            "tools": ["add"],
-            "schemas": {"add": {"properties": {"a": {"type": "integer"}}}},
-            "enable": ["qwen_xml"],
-        },
-        {"content": "[TOOL_CALLS]ping[CALL_ID]a1B2c3D4e[ARGS]{}", "tools": ["ping"], "enable": "marked"},
-        {"content": PING[:30], "tools": ["ping"], "enable": "all", "finish": "length"},
+    answers = told(
+        normalize(
+            tmp_path,
+            {"content": f"<think>Hm.</think>So. {PING}", "tools": ["ping"]},
+            {"content": "Nothing.", "tools": []},
+            {
+                "content": "<function=add>\n<parameter=a>\n1\n</parameter>\n</function>",
+                "tools": ["add"],
+                "schemas": {"add": {"properties": {"a": {"type": "integer"}}}},
+                "enable": ["qwen_xml"],
+            },
+            {"content": "[TOOL_CALLS]ping[CALL_ID]a1B2c3D4e[ARGS]{}", "tools": ["ping"], "enable": "marked"},
+            {"content": PING[:30], "tools": ["ping"], "enable": "all", "finish": "length"},
+        )
     )
-    assert (done.code, done.stderr) == (0, "")
     first, nothing, typed, native, cut = answers
     assert first == {
         "calls": [{"id": "call_0", "name": "ping", "arguments": {}, "provenance": "text:hermes_json"}],
@@ -218,15 +221,16 @@ def test_a_tool_may_be_its_whole_definition(tmp_path: Path) -> None:
     parameters = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
     add = {"type": "function", "function": {"name": "add", "parameters": parameters}}
     text = "<function=add><parameter=a>1</parameter><parameter=b>2</parameter></function>"
-    asked = {"content": text, "tools": ["ping", add]}
-    _, (defined, told) = said(tmp_path, asked, {**asked, "schemas": {"add": {"properties": {"a": {}}}}})
+    asked: dict[str, Any] = {"content": text, "tools": ["ping", add]}
+    cases = (asked, {**asked, "schemas": {"add": {"properties": {"a": {}}}}})
+    defined, described = told(normalize(tmp_path, *cases))
     assert [call["arguments"] for call in defined["calls"]] == [{"a": 1, "b": 2}]
-    assert [call["arguments"] for call in told["calls"]] == [{"a": 1, "b": "2"}]
+    assert [call["arguments"] for call in described["calls"]] == [{"a": 1, "b": "2"}]
 
 
 def test_a_finish_reason_counts_in_any_providers_words(tmp_path: Path) -> None:
-    cut = {"content": "<tool_call>ping", "tools": ["ping"], "finish": "max_tokens"}
-    _, answers = said(tmp_path, cut, {**cut, "finish": "end_turn"})
+    cut: dict[str, Any] = {"content": "<tool_call>ping", "tools": ["ping"], "finish": "max_tokens"}
+    answers = told(normalize(tmp_path, cut, {**cut, "finish": "end_turn"}))
     assert [answer["rejected"] for answer in answers] == [["truncated"], []]
 
 
@@ -237,13 +241,14 @@ def test_the_dialects_are_listed(tmp_path: Path) -> None:
 
 
 def test_bare_dialects_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
-    bare = {"content": '{"name": "ping", "arguments": {}}', "tools": ["ping"]}
-    _, (marked, everything) = said(tmp_path, bare, {**bare, "enable": "all"})
+    bare: dict[str, Any] = {"content": '{"name": "ping", "arguments": {}}', "tools": ["ping"]}
+    marked, everything = told(normalize(tmp_path, bare, {**bare, "enable": "all"}))
     assert (len(marked["calls"]), len(everything["calls"])) == (0, 1)
 
 
 def test_explain_says_what_was_read_where_and_why_not(tmp_path: Path) -> None:
-    asked = lines(
+    done = normalize(
+        tmp_path,
         {"content": f"Use `x` or <tool_call> {PING}", "tools": ["ping"]},
         {"content": '<tool_call>{"name": }</tool_call> and <function=x', "tools": ["ping"]},
         {"content": "Nothing.", "tools": []},
@@ -251,8 +256,8 @@ def test_explain_says_what_was_read_where_and_why_not(tmp_path: Path) -> None:
         {"content": "<|channel|>commentary to=python<|message|>1<|call|>", "tools": []},
         {"content": "<|channel|>final<|message|>Done.<|return|>", "tools": []},
         {"raw": "<html>", "tools": []},
+        options=("--explain",),
     )
-    done = toolreel("normalize", "--explain", cwd=tmp_path, stdin=asked)
     assert (done.code, done.stderr) == (0, "")
     explained = done.stdout.splitlines()
     assert explained[:5] == [
@@ -282,33 +287,8 @@ def test_lines_are_answered_as_they_come(tmp_path: Path) -> None:
         assert process.stdin
         assert process.stdout
         for content in ("One.", "Two."):
-            process.stdin.write(lines({"content": content, "tools": []}))
+            process.stdin.write(json.dumps({"content": content, "tools": []}).encode() + b"\n")
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["content"] == content
         process.stdin.close()
         assert process.wait(HANG) == 0
-
-
-@pytest.mark.parametrize(
-    ("line", "parts"),
-    [
-        (b"\xff\n", ("line 1", "not UTF-8 at byte 0")),
-        (b"{\n", ("line 1", "not JSON")),
-        (b'\n["a"]\n', ("line 2", "expected an object")),
-        (b'{"content": "a", "tool": []}\n', ("line 1", "did you mean 'tools'?")),
-        (b'{"tools": []}\n', ("line 1", 'expected an object with "body"')),
-        (b'{"content": "a"}\n', ("line 1", '"tools": expected')),
-        (b'{"content": "a", "tools": [1]}\n', ("line 1", '"tools": expected')),
-        (b'{"content": "a", "tools": [{"type": "function"}]}\n', ("line 1", '"tools": expected')),
-        (b'{"content": "a", "tools": [{"function": 1}]}\n', ("line 1", '"tools": expected')),
-        (b'{"content": "a", "tools": [], "schemas": {"a": 1}}\n', ("line 1", '"schemas": expected')),
-        (b'{"content": "a", "tools": [], "finish": 1}\n', ("line 1", '"finish": expected')),
-        (b'{"content": "a", "tools": [], "schemas": 1}\n', ("line 1", '"schemas": expected')),
-        (b'{"content": "a", "tools": [], "enable": "some"}\n', ("line 1", '"enable": expected')),
-        (b'{"content": "a", "tools": [], "enable": ["hermes"]}\n', ("line 1", "did you mean 'hermes_json'?")),
-    ],
-)
-def test_a_line_that_cannot_be_read_is_named_with_what_to_do(
-    line: bytes, parts: tuple[str, ...], tmp_path: Path
-) -> None:
-    assert_mistake(toolreel("normalize", cwd=tmp_path, stdin=line), *parts)

@@ -63,33 +63,54 @@ def test_the_journal_may_answer_for_the_tools(project: Project, recorded: Callab
     project.here().assert_outcomes(passed=1)
 
 
-def test_what_was_recorded_and_not_asked_for_fails_the_test(
-    project: Project, recorded: Callable[[str], None]
-) -> None:
-    recorded(ASKS)
-    project.tests("def test_pins(reel):\n    pass\n")
-    result = project.here()
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(
+ASKS_FOR_ANOTHER = """
+def test_pins(reel):
+    with httpx.Client(transport=reel.transport) as client:
+        {before}:
+            client.post("http://m.test/v1/chat/completions", json={{"model": "another"}})
+"""
+FAILS: dict[str, tuple[str, dict[str, int], list[str]]] = {
+    "not all is asked for": (
+        "def test_pins(reel):\n    pass\n",
+        {"passed": 1, "errors": 1},
         [
             "*test_pins.yaml: the session is over, but these were recorded and not asked for:",
             "  interaction 1 of 2: POST /chat/completions",
             "  interaction 2 of 2: POST /chat/completions",
             "To record: *",
-        ]
-    )
+        ],
+    ),
+    "the failure of the test itself comes first": (
+        'def test_pins(reel):\n    assert 1 == 2, "the test\'s own"\n',
+        {"failed": 1},
+        ["E * the test's own", "*- Captured reel call -*", "*these were recorded and not asked for:"],
+    ),
+    "a drift that the test swallows": (
+        ASKS_FOR_ANOTHER.format(before='with pytest.raises(Exception, match="not in the recording")'),
+        {"failed": 1},
+        ["first change: model"],
+    ),
+    "a drift behind an error of the client": (
+        ASKS_FOR_ANOTHER.format(before="try")
+        + """        except Exception as error:
+            raise ConnectionError("connection error") from error
+""",
+        {"failed": 1},
+        ["first change: model", "(It reached the test as ConnectionError: connection error)"],
+    ),
+}
 
 
-def test_the_failure_of_the_test_itself_comes_first(
-    project: Project, recorded: Callable[[str], None]
+@pytest.mark.parametrize("case", FAILS)
+def test_a_replay_that_goes_another_way_fails(
+    case: str, project: Project, recorded: Callable[[str], None]
 ) -> None:
+    source, outcomes, lines = FAILS[case]
     recorded(ASKS)
-    project.tests('def test_pins(reel):\n    assert 1 == 2, "the test\'s own"\n')
+    project.tests(source)
     result = project.here()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["E * the test's own", "*- Captured reel call -*", "*these were recorded and not asked for:"]
-    )
+    result.assert_outcomes(**outcomes)
+    result.stdout.fnmatch_lines(lines)
 
 
 def test_a_reel_that_is_asked_for_in_the_middle_of_a_test_is_a_reel_too(
@@ -193,44 +214,6 @@ def test_pins(client):
             "The fixture reel is the recording of one test, *",
             "*use_cassette(path, *",
         ]
-    )
-
-
-def test_a_drift_that_the_test_swallows_fails_it_all_the_same(
-    project: Project, recorded: Callable[[str], None]
-) -> None:
-    recorded(ASKS)
-    project.tests(
-        """
-def test_pins(reel):
-    with httpx.Client(transport=reel.transport) as client:
-        with pytest.raises(Exception, match="not in the recording"):
-            client.post("http://m.test/v1/chat/completions", json={"model": "another"})
-"""
-    )
-    result = project.here()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["first change: model"])
-
-
-def test_a_drift_is_told_through_an_error_of_the_client_that_it_caused(
-    project: Project, recorded: Callable[[str], None]
-) -> None:
-    recorded(ASKS)
-    project.tests(
-        """
-def test_pins(reel):
-    with httpx.Client(transport=reel.transport) as client:
-        try:
-            client.post("http://m.test/v1/chat/completions", json={"model": "another"})
-        except Exception as error:
-            raise ConnectionError("connection error") from error
-"""
-    )
-    result = project.here()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["first change: model", "(It reached the test as ConnectionError: connection error)"]
     )
 
 

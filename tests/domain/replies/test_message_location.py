@@ -176,11 +176,6 @@ def test_an_error_is_a_problem_wherever_it_stands(tree: Json) -> None:
     assert as_documented(find_message(tree)).problem == BAD
 
 
-def test_what_was_said_before_an_error_is_still_there() -> None:
-    found = find_message({"error": {"message": "Bad."}, "choices": [CHOICE]})
-    assert found.message == HELLO
-
-
 @pytest.mark.parametrize(
     "body",
     [

@@ -127,39 +127,6 @@ def test_bytes_that_are_not_utf_8_are_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [None, "", " \n", [], [{"type": "text", "text": " "}], [{"type": "image"}]]
-)
-def test_null_and_blank_content_is_empty(content: Json) -> None:
-    reply = normalized(body_of(content))
-    assert reply.content == ""
-    assert reply.problem == Problem("EMPTY_RESPONSE")
-
-
-def test_reasoning_is_found_in_fields_and_in_parts() -> None:
-    parts: Json = [{"type": "thinking", "thinking": "hmm"}, {"type": "text", "text": "Four."}]
-    assert normalized(with_message(content="x", reasoning="why")).reasoning == "why"
-    reply = normalized(with_message(content=parts))
-    assert (reply.reasoning, reply.content, json.loads(reply.carry)) == ("hmm", "Four.", {"content": parts})
-    assert normalized(with_message(content=parts, reasoning="why")).reasoning == "why"
-
-
-def test_what_must_go_back_is_kept_of_the_message_and_of_each_call() -> None:
-    calls: list[Json] = [
-        {"id": "a", "function": {"name": "ping", "arguments": "{}"}, "extra_content": {"google": {}}},
-        {"id": "b", "function": {"name": "ping", "arguments": "{}"}},
-    ]
-    reply = normalized(with_message(content=None, tool_calls=calls, reasoning_content=""))
-    assert reply.carry == '{"reasoning_content":""}'
-    assert [call.carry for call in reply.calls] == ['{"extra_content":{"google":{}}}', "{}"]
-
-
-@pytest.mark.parametrize("word", [None, "", "because"])
-def test_an_unknown_finish_word_is_reported(word: Json) -> None:
-    reply = normalized({"choices": [{"message": {"content": "x"}, "finish_reason": word}]})
-    assert (reply.finish, reply.warnings) == ("unknown", ("FINISH_UNKNOWN",))
-
-
-@pytest.mark.parametrize(
     ("body", "problem"),
     [
         (b"", Problem("INVALID_BODY", "the body is empty", passing=True)),
@@ -216,12 +183,6 @@ def test_a_parsed_body_that_nests_without_end_is_a_problem() -> None:
     assert problem.code == "INVALID_BODY"
 
 
-def test_half_a_surrogate_pair_is_replaced_and_reported() -> None:
-    reply = normalized(canonical(body_of("bad X end")).replace("X", "\\ud83d"))
-    assert (reply.content, reply.warnings) == ("bad \ufffd end", ("LONE_SURROGATE",))
-    assert normalized(canonical(body_of("good X end")).replace("X", "\\ud83d\\ude00")).warnings == ()
-
-
 def test_an_error_keeps_what_was_said_before_it_and_runs_nothing() -> None:
     error: Json = {"message": "Overloaded.", "code": 502, "metadata": {"provider_name": "Z"}}
     body = body_of("partial", PING) | {"error": error, "usage": {"prompt_tokens": 3}}
@@ -237,62 +198,6 @@ def test_an_error_keeps_what_was_said_before_it_and_runs_nothing() -> None:
 def test_a_prompt_that_was_blocked_is_filtered() -> None:
     reply = normalized({"promptFeedback": {"blockReason": "SAFETY"}})
     assert (reply.finish, reply.problem) == ("content_filter", Problem("CONTENT_FILTER", "SAFETY"))
-
-
-def test_of_several_choices_the_first_counts() -> None:
-    choice: Json = {"message": {"content": "one"}, "finish_reason": "stop"}
-    reply = normalized({"choices": [choice, choice]})
-    assert (reply.content, reply.warnings) == ("one", ("MULTIPLE_CHOICES",))
-
-
-def test_a_refusal_is_told_in_the_models_words_and_runs_nothing() -> None:
-    body = with_message(content=None, refusal="I cannot.", tool_calls=[{"function": {"name": "ping"}}])
-    reply = normalized(body)
-    assert (reply.problem, reply.calls) == (Problem("REFUSAL", "I cannot."), ())
-    part = normalized(with_message(content=[{"type": "refusal", "refusal": "No."}], refusal=None))
-    assert part.problem == Problem("REFUSAL", "No.")
-
-
-@pytest.mark.parametrize("refusal", [None, "", " ", False, {"reason": "no"}])
-def test_an_empty_refusal_is_none(refusal: Json) -> None:
-    assert normalized(with_message(content="Hello.", refusal=refusal)).problem is None
-
-
-@pytest.mark.parametrize("finish", ["content_filter", "error", "MALFORMED_FUNCTION_CALL"])
-def test_a_reply_that_was_given_up_runs_nothing(finish: str) -> None:
-    reply = normalized(body_of("partial", PING, finish=finish))
-    assert (reply.content, reply.calls) == ("partial", ())
-    assert reply.problem is not None
-
-
-def test_a_cut_reply_says_which_arguments_were_cut() -> None:
-    cut, whole = ("call_a", "add", '{"a":'), ("call_b", "ping", "{}")
-    reply = normalized(body_of("text", cut, whole, finish="length"))
-    assert reply.problem == Problem("TRUNCATED")
-    assert reply.calls[0].arguments == ArgumentError(
-        "ARGUMENTS_TRUNCATED", "Expecting value at line 1, column 6"
-    )
-    assert reply.calls[1].arguments == "{}"
-
-
-def test_names_are_understood_by_the_tools_that_there_are() -> None:
-    spoilt = normalized(body_of(None, ("call_a", "functions.ping<|channel|>", "{}")))
-    assert ([call.name for call in spoilt.calls], spoilt.warnings) == (["ping"], ("NAME_NORMALIZED",))
-    assert normalized(body_of(None, ("call_a", "Ping", "{}"))).warnings == ("NAME_UNKNOWN",)
-
-
-def test_calls_that_stand_outside_the_message_or_in_its_content_are_read() -> None:
-    entry: Json = {"id": "call_a", "function": {"name": "ping", "arguments": "{}"}}
-    part: Json = {"type": "tool_use", "id": "call_a", "name": "ping", "input": {}}
-    places: list[tuple[Json, str]] = [
-        ({"choices": [{"message": {}, "tool_calls": [entry]}]}, "TOOL_CALLS_MISPLACED"),
-        ({"choices": [{"message": {}}], "tool_calls": [entry]}, "TOOL_CALLS_MISPLACED"),
-        (with_message(content=[part]), "CALLS_IN_CONTENT_PARTS"),
-    ]
-    for body, code in places:
-        reply = normalized(body)
-        assert [call.name for call in reply.calls] == ["ping"]
-        assert code in reply.warnings
 
 
 def test_a_message_that_is_all_of_the_body_has_its_calls_where_they_belong() -> None:
@@ -342,12 +247,6 @@ def test_text_is_not_read_for_calls_where_there_are_structured_ones() -> None:
     reply = normalized(body_of(TAGGED, ("call_a", "add", "{}")), READS_TAGS)
     assert [call.name for call in reply.calls] == ["add"]
     assert reply.content == TAGGED
-
-
-def test_reasoning_that_was_left_in_the_text_is_reported() -> None:
-    reply = normalized(body_of("<think>why</think>Hello."), UNREAD)
-    assert (reply.content, reply.warnings) == ("<think>why</think>Hello.", ("THINK_TAGS_IN_CONTENT",))
-    assert normalized(body_of("<think>why</think>Hello."), READS_TAGS).reasoning == "why"
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())

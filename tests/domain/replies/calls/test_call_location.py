@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import json_objects, json_values
-from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import CallEntry, EntriesFound, WarningCode, entries_in
 
 ADD: Json = {"id": "call_a", "type": "function", "function": {"name": "add", "arguments": "{}"}}
@@ -21,10 +21,6 @@ def listed(*entries: Json) -> EntriesFound:
 
 def marked(entry: CallEntry, *codes: WarningCode) -> CallEntry:
     return replace(entry, codes=codes)
-
-
-def test_a_list_of_calls_is_taken_as_it_is() -> None:
-    assert listed(ADD, PING) == EntriesFound((ADDING, PINGING))
 
 
 @pytest.mark.parametrize("message", [{}, {"tool_calls": None}, {"tool_calls": []}, {"tool_calls": " "}])
@@ -52,10 +48,6 @@ def test_calls_that_are_no_plain_list_are_read_in_order(tool_calls: Json) -> Non
         (marked(ADDING, "TOOL_CALLS_NOT_LIST"), marked(PINGING, "TOOL_CALLS_NOT_LIST")),
         ("TOOL_CALLS_NOT_LIST",),
     )
-
-
-def test_a_single_object_stands_for_a_list_of_one() -> None:
-    assert entries_in({"tool_calls": ADD}).entries == (marked(ADDING, "TOOL_CALLS_NOT_LIST"),)
 
 
 @pytest.mark.parametrize("tool_calls", [7, False, {}, "{}", "[]"])
@@ -131,14 +123,6 @@ def test_arguments_that_stand_nowhere_are_none() -> None:
     )
 
 
-def test_what_must_go_back_is_kept_with_its_call() -> None:
-    function: Json = {"name": "add", "arguments": "{}", "provider_specific_fields": {"a": 1}}
-    (entry,) = listed({"function": function, "thought_signature": "s"}).entries
-    assert entry.carry == JsonText(
-        '{"thought_signature":"s","function":{"provider_specific_fields":{"a":1}}}'
-    )
-
-
 def test_calls_outside_the_message_are_read_where_there_are_none_inside() -> None:
     assert entries_in({}, outside=[None, [ADD], [PING]]) == EntriesFound(
         (marked(ADDING, "TOOL_CALLS_MISPLACED"),), ("TOOL_CALLS_MISPLACED",)
@@ -171,12 +155,6 @@ def test_a_legacy_call_counts_where_there_is_no_other() -> None:
         ("LEGACY_FUNCTION_CALL",),
     )
     assert entries_in({"tool_calls": [PING], "function_call": legacy}).entries == (PINGING,)
-
-
-def test_a_legacy_call_without_a_name_is_passed_over_like_any_other() -> None:
-    assert entries_in({"function_call": {"arguments": "{}"}}) == EntriesFound(
-        codes=("LEGACY_FUNCTION_CALL", "CALL_WITHOUT_NAME"), oddities=("CALL_WITHOUT_NAME",)
-    )
 
 
 @pytest.mark.parametrize("legacy", [None, {}, "add", 7, {"name": "", "arguments": None}])
