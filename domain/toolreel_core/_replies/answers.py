@@ -20,7 +20,7 @@ from toolreel_core._jsontext import (
     either,
     value_at,
 )
-from toolreel_core._replies.calls.argument_repairs import Reading, read_text
+from toolreel_core._replies.arguments import Reading, read_text
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._text_calls import has_think_tags
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext import Json, read
-from toolreel_core._replies.calls.argument_repairs import is_cut
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.call_location import Oddity
-from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.arguments import ArgumentError, is_cut
 from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.tool_calls import Oddity, ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
 from toolreel_core._jsontext import Json, JsonText, as_tree, parse
-from toolreel_core._text_calls.bare_tags import tool_tags
 from toolreel_core._text_calls.decoder_interface import (
     Found,
     Made,
@@ -28,10 +27,10 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
     never_made,
 )
-from toolreel_core._text_calls.lead_ins import lead_in
 from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.reasoning import Thoughts, thoughts
 from toolreel_core._text_calls.scanner import Remainder, Scan, Span, remainder, scan
+from toolreel_core._text_calls.surroundings import lead_in
 from toolreel_core._text_calls.whole_message import (
     Whole,
     WholeReader,
@@ -44,6 +43,7 @@ from toolreel_core._text_calls.whole_message import (
     python_list,
     react,
     tool_code,
+    tool_tags,
     without_tokens,
 )
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._text_calls.code import Region
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
@@ -23,12 +22,10 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
 )
 from toolreel_core._text_calls.formats.harmony import glued, titled
-from toolreel_core._text_calls.formats.without_openers import HEADLESS
-from toolreel_core._text_calls.lead_ins import is_in_a_sentence, shows_an_example
-from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
-from toolreel_core._text_calls.quotations import Quotations, was_said
+from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SPECIAL, WRAPPER, mark_at, trigger
+from toolreel_core._text_calls.quotations import Quotations, Region, was_said
 from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts
-from toolreel_core._text_calls.surroundings import Place, is_escaped
+from toolreel_core._text_calls.surroundings import Place, is_escaped, is_in_a_sentence, shows_an_example
 
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 

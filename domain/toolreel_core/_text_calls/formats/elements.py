@@ -14,17 +14,32 @@ from typing import Final
 
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
-from toolreel_core._text_calls.formats.deepseek_tokens import BAR, BARS, DSML
-from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.unbalanced_tags import (
+from toolreel_core._text_calls.payloads import (
+    Block,
+    arguments,
+    closers,
     confused,
+    decoded,
+    end_of_tree,
     holds_markup,
     mentions,
     rest,
+    skip_blanks,
     surplus,
+    typed,
+    unwrapped,
     whole,
 )
-from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed, unwrapped
+
+BAR: Final = "[|｜‖]{1,2}"
+"""The fullwidth bar, or an ASCII or double bar in its place, possibly twice (lsdefine/GenericAgent#804)."""
+
+DSML: Final = rf"{BAR}(?:DSML|GCML){BAR}[ ]?"
+"""The token before the names of DeepSeek's tags."""
+
+BARS: Final = frozenset("|｜‖")
+"""The characters that a token may have for a bar."""
+
 
 NAMESPACE: Final = rf"(?:\w{{1,40}}:|{DSML})?"
 """Optional prefix of a tag's name."""

@@ -15,9 +15,22 @@ from typing import Final
 from toolreel_core._jsontext import BLANK, Json, end_of, parse
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
-from toolreel_core._text_calls.json_payload import Block, arguments, closers, enveloped, skip_blanks, tail
-from toolreel_core._text_calls.unbalanced_tags import confused, holds_markup, mentions, rest, whole
-from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed
+from toolreel_core._text_calls.payloads import (
+    Block,
+    arguments,
+    closers,
+    confused,
+    decoded,
+    end_of_tree,
+    enveloped,
+    holds_markup,
+    mentions,
+    rest,
+    skip_blanks,
+    tail,
+    typed,
+    whole,
+)
 
 SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
 """The name of a checkpoint after the name of a tag."""

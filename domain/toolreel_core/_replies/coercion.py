@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel_core._jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, pointed, read
-from toolreel_core._replies.calls.call_names import meant_name
+from toolreel_core._replies.tool_calls import meant_name
 from toolreel_core._schema import broken_places, refused_nulls
 
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]

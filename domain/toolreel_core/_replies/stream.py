@@ -15,10 +15,9 @@ from typing import Final, Literal, assert_never
 from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext import Json, read, sound
+from toolreel_core._replies.deltas import identity_of, index_of, joined
 from toolreel_core._replies.provider_errors import STREAM_CUT, bare_error
-from toolreel_core._replies.streaming.call_fragments import identity_of, index_of
-from toolreel_core._replies.streaming.deltas import joined
-from toolreel_core._replies.streaming.sse import FIELDS, Frame, Frames
+from toolreel_core._replies.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.warning_codes import WarningCode
 
 _HEAD: Final = (

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._jsontext import Json, Tree
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, sound
+from toolreel_core._replies.stream import Delta
 
 _LONGEST: Final = 10
 """Digits from which a number sent as text is ignored."""
@@ -170,3 +171,55 @@ def number_in(event: Mapping[str, Json], key: str) -> int | None:
     if isinstance(given, int) and not isinstance(given, bool):
         return given
     return int(given) if isinstance(given, str) and given.isdecimal() and len(given) < _LONGEST else None
+
+
+_Events = TypeVar("_Events", bound="JoinedEvents")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedEvents:
+    """Events that were joined."""
+
+    head: Mapping[str, Json] = field(default_factory=dict)
+    """Fields of the reply, without its blocks or items."""
+    assembly: Assembly = field(default_factory=Assembly)
+    """The blocks or items."""
+    failure: Json = None
+    """The error that the stream reported."""
+    complete: bool = False
+    """Whether the reply has ended."""
+    over: bool = False
+    """Whether the rest can be ignored."""
+
+    def failed(self: _Events, event: Tree) -> _Events:
+        """After an event that reports an error."""
+        return replace(self, failure=event.get("error") or event, over=True)
+
+    def has(self, kind: str) -> bool:
+        """Whether there is a value of a type."""
+        return any(value.get("type") == kind for value in self.assembly.values())
+
+    def announced(self, kind: str, name: str, id_: Json) -> tuple[Delta, ...]:
+        """What to display of a call that begins."""
+        number = self.assembly.before(self.assembly.latest, kind)
+        return (Delta("tool_call", sound(name), number, id_ if isinstance(id_, str) else "", sound(name)),)
+
+    def arguments(self, kind: str, text: str) -> tuple[Delta, ...]:
+        """What to display of a piece of a call's arguments."""
+        return (Delta("tool_call", sound(text), self.assembly.before(self.assembly.latest, kind)),)
+
+
+def type_of(value: Tree) -> str:
+    """The type of an event, an item or a block; empty where it says none, or no text."""
+    given = value.get("type")
+    return given if isinstance(given, str) else ""
+
+
+class Translated(NamedTuple):
+    """A body in the chat-completions form."""
+
+    body: Json
+    carry: JsonText = NOTHING
+    """What has to go back with the message in the form that it came in: a JSON object."""
+    paused: bool = False
+    """Whether the server has paused its turn, and goes on when the message is sent back."""
