@@ -26,7 +26,6 @@ from toolreel_core._replies.arguments import (
 )
 from toolreel_core._replies.classification import (
     Finish,
-    Heard,
     Verdict,
     finish_of,
     judged,
@@ -39,7 +38,7 @@ from toolreel_core._replies.deltas import joined, joined_calls, joined_function
 from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
 from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
 from toolreel_core._replies.messages import carried_in_messages, chat_of_message, whole_blocks
-from toolreel_core._replies.normalize import Said, WrittenCalls, normalize_reply
+from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import (
     PROBLEM_WORDS,
     Problem,
@@ -57,11 +56,11 @@ from toolreel_core._replies.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
 from toolreel_core._replies.tool_calls import (
     CallEntry,
-    CallReader,
     CallsRead,
     EntriesFound,
     Oddity,
     ToolCall,
+    calls_in,
     entries_in,
     identified,
     meant_name,

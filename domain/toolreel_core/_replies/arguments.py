@@ -1,7 +1,8 @@
-"""Parse the text of arguments as JSON: strictly first, then with repairs, each reported by a code.
+"""Arguments of a tool call: any value from a provider in, a JSON object or a typed error out.
 
-Truncated text is never completed: nothing here closes a string or a bracket, because a completed
-``{"path": "/etc"`` is a call that the model never made.
+Text is parsed as JSON strictly first, then with repairs, each reported by a code. Truncated text is never
+completed: nothing here closes a string or a bracket, because a completed ``{"path": "/etc"`` is a call that
+the model never made.
 """
 
 from __future__ import annotations
@@ -160,16 +161,14 @@ def _strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
                 lambda tree: Reading(tree, ("ARGUMENTS_DUPLICATE_KEYS",))
             )
         )
-        .alt(lambda why: _unreadable(text, why, max_depth))
-    )
-
-
-def _unreadable(text: str, why: str, max_depth: int) -> Unreadable:
-    """The reason why a text is not JSON; NaN and infinite numbers have a code, and are never repaired."""
-    return either(
-        read_tolerant(text, max_depth=max_depth)
-        .map(lambda _: Unreadable(why, ("NON_FINITE_NUMBER",)))
-        .alt(lambda _: Unreadable(why))
+        # NaN and infinite numbers have a code, and are never repaired.
+        .alt(
+            lambda why: either(
+                read_tolerant(text, max_depth=max_depth)
+                .map(lambda _: Unreadable(why, ("NON_FINITE_NUMBER",)))
+                .alt(lambda _: Unreadable(why))
+            )
+        )
     )
 
 
@@ -207,34 +206,31 @@ def _stepwise(
         # After each step a strict parse comes first, so that a sound payload in a fence is not "repaired".
         found = either(_strictly(text, max_depth))
         if isinstance(found, Reading):
-            return Success(_with(codes, found))
-    row = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
-    trailing = without_tokens(row.rest)
+            return Success(Reading(found.tree, (*codes, *found.codes)))
+    values, rest, commented = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
+    trailing = without_tokens(rest)
     # Prose after the object is harmless when lenient, but another brace may be a second, broken object.
     left_over = "{" in trailing if repairs == "lenient" else trailing.strip()
-    if not row.values or left_over or (row.rest and not isinstance(row.values[0].tree, Mapping)):
+    if not values or left_over or (rest and not isinstance(values[0].tree, Mapping)):
         return Failure(why)
-    if any("non_finite" in value.repairs for value in row.values):
+    if any("non_finite" in value.repairs for value in values):
         return Failure(replace(why, codes=("NON_FINITE_NUMBER",)))
-    return _only(row).map(lambda reading: _with(codes, reading))
+    # Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
+    # boundary was lost, and choosing one would run a call that nobody asked for.
+    if len(values) > 1 and len({_SORTED.encode(value.tree) for value in values}) > 1:
+        differ = f"{len(values)} objects in a row that are not the same"
+        return Failure(Unreadable(differ, ("ARGUMENTS_CONCATENATED",)))
+    done: Mapping[WarningCode, bool] = {
+        "ARGUMENTS_REPAIRED": commented or any(value.repairs - _IN_JSON for value in values),
+        "ARGUMENTS_CONCATENATED": len(values) > 1,
+        "ARGUMENTS_TRAILING_TEXT": bool(rest),
+        "ARGUMENTS_DUPLICATE_KEYS": "repeated_keys" in values[0].repairs,
+    }
+    return Success(Reading(values[0].tree, (*codes, *(code for code, was in done.items() if was))))
 
 
-def _with(codes: tuple[WarningCode, ...], reading: Reading) -> Reading:
-    return replace(reading, codes=(*codes, *reading.codes))
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The objects at the start of a text, or its one other value."""
-
-    values: tuple[Value, ...]
-    rest: str
-    """The text after them."""
-    commented: bool
-    """Whether there are comments before, between or after them."""
-
-
-def _row(text: str, style: Style) -> _Row:
+def _row(text: str, style: Style) -> tuple[Sequence[Value], str, bool]:
+    """The objects at the start of a text or its one other value, the rest, and whether there are comments."""
     source = SearchedText(text)
     values: list[Value] = []
     end = 0
@@ -254,27 +250,7 @@ def _row(text: str, style: Style) -> _Row:
             at = skip(source, end, style)
             commented = commented or bool(text[end:at].strip())
             again = written.startswith("{") and text.startswith(written, at)
-    return _Row(tuple(values), text[at:], commented)
-
-
-def _only(row: _Row) -> Result[Reading, Unreadable]:
-    """The one value of a text; several objects count only if they are equal.
-
-    Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
-    boundary was lost, and choosing one would run a call that nobody asked for.
-    """
-    several = len(row.values) > 1
-    if several and len({_SORTED.encode(value.tree) for value in row.values}) > 1:
-        differ = f"{len(row.values)} objects in a row that are not the same"
-        return Failure(Unreadable(differ, ("ARGUMENTS_CONCATENATED",)))
-    first = row.values[0]
-    done: Mapping[WarningCode, bool] = {
-        "ARGUMENTS_REPAIRED": row.commented or any(value.repairs - _IN_JSON for value in row.values),
-        "ARGUMENTS_CONCATENATED": several,
-        "ARGUMENTS_TRAILING_TEXT": bool(row.rest),
-        "ARGUMENTS_DUPLICATE_KEYS": "repeated_keys" in first.repairs,
-    }
-    return Success(Reading(first.tree, tuple(code for code, was in done.items() if was)))
+    return values, text[at:], commented
 
 
 ArgumentErrorCode: TypeAlias = Literal[
@@ -325,10 +301,7 @@ class ArgumentsRead:
     """Codes of the repairs that were applied."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    value: Arguments
-    codes: tuple[WarningCode, ...] = ()
+_Parsed: TypeAlias = "tuple[Arguments, tuple[WarningCode, ...]]"
 
 
 def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "safe") -> ArgumentsRead:
@@ -343,90 +316,63 @@ def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "saf
     """
     match raw:
         case str():
-            parsed = _of_text(raw, max_depth, repairs, _LEVELS)
-            codes = (*parsed.codes, "LONE_SURROGATE") if damaged(raw) else parsed.codes
+            value, codes = _of_text(raw, max_depth, repairs, _LEVELS)
+            codes = (*codes, "LONE_SURROGATE") if damaged(raw) else codes
             # One object where both are equal: the states of a run keep it.
-            original = parsed.value if isinstance(parsed.value, JsonText) and parsed.value == raw else raw
-            return ArgumentsRead(parsed.value, original, tuple(dict.fromkeys(codes)))
+            original = value if isinstance(value, JsonText) and value == raw else raw
+            return ArgumentsRead(value, original, tuple(dict.fromkeys(codes)))
         case None:
             missing = ArgumentError("ARGUMENTS_NOT_OBJECT", "nothing")
             return ArgumentsRead(missing if repairs == "strict" else _EMPTY, "")
         case bool() | int() | float() | Mapping() | Sequence():
-            return _of_value(raw, max_depth, repairs)
+            try:  # encoded first, so that the rules for text apply to it
+                text = canonical(raw)
+            except ValueError as error:  # a body parsed tolerantly may hold NaN
+                invalid = ArgumentError("ARGUMENTS_INVALID_JSON", str(error))
+                return ArgumentsRead(invalid, "", ("ARGUMENTS_NOT_STRING", "NON_FINITE_NUMBER"))
+            if repairs == "strict":
+                not_text = ArgumentError("ARGUMENTS_NOT_OBJECT", "a value that is no text")
+                return ArgumentsRead(not_text, text, ("ARGUMENTS_NOT_STRING",))
+            value, codes = _of_text(text, max_depth, repairs, 0)
+            return ArgumentsRead(value, text, ("ARGUMENTS_NOT_STRING", *codes))
         case _:
             assert_never(raw)
 
 
-def _of_value(raw: Json, max_depth: int, repairs: ArgumentRepairs) -> ArgumentsRead:
-    """Arguments that came as a value; they are encoded first, so that the rules for text apply to them."""
-    try:
-        text = canonical(raw)
-    except ValueError as error:  # a body parsed tolerantly may hold NaN
-        invalid = ArgumentError("ARGUMENTS_INVALID_JSON", str(error))
-        return ArgumentsRead(invalid, "", ("ARGUMENTS_NOT_STRING", "NON_FINITE_NUMBER"))
-    if repairs == "strict":
-        not_text = ArgumentError("ARGUMENTS_NOT_OBJECT", "a value that is no text")
-        return ArgumentsRead(not_text, text, ("ARGUMENTS_NOT_STRING",))
-    parsed = _of_text(text, max_depth, repairs, 0)
-    return ArgumentsRead(parsed.value, text, ("ARGUMENTS_NOT_STRING", *parsed.codes))
-
-
 def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Parsed:
+    """The arguments in a text: those of an object, or of a string that holds the JSON text of one."""
     if not text.strip() and repairs != "strict":
-        return _Parsed(_EMPTY)
-    return either(
-        read_text(text, max_depth=max_depth, repairs=repairs)
-        .map(lambda reading: _of_reading(reading, max_depth, repairs, levels))
-        .alt(lambda found: _Parsed(ArgumentError("ARGUMENTS_INVALID_JSON", found.why), found.codes))
-    )
-
-
-def _of_reading(reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Parsed:
-    """The arguments in a parsed value: an object, or a string that holds the JSON text of one."""
+        return _EMPTY, ()
+    found = either(read_text(text, max_depth=max_depth, repairs=repairs))
+    if isinstance(found, Unreadable):
+        return ArgumentError("ARGUMENTS_INVALID_JSON", found.why), found.codes
+    tree, codes = found.tree, found.codes
     if repairs == "strict":
-        return _strict(reading)
-    if isinstance(reading.tree, Mapping):
-        if any(map(_MARKUP.search, reading.tree)):
-            return _Parsed(ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"))
-        wrapped = _is_wrapped(reading.tree)
-        codes = (*reading.codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else reading.codes
-        return _Parsed(canonical(reading.tree), codes)
-    if isinstance(reading.tree, str) and levels:
-        inner = _of_text(reading.tree, max_depth, repairs, levels - 1)
-        broken: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(reading.tree) else ()
-        codes = (*inner.codes, *broken)
-        if isinstance(inner.value, JsonText):
-            return _Parsed(inner.value, (*reading.codes, "ARGUMENTS_DOUBLE_ENCODED", *codes))
-        return _not_object(reading.tree, (*reading.codes, *codes))
-    return _not_object(reading.tree, reading.codes)
-
-
-def _strict(reading: Reading) -> _Parsed:
-    if reading.codes:
-        return _Parsed(ArgumentError("ARGUMENTS_INVALID_JSON", "a key stands twice"), reading.codes)
-    if isinstance(reading.tree, Mapping):
-        return _Parsed(canonical(reading.tree))
-    return _Parsed(ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(reading.tree)))
-
-
-def _not_object(tree: _NotObject, codes: tuple[WarningCode, ...]) -> _Parsed:
-    """JSON that is not an object; null and ``[]`` are what servers send for a call without arguments."""
-    if tree is None:
-        return _Parsed(_EMPTY, codes)
-    if tree == []:
-        return _Parsed(_EMPTY, (*codes, "ARGUMENTS_EMPTY_LIST"))
-    return _Parsed(ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), codes)
-
-
-def _is_wrapped(tree: Mapping[str, Json]) -> bool:
-    """Whether this looks like a whole call, or like ``{"arguments": {…}}``, instead of arguments."""
-    # Only reported here: a tool may have a parameter called ``input``, and only its schema can tell.
-    wrappers = [key for key in tree if key in _WRAPPERS]
-    alone = len(wrappers) == 1 and tree.keys() <= {"name", *wrappers}
-    if not alone:
-        return False
-    inner = tree[wrappers[0]]
-    return isinstance(read(inner).value_or(None) if isinstance(inner, str) else inner, Mapping)
+        if codes:
+            return ArgumentError("ARGUMENTS_INVALID_JSON", "a key stands twice"), codes
+        if isinstance(tree, Mapping):
+            return canonical(tree), ()
+        return ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), ()
+    if isinstance(tree, Mapping):
+        if any(map(_MARKUP.search, tree)):
+            return ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"), ()
+        # A whole call, or ``{"arguments": {…}}``, is only reported here: a tool may have a parameter called
+        # ``input``, and only its schema can tell.
+        wrappers = [key for key in tree if key in _WRAPPERS]
+        inner = tree[wrappers[0]] if len(wrappers) == 1 and tree.keys() <= {"name", *wrappers} else None
+        held = read(inner).value_or(None) if isinstance(inner, str) else inner
+        wrapped = isinstance(held, Mapping)
+        return canonical(tree), (*codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else codes
+    if isinstance(tree, str) and levels:
+        value, inner_codes = _of_text(tree, max_depth, repairs, levels - 1)
+        broken: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(tree) else ()
+        if isinstance(value, JsonText):
+            return value, (*codes, "ARGUMENTS_DOUBLE_ENCODED", *inner_codes, *broken)
+        codes = (*codes, *inner_codes, *broken)
+    # Null and ``[]`` are what servers send for a call without arguments.
+    if tree is None or tree == []:
+        return _EMPTY, codes if tree is None else (*codes, "ARGUMENTS_EMPTY_LIST")
+    return ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), codes
 
 
 def _kind(tree: _NotObject) -> str:

@@ -16,6 +16,8 @@ from pyrsistent import PMap, PVector, pmap, pvector
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, sound
 from toolreel_core._replies.stream import Delta
 
+_SAME: Final = ("type", "id")
+"""What tells a value that begins from another one at the same index."""
 _LONGEST: Final = 10
 """Digits from which a number sent as text is ignored."""
 
@@ -61,10 +63,29 @@ class Assembly:
         """
         place = self.place(None, names)
         if place is None:
-            place = self._at(value, index)
+            known = None if index is None else self.places.get(index)
+            if index is None or (known is None and index in self.begun):
+                place = self.free()
+            elif known is None:
+                place = index
+            else:
+                # The same value begins again, as far as its type and its id say, or another one.
+                was = self.begun[known]
+                same = all(
+                    not _says(was.get(key)) or was.get(key) == value.get(key, was.get(key)) for key in _SAME
+                )
+                place = known if index not in self.closed and same else self.free()
         again = place in self.begun
         kept = pvector(piece for piece in self.pieces if piece.place != place) if again else self.pieces
-        return replace(self._naming(place, index, names), begun=self.begun.set(place, value), pieces=kept)
+        keys = [*names, *([] if index is None else [index])]
+        return replace(
+            self,
+            begun=self.begun.set(place, value),
+            pieces=kept,
+            places=self.places.update(dict.fromkeys(keys, place)),
+            closed=self.closed - {index},
+            latest=place,
+        )
 
     def close(self, index: int | None) -> Assembly:
         """With a value that has ended."""
@@ -131,20 +152,6 @@ class Assembly:
         """How many values of a type stand before a place."""
         return sum(value.get("type") == kind for at, value in self.begun.items() if at < place)
 
-    def _at(self, value: Tree, index: int | None) -> int:
-        """The place of a value that begins at an index and has no known id."""
-        if index is None:
-            return self.free()
-        known = self.places.get(index)
-        if known is None:
-            return self.free() if index in self.begun else index
-        return known if index not in self.closed and _may_be(self.begun[known], value) else self.free()
-
-    def _naming(self, place: int, index: int | None, names: Sequence[str]) -> Assembly:
-        keys = [*names, *([] if index is None else [index])]
-        places = self.places.update(dict.fromkeys(keys, place))
-        return replace(self, places=places, closed=self.closed - {index}, latest=place)
-
 
 def _holds(value: Tree, key: str) -> bool:
     """Whether a whole value has a text under a key, by itself or in its parts: gateways send empty parts."""
@@ -156,13 +163,6 @@ def _holds(value: Tree, key: str) -> bool:
 
 def _says(value: Json) -> bool:
     return value is not None and value != ""
-
-
-def _may_be(was: Tree, now: Tree) -> bool:
-    """Whether two values may be the same one, as far as their types and ids say."""
-    return all(
-        not _says(was.get(key)) or was.get(key) == now.get(key, was.get(key)) for key in ("type", "id")
-    )
 
 
 def number_in(event: Mapping[str, Json], key: str) -> int | None:

@@ -1,7 +1,11 @@
-"""Names of tool calls: the tool that a call means.
+"""Tool calls of a message: found wherever they are, with the names, ids and arguments that they mean.
+
+Shapes: openai/codex#13114, ollama/ollama#14656, koog#2095.
 
 A name is only changed into the name of a tool that exists; letter case, hyphens and near misses are left
-alone, because a wrong guess would run the wrong tool.
+alone, because a wrong guess would run the wrong tool. A generated id depends only on the turn and the
+position, so that a replay generates the same (a uuid would not). A legal, unique id is never changed: Kimi
+needs its ``functions.name:0`` back (vllm#29596), Mistral its nine alphanumeric characters (eca#233).
 """
 
 from __future__ import annotations
@@ -81,7 +85,8 @@ def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
         if identity in used:
             codes = (*codes, "CALL_ID_DUPLICATE")  # noqa: PLW2901 - it replaces what was found wrong so far
         if not identity or identity in used:
-            identity = _fresh(turn, place, taken)  # noqa: PLW2901 - the id that the call goes by
+            candidates = (f"call_{turn}_{number}" for number in count(place))
+            identity = next(one for one in candidates if one not in taken)  # noqa: PLW2901 - as above
             taken.add(identity)
         used.add(identity)
         found.append((identity, codes))
@@ -100,11 +105,6 @@ def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
         return "", ("CALL_ID_MISSING",)
     usable = isinstance(given, int) and not isinstance(given, bool)
     return str(given) if usable else "", ("CALL_ID_NOT_STRING",)
-
-
-def _fresh(turn: int, place: int, taken: set[str]) -> str:
-    candidates = (f"call_{turn}_{number}" for number in count(place))
-    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 Oddity: TypeAlias = Literal["CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE"]
@@ -155,10 +155,19 @@ def entries_in(
         if not found.entries and misplaced:
             found = _joined(found, _marked(_listed(misplaced), "TOOL_CALLS_MISPLACED"))
     if parts:
-        found = _joined(found, _marked(_bare(_entries(parts)), "CALLS_IN_CONTENT_PARTS"))
+        # Parts of a content need no ``function`` wrapper (Anthropic's shape).
+        inside = _entries(parts)
+        bare = replace(
+            inside,
+            entries=tuple(replace(entry, codes=()) for entry in inside.entries),
+            codes=tuple(code for code in inside.codes if code != "MISSING_FUNCTION_WRAPPER"),
+        )
+        found = _joined(found, _marked(bare, "CALLS_IN_CONTENT_PARTS"))
     legacy = message.get("function_call")
     if isinstance(legacy, dict) and any(legacy.values()):
-        found = _joined(found, _marked(_legacy(legacy), "LEGACY_FUNCTION_CALL"))
+        only = _entries([{"function": legacy}])
+        only = replace(only, entries=tuple(replace(entry, provenance="legacy") for entry in only.entries))
+        found = _joined(found, _marked(only, "LEGACY_FUNCTION_CALL"))
     return found
 
 
@@ -175,38 +184,25 @@ def _marked(found: EntriesFound, code: WarningCode) -> EntriesFound:
     return EntriesFound(entries, (code, *found.codes), found.oddities)
 
 
-def _bare(found: EntriesFound) -> EntriesFound:
-    """Entries that need no ``function`` wrapper, as parts of a content (Anthropic's shape)."""
-    codes = tuple(code for code in found.codes if code != "MISSING_FUNCTION_WRAPPER")
-    return replace(found, entries=tuple(replace(entry, codes=()) for entry in found.entries), codes=codes)
-
-
-def _legacy(call: Mapping[str, Json]) -> EntriesFound:
-    found = _entries([{"function": call}])
-    legacy = tuple(replace(entry, provenance="legacy") for entry in found.entries)
-    return replace(found, entries=legacy)
-
-
 def _listed(value: Json) -> EntriesFound:
     """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
-    if value is None:
+    if value is None or (isinstance(value, str) and not value.strip()):
         return EntriesFound()
     if isinstance(value, str):
-        return _of_text(value) if value.strip() else EntriesFound()
+        tree = read(value).value_or(None)
+        if not isinstance(tree, dict | list):
+            return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", "CALL_ENTRY_INVALID"))
+        found = _listed(tree)
+        return found if "TOOL_CALLS_NOT_LIST" in found.codes else _marked(found, "TOOL_CALLS_NOT_LIST")
     if isinstance(value, dict):
-        return _marked(_entries(_flat(_by_index(value))), "TOOL_CALLS_NOT_LIST")
+        # One entry, or the values of an object in the order of its numeric keys.
+        single = not value.keys().isdisjoint(_MARKS)
+        value = [value] if single else [*(in_order(value) or value).values()]
+        return _marked(_entries(_flat(value)), "TOOL_CALLS_NOT_LIST")
     if isinstance(value, list):
         nested = any(isinstance(item, list) for item in value)
         return _marked(_entries(_flat(value)), "TOOL_CALLS_NOT_LIST") if nested else _entries(value)
     return EntriesFound(codes=("TOOL_CALLS_NOT_LIST",))
-
-
-def _of_text(text: str) -> EntriesFound:
-    tree = read(text).value_or(None)
-    if isinstance(tree, dict | list):
-        found = _listed(tree)
-        return found if "TOOL_CALLS_NOT_LIST" in found.codes else _marked(found, "TOOL_CALLS_NOT_LIST")
-    return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", "CALL_ENTRY_INVALID"))
 
 
 def _flat(value: Json) -> Iterable[Json]:
@@ -215,13 +211,6 @@ def _flat(value: Json) -> Iterable[Json]:
             yield from _flat(item)
     else:
         yield value
-
-
-def _by_index(value: Mapping[str, Json]) -> list[Json]:
-    """One entry, or the values of an object in the order of its numeric keys."""
-    if not value.keys().isdisjoint(_MARKS):
-        return [value]
-    return [*(in_order(value) or value).values()]
 
 
 def _entries(values: Iterable[Json]) -> EntriesFound:
@@ -244,53 +233,36 @@ def _entries(values: Iterable[Json]) -> EntriesFound:
 
 
 def _entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
-    function = _function(value)
-    if not function and _is_custom(value):
+    function = next((one for key in _WRAPPERS if isinstance(one := value.get(key), dict)), _NO_ENTRY)
+    kind = value.get("type")
+    custom = isinstance(value.get("custom"), dict) or (isinstance(kind, str) and kind.lower() == "custom")
+    if not function and custom:
         return "UNSUPPORTED_CALL_TYPE"
-    names = [name for place in (function, value) if _is_name(name := place.get("name"))]
-    if not names:
+    name = _name(function) or _name(value)
+    if not name:
         return "CALL_WITHOUT_NAME"
-    # In the shape of the Responses API the result goes back under `call_id`; `id` is that of the item.
-    identity = value.get("call_id") or value.get("id", function.get("id"))
-    carry = of_call(value, function)
-    own_name = value.get("function") is function and _is_name(function.get("name"))
-    if own_name and _own_arguments(function, value):
-        return CallEntry(identity, str(names[0]), function.get("arguments"), _provenance(value), carry)
-    found = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
-    arguments = next((each for each in found if each is not None), None)
+    given = function.get("arguments")
+    places = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
+    arguments = next((each for each in places if each is not None), None)
+    in_function = value.get("function") is function and _name(function)
+    documented = in_function and (given is not None or arguments is None)
+    # Response transforms that read calls from text set the provenance.
+    provenance = value.get("provenance")
+    from_text = isinstance(provenance, str) and provenance.startswith("text:")
     return CallEntry(
-        identity, str(names[0]), arguments, _provenance(value), carry, codes=("MISSING_FUNCTION_WRAPPER",)
+        # In the shape of the Responses API the result goes back under `call_id`; `id` is that of the item.
+        value.get("call_id") or value.get("id", function.get("id")),
+        name,
+        given if documented else arguments,
+        str(provenance) if from_text else "structured",
+        of_call(value, function),
+        () if documented else ("MISSING_FUNCTION_WRAPPER",),
     )
 
 
-def _is_name(name: Json) -> bool:
-    return isinstance(name, str) and bool(name.strip())
-
-
-def _provenance(value: Mapping[str, Json]) -> str:
-    """The provenance of an entry: response transforms that read calls from text set it."""
-    given = value.get("provenance")
-    return given if isinstance(given, str) and given.startswith("text:") else "structured"
-
-
-def _function(value: Mapping[str, Json]) -> Mapping[str, Json]:
-    for key in _WRAPPERS:
-        function = value.get(key)
-        if isinstance(function, dict):
-            return function
-    return _NO_ENTRY
-
-
-def _is_custom(value: Mapping[str, Json]) -> bool:
-    kind = value.get("type")
-    return isinstance(value.get("custom"), dict) or (isinstance(kind, str) and kind.lower() == "custom")
-
-
-def _own_arguments(function: Mapping[str, Json], value: Mapping[str, Json]) -> bool:
-    """Whether the arguments are in the function object, or missing everywhere."""
-    if function.get("arguments") is not None:
-        return True
-    return all(place.get(key) is None for place in (function, value) for key in _ARGUMENTS)
+def _name(place: Mapping[str, Json]) -> str:
+    name = place.get("name")
+    return name if isinstance(name, str) and name.strip() else ""
 
 
 _BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
@@ -372,48 +344,43 @@ class CallsRead:
 _NO_CALLS: Final = CallsRead()
 
 
-@dataclass(frozen=True, slots=True)
-class CallReader:
-    """Reads the calls of a message."""
+def calls_in(
+    message: Mapping[str, Json],
+    *,
+    known: Collection[str],
+    turn: int,
+    max_depth: int,
+    repairs: ArgumentRepairs = "safe",
+    outside: Iterable[Json] = (),
+    parts: Sequence[Json] = (),
+) -> CallsRead:
+    """The structured calls of an assistant message.
 
-    known: Collection[str]
-    """The names of the tools that exist."""
-    turn: int
-    """The turn of the run, part of the ids generated for calls without one."""
-    max_depth: int
-    repairs: ArgumentRepairs = "safe"
-    """With ``strict``, only calls in the documented place and with exact names count."""
+    >>> message = {"function_call": {"name": "ping", "arguments": ""}}
+    >>> calls_in(message, known={"ping"}, turn=2, max_depth=64).calls[0].id
+    'call_2_0'
 
-    def read(
-        self, message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
-    ) -> CallsRead:
-        """The structured calls of an assistant message.
-
-        >>> message = {"function_call": {"name": "ping", "arguments": ""}}
-        >>> CallReader({"ping"}, turn=2, max_depth=64).read(message).calls[0].id
-        'call_2_0'
-        """
-        found = entries_in(message, outside=outside, parts=parts)
-        if not found.entries and not found.codes:
-            return _NO_CALLS
-        entries = [single for entry in found.entries for single in self._singles(entry)]
-        ids = identified((entry.id for entry in entries), turn=self.turn)
-        codes: list[WarningCode] = [*found.codes, *(code for entry in entries for code in entry.codes)]
-        calls: list[ToolCall] = []
-        for entry, (identity, id_codes) in zip(entries, ids, strict=True):
-            call, call_codes = self._call(entry, identity)
-            calls.append(call)
-            codes += (*id_codes, *call_codes)
-        return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)), found.oddities)
-
-    def _singles(self, entry: CallEntry) -> tuple[CallEntry, ...]:
-        """The calls of an entry; with ``strict``, none if the entry is not as documented."""
-        if self.repairs == "strict":
-            return () if entry.codes else (entry,)
-        return unbundled(entry, self.known, max_depth=self.max_depth, repairs=self.repairs)
-
-    def _call(self, entry: CallEntry, identity: str) -> tuple[ToolCall, Iterable[WarningCode]]:
-        name, codes = meant_name(entry.name, self.known, exact=self.repairs == "strict")
-        read = read_arguments(entry.arguments, max_depth=self.max_depth, repairs=self.repairs)
-        call = ToolCall(identity, name, read.value, read.original, entry.provenance, entry.carry)
-        return call, (*codes, *read.warnings)
+    :param known: the names of the tools that exist
+    :param turn: the turn of the run, part of the ids generated for calls without one
+    :param repairs: with ``strict``, only calls in the documented place and with exact names count
+    """
+    found = entries_in(message, outside=outside, parts=parts)
+    if not found.entries and not found.codes:
+        return _NO_CALLS
+    strict = repairs == "strict"
+    if strict:
+        entries = [entry for entry in found.entries if not entry.codes]
+    else:
+        bundles = (unbundled(entry, known, max_depth=max_depth, repairs=repairs) for entry in found.entries)
+        entries = [single for bundle in bundles for single in bundle]
+    ids = identified((entry.id for entry in entries), turn=turn)
+    codes: list[WarningCode] = [*found.codes, *(code for entry in entries for code in entry.codes)]
+    calls: list[ToolCall] = []
+    for entry, (identity, id_codes) in zip(entries, ids, strict=True):
+        name, name_codes = meant_name(entry.name, known, exact=strict)
+        arguments = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
+        calls.append(
+            ToolCall(identity, name, arguments.value, arguments.original, entry.provenance, entry.carry)
+        )
+        codes += (*id_codes, *name_codes, *arguments.warnings)
+    return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)), found.oddities)
